@@ -1,0 +1,62 @@
+// Text in, term numbers out: word breaks, lower case, folding, identifiers, stop words, stems.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oneiros {
+
+using TermId = std::uint32_t;
+
+// Stems of surface forms, in their order. Called without any lock held, from any thread.
+using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
+
+struct AnalyzerOptions {
+  bool stop_words = true;    // leave out the English stop words
+  bool identifiers = true;   // an identifier is a token whole, and its parts are tokens too
+  Stem stem;                 // empty: surface forms are terms
+};
+
+// A word of the text. An identifier and its parts are occurrences of their own.
+struct Occurrence {
+  TermId term;
+  std::uint32_t position;  // from 0, in text order; stop words leave gaps
+};
+
+struct AnalyzedText {
+  std::vector<Occurrence> occurrences;  // by position
+  std::size_t cut_token_count = 0;      // tokens longer than kMaxTokenBytes, cut to it
+};
+
+// Thread-safe. The vocabulary only grows.
+class Analyzer {
+ public:
+  static constexpr std::size_t kMaxTokenBytes = 256;
+
+  explicit Analyzer(AnalyzerOptions options);
+  ~Analyzer();
+  Analyzer(const Analyzer&) = delete;
+  Analyzer& operator=(const Analyzer&) = delete;
+
+  // Terms of a text to be indexed; new ones enter the vocabulary. Any bytes are accepted.
+  AnalyzedText analyze(std::string_view utf8);
+
+  // Terms of a query in text order, repeats kept; words that no indexed text holds are left out.
+  std::vector<TermId> analyze_query(std::string_view utf8) const;
+
+  std::size_t vocabulary_size() const;  // terms
+  std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()
+  std::size_t resident_bytes() const;   // an estimate, for reports
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace oneiros

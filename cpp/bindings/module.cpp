@@ -1,0 +1,11 @@
+#include "bindings/registration.h"
+
+// Safe without the GIL: every bound class guards its own state.
+PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
+  module.doc() = "The C++ core of Oneiros.";
+  oneiros::register_analysis(module);
+  oneiros::register_encoding(module);
+  oneiros::register_columns(module);
+  oneiros::register_lexical(module);
+  oneiros::register_ranking(module);
+}

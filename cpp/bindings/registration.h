@@ -1,0 +1,16 @@
+// One registration a part of the core; module.cpp calls them all.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace oneiros {
+
+namespace py = pybind11;
+
+void register_analysis(py::module_& module);
+void register_lexical(py::module_& module);
+void register_columns(py::module_& module);
+void register_ranking(py::module_& module);
+void register_encoding(py::module_& module);
+
+}  // namespace oneiros

@@ -1,0 +1,105 @@
+"""Oneiros: retrieval for memories that live.
+
+The public names load their modules on first use, so that ``import oneiros`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneiros import kernels as kernels
+    from oneiros import profiles as profiles
+    from oneiros.engine import Engine as Engine
+    from oneiros.errors import DuplicateId as DuplicateId
+    from oneiros.errors import EmbedderMismatch as EmbedderMismatch
+    from oneiros.errors import EngineClosed as EngineClosed
+    from oneiros.errors import OneirosError as OneirosError
+    from oneiros.errors import QueryTooLarge as QueryTooLarge
+    from oneiros.errors import StoreBusy as StoreBusy
+    from oneiros.errors import StoreCorrupt as StoreCorrupt
+    from oneiros.errors import StorePoisoned as StorePoisoned
+    from oneiros.errors import StoreVersionError as StoreVersionError
+    from oneiros.errors import TextEncodingError as TextEncodingError
+    from oneiros.errors import UnknownMemory as UnknownMemory
+    from oneiros.errors import UnknownProfile as UnknownProfile
+    from oneiros.lexical import LexicalIndex as LexicalIndex
+    from oneiros.memory import Memory as Memory
+    from oneiros.ranking.fusion import rrf as rrf
+    from oneiros.ranking.profile import Profile as Profile
+    from oneiros.response import SearchResponse as SearchResponse
+    from oneiros.response import SearchResult as SearchResult
+    from oneiros.response import SearchTrace as SearchTrace
+    from oneiros.scopes import where as where
+
+__version__ = "0.1.0"
+
+_HOME = {  # public name -> the module it lives in
+    "DuplicateId": "errors",
+    "EmbedderMismatch": "errors",
+    "Engine": "engine",
+    "EngineClosed": "errors",
+    "LexicalIndex": "lexical",
+    "Memory": "memory",
+    "OneirosError": "errors",
+    "Profile": "ranking.profile",
+    "QueryTooLarge": "errors",
+    "SearchResponse": "response",
+    "SearchResult": "response",
+    "SearchTrace": "response",
+    "StoreBusy": "errors",
+    "StoreCorrupt": "errors",
+    "StorePoisoned": "errors",
+    "StoreVersionError": "errors",
+    "TextEncodingError": "errors",
+    "UnknownMemory": "errors",
+    "UnknownProfile": "errors",
+    "rrf": "ranking.fusion",
+    "where": "scopes",
+}
+_MODULES = ("kernels", "profiles")
+
+__all__ = [
+    "DuplicateId",
+    "EmbedderMismatch",
+    "Engine",
+    "EngineClosed",
+    "LexicalIndex",
+    "Memory",
+    "OneirosError",
+    "Profile",
+    "QueryTooLarge",
+    "SearchResponse",
+    "SearchResult",
+    "SearchTrace",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StorePoisoned",
+    "StoreVersionError",
+    "TextEncodingError",
+    "UnknownMemory",
+    "UnknownProfile",
+    "__version__",
+    "kernels",
+    "profiles",
+    "rrf",
+    "where",
+]
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"oneiros.{name}")
+    home = _HOME.get(name)
+    if home is None:
+        msg = f"module 'oneiros' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(importlib.import_module(f"oneiros.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,73 @@
+"""The exceptions of Oneiros: one tree under :class:`OneirosError`.
+
+Input that breaks a field's rule is a plain ``ValueError`` or ``TypeError`` naming field, value and
+rule; what stands here is for the conditions a caller may want to catch by name.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DuplicateId",
+    "EmbedderMismatch",
+    "EngineClosed",
+    "OneirosError",
+    "QueryTooLarge",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StorePoisoned",
+    "StoreVersionError",
+    "TextEncodingError",
+    "UnknownMemory",
+    "UnknownProfile",
+]
+
+
+class OneirosError(Exception):
+    """Root of every exception that is Oneiros's own."""
+
+
+class DuplicateId(OneirosError, ValueError):
+    """An ``add`` named an id that exists (or a batch named one twice)."""
+
+
+class UnknownMemory(OneirosError, KeyError):
+    """No live memory has this id, or the scope cannot see it."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownProfile(OneirosError, ValueError):
+    """No profile has this name."""
+
+
+class TextEncodingError(OneirosError, ValueError):
+    """A text holds lone surrogates or is not valid UTF-8."""
+
+
+class QueryTooLarge(OneirosError, ValueError):
+    """A query is over the limit in bytes, terms or depth."""
+
+
+class EmbedderMismatch(OneirosError, ValueError):
+    """The store's vectors come from another embedder, or have another width."""
+
+
+class EngineClosed(OneirosError, RuntimeError):
+    """The engine was used after ``close``."""
+
+
+class StoreBusy(OneirosError, TimeoutError):
+    """Another process held the write lock longer than the timeout."""
+
+
+class StoreCorrupt(OneirosError):
+    """The store's file is damaged, or is not a store of Oneiros."""
+
+
+class StorePoisoned(OneirosError):
+    """A write or sync failed; reopen to go on writing. Reading still works."""
+
+
+class StoreVersionError(OneirosError):
+    """The store was written by a newer version of Oneiros."""
