@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 
-def ndcg(ranking: Sequence[Hashable], judged: Mapping[Hashable, float], k: int) -> float:
+def ndcg(ranking: Sequence[Hashable], judged: Mapping[Any, float], k: int) -> float:
     """Return DCG@k over the ideal DCG@k: gain / log2(rank + 1), linear gains (trec_eval ndcg_cut).
 
     Judgements below 0 gain nothing. Without any gain to be had, 0. docs/systems/house.md, table.
@@ -22,7 +23,7 @@ def discounted(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
-def recall(ranking: Sequence[Hashable], judged: Mapping[Hashable, float], k: int) -> float:
+def recall(ranking: Sequence[Hashable], judged: Mapping[Any, float], k: int) -> float:
     """Return the share of the relevant (judged > 0) within the first k; 0 if none is relevant.
 
     trec_eval recall; docs/systems/house.md, R@10.
@@ -32,7 +33,7 @@ def recall(ranking: Sequence[Hashable], judged: Mapping[Hashable, float], k: int
 
 
 def reciprocal_rank(
-    ranking: Sequence[Hashable], judged: Mapping[Hashable, float], k: int | None = None
+    ranking: Sequence[Hashable], judged: Mapping[Any, float], k: int | None = None
 ) -> float:
     """Return 1 / rank of the first relevant result within k, else 0 (trec_eval recip_rank).
 

@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 DAY = 86_400.0
 COUNTER_LIMIT = 2**32 - 1
@@ -38,7 +39,7 @@ class Ranked:
 
 def as_float32(value: float) -> float:
     """Return what a float32 column keeps of a value: docs/systems/fields.md, type float32."""
-    return struct.unpack("<f", struct.pack("<f", value))[0]
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def age_days(now: float, time: float | None) -> float:
@@ -150,7 +151,7 @@ def factors_of(life: Life, now: float, *, lifecycle: bool = True) -> tuple[tuple
 
 
 def rank(
-    memories: Mapping[Hashable, Life],
+    memories: Mapping[Any, Life],
     rankings: Sequence[Sequence[Hashable]],
     now: float,
     k: int,

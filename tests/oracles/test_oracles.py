@@ -54,7 +54,9 @@ def test_bm25_breaks_ties_by_row() -> None:
 
 @pytest.mark.parametrize("query", [[], ["unknown"]])
 @pytest.mark.parametrize("documents", [{}, {0: []}, {0: ["a"]}])
-def test_bm25_finds_nothing_where_nothing_is(documents: dict, query: list[str]) -> None:
+def test_bm25_finds_nothing_where_nothing_is(
+    documents: dict[int, list[str]], query: list[str]
+) -> None:
     assert bm25.rank(documents, query, 10) == []
 
 
