@@ -81,7 +81,10 @@ def require_numbers(
     if len(items) != (count or max(len(items), 1)):
         msg = f"{field}: expected {count or 'at least one'} numbers, got {value!r}"
         raise ValueError(msg)
-    return tuple(require_number(field, item, low=low, high=high) for item in items)
+    return tuple(
+        require_number(f"{field}[{index}]", item, low=low, high=high)
+        for index, item in enumerate(items)
+    )
 
 
 def require_int(field: str, value: object, *, low: int, high: int) -> int:
