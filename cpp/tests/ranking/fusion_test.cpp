@@ -28,7 +28,7 @@ struct Fused {
 
 Fused fused(const Lists& lists, const FusionRule& rule) {
   Fused result;
-  oneiros::fused_best_first(spans_of(lists), rule, result.ids, result.scores);
+  oneiros::fused_best_first(spans_of(lists), rule, 100, result.ids, result.scores);
   return result;
 }
 
