@@ -34,6 +34,8 @@ QUESTION_TYPES = (
     "multi_hop",
 )
 
+SHOWN = ("q001", "q029", "q101", "q057", "q119", "q129", "q094", "q140")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -64,6 +66,11 @@ class DemoData:
     """Shape (memories, 384); unit length up to float16."""
     question_vectors: npt.NDArray[np.float32]
     """Shape (questions, 384); unit length up to float16."""
+
+    def shown(self) -> list[Question]:
+        """Return the questions worth looking at one by one: one of each type."""
+        by_id = {question.id: question for question in self.questions}
+        return [by_id[id] for id in SHOWN]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the memories, each with its vector under ``embedding``."""

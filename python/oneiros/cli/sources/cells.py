@@ -8,24 +8,7 @@ from typing import Any, NoReturn
 
 __all__ = ["value_of"]
 
-INTEGERS = frozenset(
-    {
-        *("priority", "feedback", "access_count", "revision_count", "duplicate_count"),
-        *("session_spread", "depth"),
-    }
-)
-NUMBERS = frozenset(
-    {"ttl", "importance", "certainty", "impact", "strength", "stability", "consolidation_quality"}
-)
-TIMES = frozenset(
-    {
-        *("created_at", "updated_at", "last_accessed_at", "event_at", "valid_from", "valid_until"),
-        *("at_floor_since", "cold_since", "deleted_at"),
-    }
-)
-CLAIMS = frozenset({"pinned", "core"})
-LISTS = frozenset({"tags", "sessions"})
-CLAIM_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+CLAIMS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def value_of(column: str, cell: str) -> Any:
@@ -33,28 +16,23 @@ def value_of(column: str, cell: str) -> Any:
 
     Numbers and booleans as such; a time as a number (seconds) or else as its ISO 8601 text, which
     the record's own rules judge; ``tags`` and ``sessions`` as a JSON list or as words between
-    semicolons; ``metadata`` and ``embedding`` as JSON. Text, and columns not known here, unchanged.
+    semicolons; ``metadata`` and ``embedding`` as JSON. Text, and a column that is no field of a
+    memory, unchanged.
 
     Raises:
         ValueError: the cell is not what its column holds, naming column and cell.
     """
+    from oneiros.fields import FIELDS  # noqa: PLC0415  (the record's module is heavy)
+
     cell.encode()  # lone surrogates: UnicodeEncodeError, a ValueError
-    if column in INTEGERS:
-        return _read(int, column, cell, "a whole number")
-    if column in NUMBERS:
-        return _read(float, column, cell, "a number")
-    if column in TIMES:
+    kind = FIELDS[column].kind if column in FIELDS else "text"
+    if kind == "time":
         return _time(cell)
-    if column in CLAIMS:
-        return _read(lambda word: CLAIM_WORDS[word.strip().lower()], column, cell, "true or false")
-    if column in LISTS and not cell.lstrip().startswith("["):
+    if kind in ("words", "word_set") and not cell.lstrip().startswith("["):
         return [word.strip() for word in cell.split(";") if word.strip()]
-    if column in LISTS or column in ("metadata", "embedding"):
-        return _read(_json, column, cell, "JSON")
-    return cell
-
-
-def _read(reader: Callable[[str], Any], column: str, cell: str, wanted: str) -> Any:
+    if kind not in READERS:
+        return cell
+    reader, wanted = READERS[kind]
     try:
         return reader(cell)
     except (ValueError, KeyError) as error:
@@ -76,3 +54,16 @@ def _json(cell: str) -> Any:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
+
+
+READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float32": (float, "a number"),
+    "seconds": (float, "a number"),
+    "bool": (lambda cell: CLAIMS[cell.strip().lower()], "true or false"),
+    "words": (_json, "JSON"),
+    "word_set": (_json, "JSON"),
+    "metadata": (_json, "JSON"),
+    "embedding": (_json, "JSON"),
+}
+"""Kind of field -> its reader, and what a cell must be."""
