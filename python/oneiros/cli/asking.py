@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get", "search"]
 
-Names = Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")]
+Names = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
 
 
 def search(
@@ -42,7 +42,7 @@ def search(
         bool, typer.Option("--no-reinforce", help="Leave the found memories as they are.")
     ] = False,
 ) -> None:
-    """Find memories by words and lifecycle, best first."""
+    """Find memories, best first."""
     condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
     clock = seconds_of("--now", now)
     with opened(existing(store)) as engine:

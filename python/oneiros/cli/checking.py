@@ -38,24 +38,21 @@ def doctor(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check the store's integrity and say what it runs on; exit 1 when something is wrong.
+    """Check the store; tell versions.
 
-    Without a store at the default place only the machine is described.
+    Exit code 1 when something is wrong. Without a store at the default place only the machine is
+    described.
     """
-    is_named = store != DEFAULT_STORE
+    is_wanted = store != DEFAULT_STORE or verify_erased is not None or store.exists()
+    problems = _problems(existing(store), verify_erased) if is_wanted else []
     about = machine()
-    found: dict[str, object] = {"machine": about}
-    problems: list[str] = []
-    if is_named or verify_erased is not None or store.exists():
-        problems = _problems(existing(store), verify_erased)
-        found |= {"store": str(store), "problems": problems, "is_clean": not problems}
-    else:
-        found |= {"store": None, "problems": [], "is_clean": True}
+    found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
+    found |= {"problems": problems, "is_clean": not problems}
     if json:
         documents.write(found)
     else:
         _show(about)
-        _tell(store if found["store"] else None, problems)
+        _tell(store if is_wanted else None, problems)
     if problems:
         raise typer.Exit(FAILED)
 

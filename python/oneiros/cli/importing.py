@@ -91,7 +91,11 @@ def import_memories(
     ] = OnConflict.RAISE,
     json: JsonOption = False,
 ) -> None:
-    """Store memories from a file or from a git history, 1,000 a transaction."""
+    """Store memories of a file or a repository.
+
+    1,000 a transaction: a Ctrl-C leaves whole ones behind and says how many. A git history may be
+    imported again: only new commits are added.
+    """
     rows = _begun(_rows(file, git, extra_to_metadata=extra_to_metadata))
     rules = Rules(
         on_error=on_error,

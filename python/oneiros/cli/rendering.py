@@ -31,8 +31,8 @@ def results_table(response: SearchResponse) -> Table:
     table.add_column("score", justify="right", no_wrap=True)
     channels, factors = _explained(response)
     for name in (*channels, *factors):
-        # A name may break at its underscore, so that its column stays as narrow as its numbers.
-        table.add_column(text(name.replace("_", " ")), justify="right", vertical="top")
+        # One word a line, so that the column stays as narrow as its numbers.
+        table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
     for rank, result in enumerate(response.results, start=1):
         cells = [str(rank), _told(result), f"{result.score:.5f}"]
         table.add_row(*cells, *_ranks(result, channels), *_values(result, factors))
