@@ -62,8 +62,8 @@ def printed(answer: SearchResponse) -> str:
 
 def test_a_table_shows_rank_text_score_ranks_and_factors() -> None:
     lines = printed(response([memory(event_at=0.0)], [explained()])).splitlines()
-    assert lines[0].split() == ["#", "memory", "score", "lexical", "vector", "time", "strength"]
-    assert lines[1].split() == ["decay"]
+    assert lines[0].split() == ["time"]
+    assert lines[1].split() == ["#", "memory", "score", "lexical", "vector", "decay", "strength"]
     (row,) = [line for line in lines if " tea" in line]
     assert row.split() == ["1", "tea", "0.31250", "1", "2", "1.250", "0.500"]
     assert any("m1  note  1970-01-01" in line for line in lines)

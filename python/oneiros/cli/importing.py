@@ -9,20 +9,20 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneiros.cli import documents
-from oneiros.cli.failures import INTERRUPTED, CommandError, interrupt_held
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, opened
 from oneiros.cli.terminal import one_line, progress_bar
 from oneiros.clock import system_clock
+from oneiros.errors import OneirosError
 
 if TYPE_CHECKING:
     from oneiros.cli.sources import Row
     from oneiros.engine import Engine
-    from oneiros.memory import Memory
 
 __all__ = ["import_memories"]
 
@@ -112,9 +112,11 @@ def import_memories(
                 bar.advance(len(batch))
     except KeyboardInterrupt:
         tally.is_interrupted = True
-    except (CommandError, ValueError, TypeError) as error:
+    except (CommandError, OneirosError) as error:
+        if not tally.stored:
+            raise
         msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
-        raise CommandError(msg, getattr(error, "exit_code", 2)) from error
+        raise CommandError(msg, getattr(error, "exit_code", FAILED)) from error
     _report(tally, store, time.perf_counter() - started, json=json)
 
 
@@ -145,43 +147,49 @@ def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 def _store(engine: Engine, batch: list[Row], rules: Rules, tally: Tally) -> None:
     """Store what is good of a batch, in one transaction, and count it; a Ctrl-C waits for that."""
-    places: list[str] = []
-    memories: list[Memory] = []
-    now = system_clock()
-    for row in batch:
-        memory = _memory(row, rules, tally, now)
-        if memory is not None:
-            places.append(row.place)
-            memories.append(memory)
+    rows = _readable(batch, rules, tally)
     if rules.keeps_existing:
-        known = engine.get_many([memory.id for memory in memories])
+        known = engine.get_many([record["id"] for _, record in rows])
         tally.unchanged += sum(memory is not None for memory in known)
-        memories = [memory for memory, old in zip(memories, known, strict=True) if old is None]
+        rows = [row for row, memory in zip(rows, known, strict=True) if memory is None]
     with interrupt_held():
-        report = engine.add_many(
-            memories,
-            on_conflict=rules.on_conflict.value,
-            on_error="raise" if rules.on_error is OnError.RAISE else "collect",
-        )
+        try:
+            report = engine.add_many(
+                [record for _, record in rows],
+                on_conflict=rules.on_conflict.value,
+                on_error="raise" if rules.on_error is OnError.RAISE else "collect",
+            )
+        except (TypeError, ValueError) as error:
+            raise CommandError(_placed(rows, error)) from error
         tally.stored += len(report.ids)
-    for position, problem in report.skipped:
-        _refuse(places[position], problem, rules, tally)
+    for position, broken in report.failures:
+        _refuse(rows[position][0], str(broken), rules, tally)
 
 
-def _memory(row: Row, rules: Rules, tally: Tally, now: float) -> Memory | None:
-    """Return the row's memory, or None when it is passed over."""
-    from oneiros.memory import Memory  # noqa: PLC0415  (heavy)
-
-    if row.record is None:
-        _refuse(row.place, row.problem, rules, tally)
-        return None
-    try:
+def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[tuple[str, dict[str, Any]]]:
+    """Return place and record of the rows that have one; the engine judges the records."""
+    rows = []
+    for row in batch:
+        if row.record is None:
+            _refuse(row.place, row.problem, rules, tally)
+            continue
         if rules.project is not None and (rules.keeps_existing or "project" not in row.record):
             row.record["project"] = rules.project
-        return Memory.from_record(row.record, now=now)
-    except (TypeError, ValueError) as error:
-        _refuse(row.place, str(error), rules, tally)
-        return None
+        rows.append((row.place, row.record))
+    return rows
+
+
+def _placed(rows: list[tuple[str, dict[str, Any]]], error: Exception) -> str:
+    """Return the message with the place of the first record that breaks a rule by itself."""
+    from oneiros.memory import Memory  # noqa: PLC0415  (heavy)
+
+    now = system_clock()
+    for place, record in rows:
+        try:
+            Memory.from_record(record, now=now)
+        except (TypeError, ValueError) as broken:
+            return f"{place}: {broken}"
+    return f"{rows[0][0]} to {rows[-1][0]}: {error}"  # not alone: against the store or each other
 
 
 def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:

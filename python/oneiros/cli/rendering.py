@@ -34,8 +34,8 @@ def results_table(response: SearchResponse) -> Table:
         # One word a line, so that the column stays as narrow as its numbers.
         table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
     for rank, result in enumerate(response.results, start=1):
-        cells = [str(rank), _told(result), f"{result.score:.5f}"]
-        table.add_row(*cells, *_ranks(result, channels), *_values(result, factors))
+        figures = (f"{result.score:.5f}", *_ranks(result, channels), *_values(result, factors))
+        table.add_row(str(rank), _told(result), *figures)
     return table
 
 
