@@ -6,8 +6,12 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
-__all__ = ["Clock", "Deadline", "VirtualClock", "system_clock"]
+__all__ = ["LONGEST_WAIT_SECONDS", "Clock", "Deadline", "VirtualClock", "system_clock"]
+
+LONGEST_WAIT_SECONDS: Final = 1e6
+"""Longer waits are cut to this: locks of the system take no more than 32 bits of milliseconds."""
 
 Clock = Callable[[], float]
 """Seconds since the Unix epoch, UTC."""
