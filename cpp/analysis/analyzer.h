@@ -18,9 +18,9 @@ using TermId = std::uint32_t;
 using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 
 struct AnalyzerOptions {
-  bool stop_words = true;    // leave out the English stop words
-  bool identifiers = true;   // an identifier is a token whole, and its parts are tokens too
-  Stem stem;                 // empty: surface forms are terms
+  bool stop_words = true;   // leave out the English stop words
+  bool identifiers = true;  // an identifier is a token whole, and its parts are tokens too
+  Stem stem;                // empty: surface forms are terms
 };
 
 // A word of the text. An identifier and its parts are occurrences of their own.
