@@ -1,5 +1,6 @@
 #include "analysis/analyzer.h"
 
+#include <algorithm>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
@@ -126,8 +127,9 @@ struct Analyzer::State {
     }
   }
 
-  // The same without learning: what no term is spelt like stays unknown.
-  void find_stemmed(const TokenList& list, std::vector<TermId>& terms) const {
+  // The same without learning: what no term is spelt like stays unknown. Returns how many distinct
+  // terms do.
+  std::size_t find_stemmed(const TokenList& list, std::vector<TermId>& terms) const {
     NewSurfaces fresh;
     std::vector<std::pair<std::size_t, std::uint32_t>> gaps;
     for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -136,13 +138,20 @@ struct Analyzer::State {
       }
     }
     if (fresh.empty()) {
-      return;
+      return 0;
     }
     fresh.find_terms(options.stem);
+    StringTable unknown;
+    std::size_t unknown_count = 0;
     const std::shared_lock lock(mutex);
     for (const auto& [i, number] : gaps) {
       terms[i] = vocabulary.of_term(fresh.term(number));
+      if (terms[i] == Vocabulary::kUnknown) {
+        unknown_count =
+            std::max<std::size_t>(unknown_count, unknown.insert(fresh.term(number)) + 1);
+      }
     }
+    return unknown_count;
   }
 
   const AnalyzerOptions options;
@@ -171,14 +180,18 @@ AnalyzedText Analyzer::analyze(std::string_view utf8) {
 }
 
 std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
+  return analyze_whole_query(utf8).terms;
+}
+
+AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
   const BrokenText broken(utf8, state_->options.identifiers);
-  std::vector<TermId> terms;
-  state_->look_up(broken.list(), terms);
-  state_->find_stemmed(broken.list(), terms);
-  std::erase_if(terms, [](TermId term) {
+  AnalyzedQuery query;
+  state_->look_up(broken.list(), query.terms);
+  query.unknown_term_count = state_->find_stemmed(broken.list(), query.terms);
+  std::erase_if(query.terms, [](TermId term) {
     return term == Vocabulary::kStopWord || term == Vocabulary::kUnknown;
   });
-  return terms;
+  return query;
 }
 
 std::size_t Analyzer::vocabulary_size() const {
