@@ -106,10 +106,10 @@ def import_memories(
     tally = Tally()
     started = time.perf_counter()
     try:
-        with opened(store) as engine, progress_bar("importing", None) as bar:
+        with opened(store) as engine, progress_bar("importing", None) as advance:
             for batch in _batches(rows):
                 _store(engine, batch, rules, tally)
-                bar.advance(len(batch))
+                advance(len(batch))
     except KeyboardInterrupt:
         tally.is_interrupted = True
     except (CommandError, OneirosError) as error:
