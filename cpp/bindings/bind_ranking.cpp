@@ -25,9 +25,14 @@ struct RankedArrays {
 RankedArrays arrays_of(const Ranked& ranked, std::size_t channels, std::size_t steps,
                        bool is_explained) {
   const std::size_t size = ranked.rows.size();
-  RankedArrays arrays{copied(ranked.rows),    copied(ranked.scores), copied(ranked.relevance),
-                      copied(ranked.retention), ranked.candidate_count, ranked.future_count,
-                      py::none(),             py::none()};
+  RankedArrays arrays{copied(ranked.rows),
+                      copied(ranked.scores),
+                      copied(ranked.relevance),
+                      copied(ranked.retention),
+                      ranked.candidate_count,
+                      ranked.future_count,
+                      py::none(),
+                      py::none()};
   if (is_explained) {
     arrays.ranks = copied(ranked.ranks, channels, size);
     arrays.factors = copied(ranked.factors, steps, size);
@@ -61,9 +66,6 @@ py::array factors(const Plan& plan, const Columns& columns, const py::array& row
 
 Plan make_plan(double rrf_k, std::optional<std::vector<double>> weights,
                const std::vector<std::pair<std::string, Parameters>>& steps) {
-  if (weights && weights->empty()) {
-    throw py::value_error("weights: must be None or one a channel, got []");
-  }
   return {rrf_k, std::move(weights).value_or(std::vector<double>{}), steps};
 }
 
@@ -80,9 +82,9 @@ Normalise normalise_named(const std::string& name) {
 py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>& weights,
               const std::string& normalise) {
   const auto lists = read_list<std::int64_t>(rankings, "rankings");
-  const FusionRule rule{
-      k, weights ? read_1d<double>(*weights, "weights") : std::span<const double>{},
-      normalise_named(normalise)};
+  const FusionRule rule{k,
+                        weights ? read_1d<double>(*weights, "weights") : std::span<const double>{},
+                        normalise_named(normalise)};
   if (weights && rule.weights.size() != lists.spans.size()) {
     throw py::value_error("weights: expected one a ranking (" + std::to_string(lists.spans.size()) +
                           "), got " + std::to_string(rule.weights.size()));

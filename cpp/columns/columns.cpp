@@ -107,9 +107,7 @@ void Columns::reserve(std::size_t rows) {
 void Columns::open(std::size_t rows) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
     std::visit(
-        [&](const auto& rule) {
-          memory_[column].open(rows * sizeof(ValueOfRule<decltype(rule)>));
-        },
+        [&](const auto& rule) { memory_[column].open(rows * sizeof(ValueOfRule<decltype(rule)>)); },
         kColumns[column].rule);
   }
   open_rows_ = rows;
@@ -150,8 +148,8 @@ void Columns::check_rows(std::span<const std::uint32_t> rows) const {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= end) {
       throw std::invalid_argument("rows: " + std::to_string(rows[i]) + " (position " +
-                                  std::to_string(i) + ") is not one of the " +
-                                  std::to_string(end) + " rows");
+                                  std::to_string(i) + ") is not one of the " + std::to_string(end) +
+                                  " rows");
     }
   }
 }

@@ -15,8 +15,8 @@ void depth_weight(std::span<const Real> depth, const std::array<Real, kDepths>& 
     require_weight("table", static_cast<double>(weight));
   }
   for (const Real value : depth) {
-    require(value == 1 || value == 2 || value == 3 || value != value, "depth",
-            "must be 1, 2 or 3", static_cast<double>(value));
+    require(value == 1 || value == 2 || value == 3 || value != value, "depth", "must be 1, 2 or 3",
+            static_cast<double>(value));
   }
   for (std::size_t i = 0; i < depth.size(); ++i) {
     const Real value = depth[i];

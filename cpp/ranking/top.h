@@ -11,8 +11,8 @@
 
 namespace oneiros {
 
-// Replaces `order` by the indices of the best min(k, n) candidates: higher score first, then the one
-// that `precedes(a, b)`. REQUIRES: no score is NaN; `precedes` is a total order.
+// Replaces `order` by the indices of the best min(k, n) candidates: higher score first, then the
+// one that `precedes(a, b)`. REQUIRES: no score is NaN; `precedes` is a total order.
 template <typename Precedes>
 void best_first(std::span<const double> scores, std::size_t k, std::vector<std::uint32_t>& order,
                 Precedes precedes) {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from oneiros import _core
 from oneiros.embedders import check, name_of
-from oneiros.errors import EmbedderMismatch
+from oneiros.errors import EmbedderMismatch, StoreCorrupt
+from oneiros.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from oneiros.embedders import Embedder
@@ -18,11 +21,30 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["TextVectors"]
+__all__ = ["TextVectors", "decoded", "encoded"]
 
 EMBEDDER_SETTING = "embedder"
 DIMENSION_SETTING = "embedding_dimension"
 _TEXTS_A_CALL = 256
+
+
+def encoded(vector: Vector) -> bytes:
+    """Return a vector as the store keeps it: a header, float32 components, a checksum."""
+    return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+
+
+def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
+    """Return the vectors of the store, shape (n, dimension), n >= 1.
+
+    Raises:
+        StoreCorrupt: bytes that :func:`encoded` cannot have made, or of several widths.
+    """
+    try:
+        dimension = _core.embedding_dimension(blob=blobs[0])
+        return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
+    except ValueError as error:
+        msg = f"the store holds a damaged embedding ({error})"
+        raise StoreCorrupt(msg) from error
 
 
 class TextVectors:
@@ -61,8 +83,6 @@ class TextVectors:
             ValueError, TypeError: the embedder returned something that is no such array.
         """
         assert self._embedder is not None
-        from oneiros.fields import FIELDS  # noqa: PLC0415
-
         unit = FIELDS["embedding"].check
         for start in range(0, len(texts), _TEXTS_A_CALL):
             part = list(texts[start : start + _TEXTS_A_CALL])

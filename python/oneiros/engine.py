@@ -7,8 +7,8 @@ import weakref
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
-from oneiros import _core
 from oneiros.clock import Clock, system_clock
+from oneiros.embedding import decoded
 from oneiros.memories import Memories, Parts
 from oneiros.profiles import get as get_profile
 from oneiros.projections import LexicalOptions, Projections
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import os
     from types import TracebackType
     from typing import Self
-
-    import numpy as np
-    import numpy.typing as npt
 
     from oneiros.channels.vector_upkeep import Kind
     from oneiros.embedders import Embedder
@@ -80,7 +77,7 @@ class Engine(Memories):
             path,
             durability=durability,
             busy_timeout_seconds=busy_timeout_seconds,
-            decode_embedding=_decoded,
+            decode_embedding=lambda blob: decoded([blob])[0],
         )
         try:
             asked = {"analyzer": analyzer, "variant": variant, "k1": k1, "b": b}
@@ -183,12 +180,6 @@ class Engine(Memories):
     def __repr__(self) -> str:
         state = "closed" if self._shared.is_closed else f"{len(self)} memories"
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
-
-
-def _decoded(blob: bytes) -> npt.NDArray[np.float32]:
-    dimension = _core.embedding_dimension(blob=blob)
-    row: npt.NDArray[np.float32] = _core.decode_embeddings(blobs=[blob], dimension=dimension)[0]
-    return row
 
 
 def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:

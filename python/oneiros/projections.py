@@ -18,6 +18,7 @@ from oneiros import _core, analyzers
 from oneiros.channels import RankedList
 from oneiros.channels.lexical import LexicalSearch
 from oneiros.channels.vector import VectorIndex
+from oneiros.embedding import decoded
 from oneiros.fields import ENUMS, FIELDS
 from oneiros.scopes import AttributeIndex, Where, allowed_bits
 from oneiros.store import StoredMemory
@@ -368,8 +369,8 @@ class Projections:
             self.vectors.remove(np.array(bare, np.uint32))
         if not blobs:
             return
-        dimension = _core.embedding_dimension(blob=blobs[0])
-        matrix = _core.decode_embeddings(blobs=blobs, dimension=dimension)
+        matrix = decoded(blobs)
+        dimension = matrix.shape[1]
         if self.vectors is None or self.vectors.dimension != dimension:
             if self.vectors is not None:
                 self.vectors.close()  # every vector was replaced by another embedder's

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneiros import _core
-from oneiros.embedding import TextVectors
+from oneiros.embedding import TextVectors, encoded
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import Memory, validate_changes
 from oneiros.write_behind import ReinforcementEvent, WriteBehind
@@ -56,6 +55,9 @@ class _Entry:
     given: Mapping[str, object]
     """The fields the caller named: what an update changes."""
     blob: bytes | None = None
+    """The embedding, encoded."""
+    width: int = 0
+    """Its components; 0: there is none."""
 
 
 class Remember:
@@ -197,16 +199,15 @@ class Remember:
                     msg = f"embedding: expected {width} values, as in the same batch, got {len(vector)}"
                     _refuse(entry.place, ValueError(msg), on_error, failures)
                     continue
-                entry.blob = _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+                entry.blob, entry.width = encoded(vector), width
             kept.append(entry)
         return kept
 
     def _record_width(self, transaction: Transaction, entries: Sequence[_Entry]) -> None:
         for entry in entries:
             if entry.blob is not None:
-                dimension = _core.embedding_dimension(blob=entry.blob)
                 is_made_here = entry.memory.embedding is None
-                self.vectors.record(transaction, dimension, is_made_here=is_made_here)
+                self.vectors.record(transaction, entry.width, is_made_here=is_made_here)
                 return
 
     def _update_existing(
@@ -242,7 +243,7 @@ class Remember:
                 vector = self._vector_of_changed(held, changes)
                 changes["embedding"] = vector
             if vector is not None:
-                changes["embedding"] = _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+                changes["embedding"] = encoded(vector)
                 self.vectors.record(transaction, len(vector), is_made_here="embedding" not in given)
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
@@ -290,7 +291,7 @@ class Remember:
                         blob = None
                         if vector is not None:
                             made.dimension = made.dimension or len(vector)
-                            blob = _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+                            blob = encoded(vector)
                         transaction.update_columns([(memory.id, {"embedding": blob})])
                         count += 1
                 fresh = TextVectors(embedder, {})

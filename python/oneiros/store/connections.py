@@ -97,7 +97,7 @@ def open_writer(
             run_when_free(lambda: _use_log(connection), deadline)
         connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
     except BaseException:
-        connection.close()
+        connection.close(True)
         raise
     return connection
 
@@ -129,7 +129,7 @@ def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> apsw.Co
             connection.config(option, value)
         connection.execute(_PRAGMAS)
     except BaseException:
-        connection.close()
+        connection.close(True)
         raise
     return connection
 

@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -240,11 +240,11 @@ class Store:
         if self._is_closed or os.getpid() != self._process:
             return
         self._is_closed = True
-        with self._watcher_lock, self._translating():
-            self._readers.close()
+        with self._watcher_lock, self._translating(), ExitStack() as closing:
+            closing.callback(self._writer.close)  # the last to close moves the log into the file
             if self._watcher is not None:
-                self._watcher.close()
-            self._writer.close()  # the last to close moves the log into the file
+                closing.callback(self._watcher.close)
+            closing.callback(self._readers.close)
 
     def __enter__(self) -> Self:
         return self
@@ -263,6 +263,9 @@ class Store:
         with self._translating(), self._readers.lend() as connection:
             connection.execute("BEGIN")
             try:
+                _ = connection.execute(
+                    "SELECT count(*) FROM setting"
+                ).get  # BEGIN alone pins nothing
                 yield connection
             finally:
                 connections.roll_back(connection)

@@ -12,7 +12,6 @@ import apsw
 from oneiros.clock import Deadline
 from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.store import connections
-from oneiros.store.connections import MEMORY
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.transaction import Transaction
@@ -131,19 +130,24 @@ class Writer:
             raise translated(failure, self._path) from failure
 
     def _poisoned(self, error: apsw.Error) -> StorePoisoned:
-        """Stop writing for good, leaving the files as they are for whoever opens them next."""
+        """Stop writing for good, leaving the files as they are for whoever opens them next.
+
+        The connection stays open where it can: the last one to close takes the index of the log
+        with it, and the next reader would then find the commit that was refused here.
+        """
         self._poison = f"{type(error).__name__}: {error}"
-        if self._path != MEMORY:
-            self._is_closed = True
-            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            self.connection.close(True)
+        self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        try:
+            connections.roll_back(self.connection)
+        except apsw.Error:
+            self.connection.close(True)  # the only other way to let go of the lock
         return StorePoisoned(self._poison_words())
 
     def _acquire(self) -> None:
         if not self._lock.acquire(timeout=self._timeout):
             msg = f"{self._path}: another thread has been writing for {self._timeout} s"
             raise StoreBusy(msg)
-        if self._is_closed and not self._poison:  # closed while this thread waited
+        if self._is_closed:  # closed while this thread waited
             self._lock.release()
             msg = f"{self._path}: the store is closed"
             raise EngineClosed(msg)
