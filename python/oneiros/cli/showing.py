@@ -127,12 +127,12 @@ class _Asker:
         ]
 
     def answer(self, question: Question, way: str, k: int) -> SearchResponse:
-        from oneiros.scopes.json_form import from_json  # noqa: PLC0415
+        from oneiros.scopes import Where  # noqa: PLC0415
 
         return self._engine.search(
             question.text,
             k,
-            where=None if question.where is None else from_json(question.where),
+            where=None if question.where is None else Where.from_json(question.where),
             now=seconds_of("now", question.now),
             embedding=None if way == "lexical" else self._vectors[question.id],
             profile=self._profiles[way],
