@@ -37,7 +37,7 @@ def ids(folder: Path, kind: str) -> dict[str, int]:
         text = plain.read_bytes()
     else:
         text = gzip.decompress((folder / f"{kind}.jsonl.gz").read_bytes())
-    lines = text.decode().splitlines()
+    lines = text.decode().rstrip("\n").split("\n")  # a text may hold other line breaks
     return {json.loads(line)["_id"]: row for row, line in enumerate(lines)}
 
 
