@@ -35,6 +35,7 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
         msg = f"path: must not be a symbolic link, got {str(path)!r}"
         raise ValueError(msg)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.fchmod(descriptor, 0o600)  # whatever the umask took away
     os.close(descriptor)
     temporary = Path(name)
     try:
