@@ -119,7 +119,11 @@ def test_a_backup_follows_no_link_and_spares_the_store(tmp_path: Path) -> None:
             store.backup(tmp_path / "mind.db")
         with pytest.raises(FileNotFoundError):
             store.backup(tmp_path / "nowhere" / "copy.db")
+        (tmp_path / "used.db-wal").write_bytes(b"another database's log")
+        with pytest.raises(ValueError, match=r"path: must not be a database in use, .*used.db-wal"):
+            store.backup(tmp_path / "used.db")
     assert victim.read_text() == "precious"
+    assert not list(tmp_path.glob(".*")), "a temporary file was left"
 
 
 def test_a_backup_is_of_one_moment_while_others_write(tmp_path: Path) -> None:

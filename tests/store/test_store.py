@@ -112,6 +112,29 @@ def test_changes_come_from_one_state_while_others_write(store: Store) -> None:
     assert ids == [f"m{i}" for i in range(20)]
 
 
+def test_changes_that_are_not_read_to_the_end_hold_nothing_up(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db", busy_timeout_seconds=0.5) as store:
+        add(store, *(memory(f"m{i}") for i in range(20)))
+        parts = store.changes(0, batch=5)
+        next(parts)
+        parts.close()
+        add(store, memory("later"))
+        store.checkpoint()
+        assert (tmp_path / "mind.db-wal").stat().st_size == 0
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store("mind.db") as store:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        add(store, memory("a"))
+        assert store.count() == store.revision() == 1
+        assert store.path == str(tmp_path / "mind.db")
+
+
 def test_a_reading_stands_still(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store:
         add(store, memory("a"))

@@ -34,9 +34,9 @@ DURABILITIES: Final = ("full", "normal")
 class Store:
     """Every memory of an engine, in one SQLite file in WAL mode.
 
-    Any thread may call anything. Writes of one process wait for each other, and for those of other
-    processes, up to ``busy_timeout_seconds``; readers see the last commit and wait for nobody. Many
-    processes may open one file. A store does not cross ``fork``: the child opens its own.
+    Any thread of any number of processes may call anything. Writes wait for each other, up to
+    ``busy_timeout_seconds``; readers see the last commit and wait for nobody. A store does not
+    cross ``fork``: the child opens its own.
 
     When a commit or sync fails, what the disk holds is not known any more: the write raises
     ``StorePoisoned``, and so do all later ones; reading goes on, and opening the file anew recovers
@@ -93,7 +93,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The file's path as it was given, or ":memory:"."""
+        """The file's absolute path, or ":memory:"."""
         return self._path
 
     @contextmanager
@@ -182,10 +182,7 @@ class Store:
             files.copy_to(connection, target)
 
     def quick_check(self) -> list[str]:
-        """Return what is wrong with the file's structure; nothing for a sound one.
-
-        Reads the whole file, but not every index entry against its row.
-        """
+        """Read the whole file and return what is wrong with it; nothing for a sound one."""
         with self._unmoving() as connection:
             try:
                 found = [str(row[0]) for row in connection.execute("PRAGMA quick_check")]
@@ -208,8 +205,8 @@ class Store:
         """Return whether none of the file and its log holds the bytes any more.
 
         Args:
-            needle: such as a forgotten text in UTF-8, at least one byte. Of a longer one than 128
-                bytes the beginning alone counts as found, since SQLite may have cut the rest off.
+            needle: such as a forgotten text in UTF-8, at least one byte; of one over 128 bytes
+                the beginning alone counts as found, since SQLite may have cut the rest off.
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
@@ -277,7 +274,9 @@ def _checked_path(path: str | os.PathLike[str]) -> str:
         raise TypeError(wrong("path", "a str or a path of str", path))
     if not text or "\0" in text:
         raise ValueError(wrong("path", "a file's name, or ':memory:'", text))
-    return text
+    return (
+        text if text == MEMORY else str(Path(text).absolute())
+    )  # connections are opened later too
 
 
 def _checked_timeout(seconds: float) -> float:
