@@ -165,6 +165,11 @@ class Store:
         with self.read() as reading:
             return reading.count()
 
+    def live_count(self) -> int:
+        """Return the number of memories that are not soft-deleted."""
+        with self.read() as reading:
+            return reading.live_count()
+
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store as it is now to a new file; writers go on meanwhile.
 

@@ -98,6 +98,10 @@ FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY numbe
         """Return the number of memories, soft-deleted ones too."""
         return int(self._rows("SELECT count(*) FROM memory")[0][0])
 
+    def live_count(self) -> int:
+        """Return the number of memories that are not soft-deleted."""
+        return int(self._rows("SELECT count(*) FROM memory WHERE deleted_at IS NULL")[0][0])
+
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:
             return row.memory()

@@ -63,6 +63,7 @@ CREATE TABLE memory (
   deleted_at REAL
 ) STRICT;
 CREATE INDEX memory_by_revision ON memory (revision);
+CREATE INDEX memory_by_text ON memory (length(text), substr(text, 1, 24), topic);
 CREATE TABLE setting (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL,
