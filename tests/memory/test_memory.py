@@ -11,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oneiros.errors import TextEncodingError
-from oneiros.fields import ENUMS, FIELDS
+from oneiros.fields import FIELDS
 from oneiros.memory import Memory, validate_changes
 
 NOW = 1_780_000_000.0
@@ -219,44 +217,6 @@ def test_metadata_and_tags_are_copies() -> None:
     assert memory.tags == ["a"]
 
 
-def test_embeddings_are_normalised_in_float64() -> None:
-    got = make(embedding=[3, 4]).embedding
-    assert got is not None
-    assert got.dtype == np.float32
-    np.testing.assert_array_equal(got, np.array([0.6, 0.8], np.float32))
-    huge = make(embedding=np.array([3e38, 3e38], np.float32)).embedding
-    np.testing.assert_allclose(huge, [math.sqrt(0.5)] * 2, rtol=1e-7)
-    tiny = make(embedding=np.array([1e-45, 0], np.float32)).embedding
-    np.testing.assert_array_equal(tiny, [1.0, 0.0])
-    big_endian = make(embedding=np.array([0, 2], ">f8")).embedding
-    np.testing.assert_array_equal(big_endian, [0.0, 1.0])
-    strided = make(embedding=np.array([0, 9, 2, 9], np.float32)[::2]).embedding
-    np.testing.assert_array_equal(strided, [0.0, 1.0])
-
-
-def test_a_zero_vector_is_no_embedding() -> None:
-    assert make(embedding=np.zeros(4)).embedding is None
-    assert validate_changes({"embedding": [0.0]}) == {"embedding": None}
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        ([1.0, math.nan], ValueError, r"embedding\[1\]: must be finite, got nan"),
-        (np.array([1, 2, -np.inf], np.float32), ValueError, r"embedding\[2\]: must be finite"),
-        ([1e300, 1e300], ValueError, "embedding: must be of finite length"),
-        ([], ValueError, r"embedding: must be of shape \(n,\) with n >= 1, not \(0,\)"),
-        (np.zeros((2, 2)), ValueError, r"embedding: must be of shape \(n,\) .*not \(2, 2\)"),
-        (["a"], TypeError, "embedding: must be an array of real numbers"),
-        ([1j], TypeError, "embedding: must be an array of real numbers, not complex128"),
-        ([True], TypeError, "embedding: must be an array of real numbers, not bool"),
-    ],
-)
-def test_bad_embeddings_are_refused(value: object, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        make(embedding=value)
-
-
 def test_changes_are_checked_like_a_record_but_for_id_and_none() -> None:
     assert validate_changes({"importance": 1, "topic": None, "event_at": 5}) == {
         "importance": 1.0,
@@ -297,55 +257,3 @@ def test_memories_differ_by_their_embeddings() -> None:
     assert one == make(id="a", embedding=[2, 0])
     assert hash(one) == hash(other)
     assert one != "a"
-
-
-WORD = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | WORD,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=3),
-    max_leaves=8,
-)
-TIME = st.floats(-1e15, 1e11) | st.datetimes(timezones=st.just(UTC))
-UNIT = st.floats(0, 1)
-COUNT = st.integers(0, 2**32 - 1)
-VECTOR = st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=8)
-RECORDS = st.fixed_dictionaries(
-    {"text": WORD},
-    optional={
-        "id": WORD.filter(bool),
-        "title": WORD,
-        "embedding": VECTOR,
-        "kind": WORD.filter(bool),
-        "topic": WORD,
-        "project": WORD,
-        "session": WORD,
-        "sessions": st.sets(WORD, max_size=3),
-        "tags": st.lists(WORD, max_size=3),
-        "metadata": st.dictionaries(WORD, JSON, max_size=3),
-        "ttl": st.floats(0, 1e300),
-        "priority": st.integers(1, 5),
-        "pinned": st.booleans(),
-        "core": st.booleans(),
-        "feedback": st.integers(-32768, 32767),
-        "session_spread": st.integers(3, 2**32 - 1),
-        "depth": st.integers(1, 3),
-        "stability": st.floats(0, 3e38),
-        "superseded_by": WORD.filter(bool),
-    }
-    | {name: TIME for name, field in FIELDS.items() if field.kind == "time"}
-    | dict.fromkeys(("importance", "certainty", "impact", "strength"), UNIT)
-    | dict.fromkeys(("access_count", "revision_count", "duplicate_count"), COUNT)
-    | {name: st.sampled_from(words) for name, words in ENUMS.items()},
-)
-
-
-@given(RECORDS)
-def test_a_record_comes_back_as_the_same_memory(record: dict[str, object]) -> None:
-    memory = Memory.from_record(record, now=NOW)
-    line = json.dumps(memory.to_record(), allow_nan=False)
-    assert Memory.from_record(json.loads(line), now=0.0) == memory
-    assert Memory.from_record(memory, now=0.0) == memory

@@ -3,82 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from oneiros.errors import DuplicateId, EngineClosed, OneirosError, UnknownMemory
+from oneiros.errors import EngineClosed
 from oneiros.fields import ENUMS
-from oneiros.memory import Memory
-from oneiros.store import Store, StoredMemory
-
-NOW = 1_780_000_000.0
-
-
-def memory(id: str, **fields: object) -> Memory:
-    return Memory.from_record({"id": id, "text": f"text of {id}", **fields}, now=NOW)
-
-
-FULL = memory(
-    "full\0id",
-    text="all of it \0 Größe 会議 🦊",
-    title="T",
-    kind="decision",
-    category="procedural",
-    topic="t",
-    project="p",
-    session="s2",
-    sessions=["s1", "s2"],
-    tags=["b", "a", "b"],
-    metadata={"a": [1, 2.5, None, True, {"ü\0": "x"}]},
-    created_at=5.0,
-    updated_at=6.0,
-    last_accessed_at=7.25,
-    event_at=8.0,
-    valid_from=9.0,
-    valid_until=10.0,
-    ttl=60.0,
-    importance=0.9,
-    certainty=0.1,
-    impact=1.0,
-    veracity="tool",
-    pinned=True,
-    feedback=-3,
-    access_count=2**32 - 1,
-    revision_count=4,
-    duplicate_count=5,
-    session_spread=6,
-    strength=0.25,
-    depth=3,
-    stability=2.5,
-    consolidation_quality=0.75,
-    importance_tag="schema_violation",
-    status="archived",
-    core=True,
-    at_floor_since=11.0,
-    cold_since=12.0,
-    tier="stub",
-    superseded_by="other",
-    deleted_at=13.0,
-)
-
-
-@pytest.fixture(params=["file", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    path = ":memory:" if request.param == "memory" else tmp_path / "mind.db"
-    with Store(path) as opened:
-        yield opened
-
-
-def add(store: Store, *memories: Memory) -> None:
-    with store.write() as transaction:
-        transaction.insert_many(memories)
-
-
-def rows(store: Store, after: int = 0) -> list[StoredMemory]:
-    return [row for part in store.changes(after) for row in part]
+from oneiros.store import Store
+from tests.store.samples import FULL, add, memory, rows
 
 
 def test_a_memory_comes_back_with_every_field(store: Store) -> None:
@@ -179,6 +112,29 @@ def test_changes_come_from_one_state_while_others_write(store: Store) -> None:
     assert ids == [f"m{i}" for i in range(20)]
 
 
+def test_changes_that_are_not_read_to_the_end_hold_nothing_up(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db", busy_timeout_seconds=0.5) as store:
+        add(store, *(memory(f"m{i}") for i in range(20)))
+        parts = store.changes(0, batch=5)
+        next(parts)
+        parts.close()
+        add(store, memory("later"))
+        store.checkpoint()
+        assert (tmp_path / "mind.db-wal").stat().st_size == 0
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store("mind.db") as store:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        add(store, memory("a"))
+        assert store.count() == store.revision() == 1
+        assert store.path == str(tmp_path / "mind.db")
+
+
 def test_a_reading_stands_still(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store:
         add(store, memory("a"))
@@ -187,171 +143,6 @@ def test_a_reading_stands_still(tmp_path: Path) -> None:
             assert (reading.last_revision(), reading.count()) == (1, 1)
             assert reading.load(["b"]) == [None]
         assert store.count() == 2
-
-
-def test_an_exception_takes_everything_back(store: Store) -> None:
-    def fail() -> None:
-        with store.write() as transaction:
-            transaction.insert(memory("a"))
-            transaction.set_setting("k", "v")
-            raise KeyError("mine")  # noqa: EM101
-
-    with pytest.raises(KeyError, match="mine"):
-        fail()
-    assert (store.count(), store.revision(), store.settings()) == (0, 0, {})
-
-
-def test_a_transaction_sees_its_own_writes_and_readers_do_not(tmp_path: Path) -> None:
-    with Store(tmp_path / "mind.db") as store, store.write() as transaction:
-        transaction.insert(memory("a"))
-        assert [row.id for part in transaction.changes(0) for row in part] == ["a"]
-        assert transaction.load(["a"]) == [memory("a")]
-        assert store.load(["a"]) == [None]
-
-
-def test_a_duplicate_is_named_and_leaves_the_rest(store: Store) -> None:
-    with store.write() as transaction:
-        transaction.insert(memory("a"))
-        with pytest.raises(DuplicateId, match="'a' exists"):
-            transaction.insert(memory("a", text="other"))
-        with pytest.raises(DuplicateId, match="'c' exists in the store, or comes twice"):
-            transaction.insert_many([memory("b"), memory("c"), memory("c")])
-        with pytest.raises(DuplicateId, match="'a'"):
-            transaction.insert_many([memory("b"), memory("a")])
-        transaction.insert(memory("d"))
-    assert [row.id for row in rows(store)] == ["a", "d"]
-
-
-def test_a_batch_that_fails_half_way_adds_nothing(store: Store) -> None:
-    bad = Memory(id="b", text="x", created_at=0.0, updated_at=0.0, canonical_layer="nowhere")
-    with store.write() as transaction:
-        with pytest.raises(KeyError, match="nowhere"):
-            transaction.insert_many([memory("a"), bad])
-        with pytest.raises(ValueError, match="embedding_blobs: must be one for each of the 1"):
-            transaction.insert_many([memory("a")], embedding_blobs=[])
-    assert store.count() == 0
-
-
-def test_update_counts_a_revision_and_update_columns_does_not(store: Store) -> None:
-    add(store, FULL, memory("b"))
-    with store.write() as transaction:
-        transaction.update(
-            "b", {"tags": ["x"], "metadata": {"k": 1}, "category": "episodic", "pinned": True}
-        )
-        assert transaction.update_columns([("b", {"stability": 3.0}), (FULL.id, {})]) == 1
-    found = store.load(["b"])[0]
-    wanted = memory("b", tags=["x"], metadata={"k": 1}, category="episodic", pinned=True)
-    assert found is not None
-    assert (found.tags, found.metadata, found.category) == (["x"], {"k": 1}, "episodic")
-    assert (found.pinned, found.revision_count, found.stability) == (True, 1, 3.0)
-    assert found != wanted
-    assert store.load([FULL.id]) == [FULL]
-
-
-def test_every_field_but_the_id_can_be_changed_and_emptied(store: Store) -> None:
-    add(store, memory("full\0id", text="before"))
-    changes = {name: getattr(FULL, name) for name in FULL.to_record() if name != "id"}
-    with store.write() as transaction:
-        transaction.update(FULL.id, changes)
-    assert store.load([FULL.id]) == [FULL]
-    plain = memory("full\0id", text="before")
-    with store.write() as transaction:
-        transaction.update(FULL.id, {name: getattr(plain, name) for name in changes})
-    assert store.load([FULL.id]) == [plain]
-
-
-def test_an_update_names_what_is_wrong(store: Store) -> None:
-    with store.write() as transaction:
-        with pytest.raises(UnknownMemory, match="no memory has the id 'x'"):
-            transaction.update("x", {"importance": 1.0})
-        with pytest.raises(ValueError, match="field: must be one of a memory's fields but id"):
-            transaction.update("x", {"id": "y"})
-        with pytest.raises(ValueError, match=r"field: .*got 'x = 1; --'"):
-            transaction.update_columns([("x", {"x = 1; --": 1})])
-
-
-def test_counters_are_differences_and_stop_at_their_ends(store: Store) -> None:
-    add(store, FULL, memory("b", feedback=-32_767))
-    with store.write() as transaction:
-        changes = [
-            (FULL.id, {"access_count": 2}),
-            ("b", {"access_count": 2}),
-            ("gone", {"access_count": 2}),
-            ("b", {"access_count": -1, "feedback": -5}),
-        ]
-        assert transaction.increment(changes) == 3
-        with pytest.raises(ValueError, match="counter: must be one of access_count"):
-            transaction.increment([("b", {"importance": 1})])
-    full, other = store.load([FULL.id, "b"])
-    assert full is not None
-    assert other is not None
-    assert full.access_count == 2**32 - 1
-    assert (other.access_count, other.feedback) == (1, -32_768)
-
-
-def test_sessions_are_a_set_and_the_spread_its_size(store: Store) -> None:
-    add(store, memory("a", session="s1"), memory("b", session_spread=5))
-    with store.write() as transaction:
-        assert transaction.add_sessions([("a", ["s1"]), ("gone", ["s1"])]) == 0
-        assert transaction.add_sessions([("a", ["s2", "s3"]), ("b", ["s1"]), ("a", ["s4"])]) == 3
-    first, second = store.load(["a", "b"])
-    assert first is not None
-    assert second is not None
-    assert (first.sessions, first.session_spread) == ({"s1", "s2", "s3", "s4"}, 4)
-    assert (second.sessions, second.session_spread) == ({"s1"}, 5)
-
-
-def test_feedback_is_kept_as_events_and_as_their_sum(store: Store) -> None:
-    add(store, memory("a", kind="decision"), memory("b"))
-    with store.write() as transaction:
-        transaction.feedback("a", "helpful", 5.0)
-        transaction.feedback("a", "outdated", 6.0)
-        transaction.feedback("b", "unhelpful", 7.0)
-        with pytest.raises(ValueError, match="verdict: must be one of helpful, unhelpful, outda"):
-            transaction.feedback("a", "great", 8.0)
-        with pytest.raises(UnknownMemory):
-            transaction.feedback("x", "helpful", 8.0)
-    assert [row.feedback for row in rows(store)] == [-1, -1]
-    with store.read() as reading:
-        events = reading.feedback_events()
-        assert [event[1:] for event in events] == [
-            ("a", "decision", "helpful", 5.0),
-            ("a", "decision", "outdated", 6.0),
-            ("b", "note", "unhelpful", 7.0),
-        ]
-        assert reading.feedback_events(after=events[1][0]) == events[2:]
-
-
-def test_erasing_takes_the_memory_and_its_feedback(store: Store) -> None:
-    add(store, memory("a"))
-    with store.write() as transaction:
-        transaction.feedback("a", "helpful", 5.0)
-    with store.write() as transaction:
-        assert transaction.erase("a")
-        assert not transaction.erase("a")
-        assert transaction.load(["a"]) == [None]
-    with store.read() as reading:
-        assert reading.feedback_events() == []
-    add(store, memory("a", text="anew"))
-    assert store.erased(0) == ["a"]
-    assert [row.sequence for row in rows(store)] == [2]
-
-
-def test_writing_inside_writing_is_refused(store: Store) -> None:
-    with store.write() as transaction:
-        with pytest.raises(RuntimeError, match=r"write\(\) inside write\(\)"), store.write():
-            pytest.fail("a write began inside a write")
-        transaction.insert(memory("a"))
-    assert store.count() == 1
-
-
-def test_a_transaction_is_over_at_the_end_of_its_block(store: Store) -> None:
-    with store.write() as transaction:
-        transaction.insert(memory("a"))
-    with pytest.raises(OneirosError, match="the transaction is over"):
-        transaction.insert(memory("b"))
-    with pytest.raises(OneirosError, match="the transaction is over"):
-        transaction.load(["a"])
 
 
 def test_a_closed_store_says_so(store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from oneiros.store.connections import MEMORY, Readers
 from oneiros.store.failures import translated
 from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import StoredMemory
+from oneiros.store.watcher import Watcher
 from oneiros.store.writer import Write, Writer
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ DURABILITIES: Final = ("full", "normal")
 class Store:
     """Every memory of an engine, in one SQLite file in WAL mode.
 
-    Any thread may call anything. Writes of one process wait for each other, and for those of other
-    processes, up to ``busy_timeout_seconds``; readers see the last commit and wait for nobody. Many
-    processes may open one file. A store does not cross ``fork``: the child opens its own.
+    Any thread of any number of processes may call anything. Writes wait for each other, up to
+    ``busy_timeout_seconds``; readers see the last commit and wait for nobody. A store does not
+    cross ``fork``: the child opens its own.
 
     When a commit or sync fails, what the disk holds is not known any more: the write raises
     ``StorePoisoned``, and so do all later ones; reading goes on, and opening the file anew recovers
@@ -71,17 +71,11 @@ class Store:
         """
         if durability not in DURABILITIES:
             raise ValueError(wrong("durability", "one of " + ", ".join(DURABILITIES), durability))
-        if not (math.isfinite(busy_timeout_seconds) and busy_timeout_seconds >= 0):
-            rule = "a finite number of seconds >= 0"
-            raise ValueError(wrong("busy_timeout_seconds", rule, busy_timeout_seconds))
+        timeout_seconds = _checked_timeout(busy_timeout_seconds)
         self._path = _checked_path(path)
         self._process = os.getpid()
         self._decode = decode_embedding
         self._is_closed = False
-        self._watcher_lock = threading.Lock()
-        self._watcher: apsw.Connection | None = None  # sees others' commits; opened when asked
-        self._watched = (-1, 0)  # its data version, the revision then
-        timeout_seconds = min(busy_timeout_seconds, LONGEST_WAIT_SECONDS)
         connections.require_sqlite()
         if self._path != MEMORY:
             connections.create_private(self._path)
@@ -94,11 +88,12 @@ class Store:
                 decode=decode_embedding,
             )
         self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
+        self._watcher = Watcher(self._path, self._readers)
         _OPEN.add(self)
 
     @property
     def path(self) -> str:
-        """The file's path as it was given, or ":memory:"."""
+        """The file's absolute path, or ":memory:"."""
         return self._path
 
     @contextmanager
@@ -134,15 +129,8 @@ class Store:
             with self.read() as reading:
                 return reading.last_revision()
         self._require_open()
-        with self._watcher_lock, self._translating():
-            if self._watcher is None:
-                self._watcher = self._readers.opened()
-            version = int(self._watcher.execute("PRAGMA data_version").get)
-            if version != self._watched[0]:
-                reading = Reading(self._watcher, self._path, None)
-                # In this order a commit between the two is noticed by the next call.
-                self._watched = (version, reading.last_revision())
-            return self._watched[1]
+        with self._translating():
+            return self._watcher.revision()
 
     def settings(self) -> dict[str, str]:
         """Return every setting."""
@@ -199,10 +187,7 @@ class Store:
             files.copy_to(connection, target)
 
     def quick_check(self) -> list[str]:
-        """Return what is wrong with the file's structure; nothing for a sound one.
-
-        Reads the whole file, but not every index entry against its row.
-        """
+        """Read the whole file and return what is wrong with it; nothing for a sound one."""
         with self._unmoving() as connection:
             try:
                 found = [str(row[0]) for row in connection.execute("PRAGMA quick_check")]
@@ -225,8 +210,8 @@ class Store:
         """Return whether none of the file and its log holds the bytes any more.
 
         Args:
-            needle: such as a forgotten text in UTF-8, at least one byte. Of a longer one than 128
-                bytes the beginning alone counts as found, since SQLite may have cut the rest off.
+            needle: such as a forgotten text in UTF-8, at least one byte; of one over 128 bytes
+                the beginning alone counts as found, since SQLite may have cut the rest off.
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
@@ -240,11 +225,10 @@ class Store:
         if self._is_closed or os.getpid() != self._process:
             return
         self._is_closed = True
-        with self._watcher_lock, self._translating(), ExitStack() as closing:
+        with self._translating(), ExitStack() as closing:
             closing.callback(self._writer.close)  # the last to close moves the log into the file
-            if self._watcher is not None:
-                closing.callback(self._watcher.close)
             closing.callback(self._readers.close)
+            closing.callback(self._watcher.close)
 
     def __enter__(self) -> Self:
         return self
@@ -286,8 +270,7 @@ class Store:
             raise EngineClosed(msg)
 
     def _connections(self) -> list[apsw.Connection]:
-        watcher = [] if self._watcher is None else [self._watcher]
-        return [self._writer.connection, *watcher, *self._readers.idle()]
+        return [self._writer.connection, *self._watcher.connections(), *self._readers.idle()]
 
 
 def _checked_path(path: str | os.PathLike[str]) -> str:
@@ -296,7 +279,15 @@ def _checked_path(path: str | os.PathLike[str]) -> str:
         raise TypeError(wrong("path", "a str or a path of str", path))
     if not text or "\0" in text:
         raise ValueError(wrong("path", "a file's name, or ':memory:'", text))
-    return text
+    return (
+        text if text == MEMORY else str(Path(text).absolute())
+    )  # connections are opened later too
+
+
+def _checked_timeout(seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(wrong("busy_timeout_seconds", "a finite number of seconds >= 0", seconds))
+    return min(seconds, LONGEST_WAIT_SECONDS)
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()

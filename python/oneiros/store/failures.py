@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import apsw
 
-from oneiros.errors import OneirosError, StoreBusy, StoreCorrupt, StoreFull, StoreIOError
+from oneiros.errors import (
+    EngineClosed,
+    OneirosError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreIOError,
+)
 
 __all__ = ["is_failed_write", "translated"]
 
@@ -20,6 +27,7 @@ _MEANING: tuple[tuple[tuple[type[apsw.Error], ...], type[OneirosError], str], ..
         "the store's file is damaged, or is no store",
     ),
     ((apsw.FullError,), StoreFull, "the disk is full"),
+    ((apsw.ConnectionClosedError,), EngineClosed, "the store was closed meanwhile"),
 )
 
 

@@ -28,13 +28,19 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
     REQUIRES: a read transaction is open on ``source``, so that writers do not make it start anew.
 
     Raises:
-        ValueError: ``path`` is a symbolic link, which a copy does not follow.
+        ValueError: ``path`` is a symbolic link, which a copy does not follow, or the log of
+            another database lies there, which SQLite would replay into the copy.
         OSError: the copy cannot be written.
     """
     if path.is_symlink():
         msg = f"path: must not be a symbolic link, got {str(path)!r}"
         raise ValueError(msg)
+    for log in (f"{path}-wal", f"{path}-journal"):
+        if os.path.lexists(log):
+            msg = f"path: must not be a database in use, but {log!r} exists"
+            raise ValueError(msg)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.fchmod(descriptor, 0o600)  # whatever the umask took away
     os.close(descriptor)
     temporary = Path(name)
     try:

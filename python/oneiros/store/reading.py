@@ -67,7 +67,7 @@ class Reading:
             raise ValueError(msg)
         cursor = self._run(_CHANGED, (after,)) if after > 0 else self._run(_ALL)
         while rows := self._fetch(cursor, batch):
-            yield [stored(row) for row in rows]
+            yield stored(rows)
 
     def erased(self, after: int) -> list[str]:
         """Return the ids forgotten for good since the revision, in order."""
@@ -78,7 +78,7 @@ class Reading:
         """Return the rows of the ids, in their order; None where there is none."""
         sql = f"{SELECT} WHERE id = ?"
         found = (self._rows(sql, (id,)) for id in ids)
-        return [stored(rows[0]) if rows else None for rows in found]
+        return [stored(rows)[0] if rows else None for rows in found]
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return the memories of the ids, soft-deleted ones too; None where there is none.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS, FIELDS
@@ -15,15 +16,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+Result = TypeVar("Result")
+
 __all__ = ["INSERT", "SELECT", "StoredMemory", "cell", "json_text", "row_of", "stored"]
 
 
-class StoredMemory(NamedTuple):
-    """One row of the table, as projections read it.
-
-    Enumerations are their codes (:data:`oneiros.fields.ENUMS`), flags 0 or 1, times None where
-    there is none, the embedding its encoded bytes.
-    """
+class _Row(NamedTuple):
+    """The columns as they lie in the table."""
 
     sequence: int
     """Order of insertion; never reused, kept over updates."""
@@ -69,9 +68,37 @@ class StoredMemory(NamedTuple):
     status: int
     canonical_layer: int
     tier: int
-    sessions: frozenset[str]
-    tags: list[str]
-    metadata: dict[str, object]
+    sessions_json: str | None
+    tags_json: str | None
+    metadata_json: str | None
+    makes_sense: int
+    """1 where every value lies in its field's range; no other row is handed out."""
+
+
+class StoredMemory(_Row):
+    """One row of the table, as projections read it.
+
+    Enumerations are their codes (:data:`oneiros.fields.ENUMS`), flags 0 or 1, times None where
+    there is none, the embedding its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are
+    read from their JSON when they are asked for, and raise ``StoreCorrupt`` where it is damaged.
+    """
+
+    __slots__ = ()
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """The sessions that have seen the memory."""
+        return frozenset(self._parsed(_words, self.sessions_json) or ())
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags, in their order."""
+        return list(self._parsed(_words, self.tags_json) or ())
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """The JSON object."""
+        return self._parsed(_object, self.metadata_json) or {}
 
     def memory(self, embedding: npt.NDArray[np.float32] | None = None) -> Memory:
         """Return the row as a memory.
@@ -79,20 +106,30 @@ class StoredMemory(NamedTuple):
         Args:
             embedding: the decoded vector; the store itself cannot read those bytes.
         """
-        values: dict[str, Any] = dict(zip(self._fields[3:], self[3:], strict=True))
+        values: dict[str, Any] = dict(zip(_SAME, self[3:], strict=False))
         for name, words in ENUMS.items():
             values[name] = words[values[name]]
         values["pinned"] = bool(self.pinned)
         values["core"] = bool(self.core)
-        return Memory(embedding=embedding, **values)
+        return Memory(
+            embedding=embedding,
+            sessions=self.sessions,
+            tags=self.tags,
+            metadata=self.metadata,
+            **values,
+        )
+
+    def _parsed(self, parse: Callable[[str], Result], text: str | None) -> Result | None:
+        try:
+            return None if text is None else parse(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            msg = f"memory {self.id!r}: JSON in the store is not what its field holds ({error})"
+            raise StoreCorrupt(msg) from error
 
 
-_COLUMNS: Final = StoredMemory._fields[1:]
-_PLAIN: Final = tuple(
-    name
-    for name in _COLUMNS[2:]
-    if FIELDS[name].kind not in {"enum", "words", "word_set", "metadata"}
-)
+_SAME: Final = _Row._fields[3:-4]  # the fields that a memory holds under the same name
+_COLUMNS: Final = ("revision", "embedding", *_SAME, "sessions", "tags", "metadata")
+_PLAIN: Final = tuple(name for name in _SAME if name not in ENUMS)
 _CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
 
 INSERT: Final = (
@@ -117,7 +154,7 @@ def _sense() -> str:
     return " AND ".join(f"{name} BETWEEN {span}" for name, span in ranges.items())
 
 
-SELECT: Final = f"SELECT {', '.join(StoredMemory._fields)}, {_sense()} FROM memory"
+SELECT: Final = f"SELECT sequence, {', '.join(_COLUMNS)}, {_sense()} FROM memory"
 
 
 def row_of(memory: Memory, *, revision: int, embedding_blob: bytes | None) -> tuple[Any, ...]:
@@ -141,40 +178,35 @@ def row_of(memory: Memory, *, revision: int, embedding_blob: bytes | None) -> tu
 _plain_values: Callable[[Memory], tuple[Any, ...]] = attrgetter(*_PLAIN)
 
 
-def stored(row: tuple[Any, ...]) -> StoredMemory:
-    """Return a row of :data:`SELECT`.
+def stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredMemory]:
+    """Return rows of :data:`SELECT`.
 
     Raises:
-        StoreCorrupt: a value lies outside its range, or JSON does not read.
+        StoreCorrupt: a value lies outside its range.
     """
-    sessions, tags, metadata, makes_sense = row[-4:]
-    if not makes_sense:
-        msg = f"memory {row[3]!r}: a value in the store lies outside its field's range"
-        raise StoreCorrupt(msg)
-    return StoredMemory._make(
-        (
-            *row[:-4],
-            frozenset() if sessions is None else frozenset(_parsed(row, sessions, list)),
-            [] if tags is None else _parsed(row, tags, list),
-            {} if metadata is None else _parsed(row, metadata, dict),
-        )
-    )
+    found = list(map(StoredMemory._make, rows))
+    for row in found:
+        if not row[-1]:
+            msg = f"memory {row.id!r}: a value in the store lies outside its field's range"
+            raise StoreCorrupt(msg)
+    return found
 
 
-def _parsed(row: tuple[Any, ...], text: str, kind: type) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        msg = f"memory {row[3]!r}: JSON in the store does not read ({error})"
-        raise StoreCorrupt(msg) from error
-    if isinstance(value, dict) if kind is dict else _is_list_of_str(value):
-        return value
-    msg = f"memory {row[3]!r}: JSON in the store is not what its field holds"
-    raise StoreCorrupt(msg)
+@lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags
+def _words(text: str) -> tuple[str, ...]:
+    value = json.loads(text)
+    if not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        msg = "not a list of strings"
+        raise TypeError(msg)
+    return tuple(value)
 
 
-def _is_list_of_str(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+def _object(text: str) -> dict[str, object]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        msg = "not an object"
+        raise TypeError(msg)
+    return value
 
 
 def cell(name: str, value: Any) -> Any:
