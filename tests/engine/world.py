@@ -70,6 +70,7 @@ class World:
         query: str,
         embedding: tuple[float, ...] | None,
         keep: Callable[[Known], bool] = lambda _: True,
+        depth: int = DEPTH,
     ) -> list[list[str]]:
         """Return R1 and R2: the ids each channel finds, best first; filters apply before."""
         ids = list(self.known)
@@ -77,7 +78,7 @@ class World:
         live = {row: one for row, one in rows.items() if not one.is_deleted}
         seen = {row for row, one in live.items() if not one.is_archived and keep(one)}
         documents = {row: one.text.split() for row, one in live.items()}
-        words = bm25.rank(documents, query.split(), DEPTH, allowed=seen)
+        words = bm25.rank(documents, query.split(), depth, allowed=seen)
         found = [[ids[row] for row, _ in words]]
         if embedding is not None:
             near = [
@@ -85,7 +86,7 @@ class World:
                 for row in seen
                 if (vector := live[row].embedding) is not None
             ]
-            found.append([ids[row] for _, row in sorted(near)[:DEPTH]])
+            found.append([ids[row] for _, row in sorted(near)[:depth]])
         return found
 
     def search(
@@ -98,9 +99,9 @@ class World:
         *,
         lifecycle: bool = True,
     ) -> list[reverie.Ranked]:
-        """Return R1 to R9 over everything that is kept."""
+        """Return R1 to R9 over everything that is kept; a longer ``k`` deepens the channels."""
         lives = {id: one.life for id, one in self.known.items()}
-        rankings = self.rankings(query, embedding, keep)
+        rankings = self.rankings(query, embedding, keep, max(k, DEPTH))
         return reverie.rank(lives, rankings, now, k, lifecycle=lifecycle)
 
     def reinforce(self, ids: list[str], now: float, session: str | None) -> None:
