@@ -1,9 +1,7 @@
 #include "analysis/identifiers.h"
 
-#include <array>
-#include <string_view>
+#include <string>
 
-#include "analysis/analyzer.h"
 #include "analysis/camel_case.h"
 
 namespace oneiros {
@@ -219,21 +217,27 @@ void add_chain(const FoldedText& text, Range chain, bool is_rooted, TokenList& t
   }
 }
 
-// The letters of "u.s.a", without the dots; empty if the chain is no such thing.
-std::string_view undotted(const FoldedText& text, Range chain, std::array<char, 256>& letters) {
-  std::size_t count = 0;
+// Letters with dots between, "u.s.a"?
+bool is_abbreviation(const FoldedText& text, Range chain) {
   bool wants_letter = true;
-  for (std::size_t i = chain.begin; i < chain.end; i = text.next(i), wants_letter = !wants_letter) {
+  for (std::size_t i = chain.begin; i < chain.end; i = text.next(i)) {
     if (text.kind(i) != (wants_letter ? Kind::kLetter : Kind::kDot)) {
-      return {};
+      return false;
     }
-    const std::string_view letter = text.slice(i, text.next(i));
-    if (wants_letter && count + letter.size() > letters.size()) {
-      return {};  // no abbreviation is that long
-    }
-    count += wants_letter ? letter.copy(letters.data() + count, letter.size()) : 0;
+    wants_letter = !wants_letter;
   }
-  return {letters.data(), count};
+  return true;
+}
+
+// Two letters keep their dot: "u.s" is not "us".
+void add_abbreviation(FoldedText& text, Range chain, TokenList& tokens) {
+  if (text.next(text.next(text.next(chain.begin))) == chain.end) {
+    tokens.add_literal(chain.begin, chain.end);
+    return;
+  }
+  std::string letters(text.slice(chain.begin, chain.end));
+  std::erase(letters, '.');
+  tokens.add_spelling(letters);
 }
 
 // "c++", "c#": the word's end with such a sign.
@@ -281,10 +285,8 @@ std::size_t add_joined_words(FoldedText& text, std::size_t begin, TokenList& tok
     add_connected(text, word, false, tokens);
     return end;
   }
-  std::array<char, Analyzer::kMaxTokenBytes> letters{};
-  const std::string_view abbreviation = undotted(text, chain, letters);
-  if (!abbreviation.empty()) {
-    tokens.add_spelling(abbreviation);
+  if (is_abbreviation(text, chain)) {
+    add_abbreviation(text, chain, tokens);
     return chain.end;
   }
   const Kind before = begin > 0 ? text.kind(begin - 1) : Kind::kSeparator;

@@ -18,8 +18,8 @@ std::size_t word_end(const FoldedText& text, std::size_t begin);
 // "high-speed" and "and/or" are plain words, "gpt-4" and "src/a/b.py" are identifiers. Added are
 //   - the identifier whole, and each part between slashes, colons and @ that is one itself;
 //   - each word in it, split further at connectors and where the case changes.
-// Letters with dots between ("u.s.a.") are one word without them. A URL is its scheme, then the
-// rest as an identifier.
+// Letters with dots between are one word: without them ("u.s.a." is "usa"), or with its dot if
+// there are two (else "u.s." would be "us"). A URL is its scheme, then the rest as an identifier.
 // REQUIRES: starts_word(text.kind(begin)).
 std::size_t add_joined_words(FoldedText& text, std::size_t begin, TokenList& tokens);
 

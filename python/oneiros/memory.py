@@ -20,6 +20,7 @@ __all__ = ["ENUMS", "FIELDS", "Memory", "validate_changes"]
 
 _CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
+_COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,13 +139,8 @@ class Memory:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):
             return NotImplemented
-        for name in FIELDS:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if name == "embedding" and mine is not None and theirs is not None:
-                mine, theirs = mine.tobytes(), theirs.tobytes()
-            if mine != theirs:
-                return False
-        return True
+        same = all(getattr(self, name) == getattr(other, name) for name in _COMPARABLE)
+        return same and _bits(self.embedding) == _bits(other.embedding)
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
@@ -180,6 +176,10 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
     return values
 
 
+def _bits(embedding: npt.NDArray[np.float32] | None) -> bytes | None:
+    return None if embedding is None else embedding.tobytes()
+
+
 def _fill_in(values: dict[str, Any], now: float) -> None:
     """Give what depends on `now` or on other fields."""
     if "id" not in values:
@@ -206,14 +206,17 @@ _BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
 def _given(memory: Memory) -> dict[str, object]:
     """Return the fields of a memory but those still to be filled in."""
     values = {name: getattr(memory, name) for name in FIELDS}
+    if not memory.session_spread and not memory.sessions:
+        del values["sessions"]
     for name, blank in _BLANKS.items():
         if values[name] == blank:
             del values[name]
-    for name in ("created_at", "updated_at"):
-        if values[name] != values[name]:  # NaN: not given
+    for name in _TIMES:
+        seconds = values[name]
+        if seconds is None or seconds != seconds:  # NaN: not given
             del values[name]
-    if not memory.sessions:
-        del values["sessions"]
+        elif seconds > LAST_NUMBER:
+            values[name] = _iso(seconds)
     return values
 
 

@@ -81,7 +81,7 @@ def answer(
     stages.end("validity_filter", projections.live_count, visible.row_count)
     found: list[RankedList] = []
     for channel in question.profile.channels:
-        depth = max(channel.depth, question.k)
+        depth = channel.depth
         if channel.name == "vector":
             hits, note = _by_vector(question, projections, visible, depth)
         else:
@@ -104,14 +104,14 @@ def answer_many(
     """
     if not questions:
         return []
-    profile, k = questions[0].profile, questions[0].k
+    profile = questions[0].profile
     stages = [_Stages() for _ in questions]
     found: list[list[RankedList]] = [[] for _ in questions]
     notes = [question.absent for question in questions]
     for part in stages:
         part.end("validity_filter", projections.live_count, visible.row_count)
     for channel in profile.channels:
-        depth = max(channel.depth, k)
+        depth = channel.depth
         if channel.name == "vector":
             vectors = [question.vector for question in questions]
             lists = projections.by_vectors(vectors, depth, visible, threads=threads)
@@ -168,14 +168,21 @@ def _rank(
         if question.is_explained
         else [None] * len(names)
     )
-    notes = [f"{ranked.future_count} candidates carry times after now; they count as age 0"]
+    notes = []
+    if ranked.future_count:
+        notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
+    reach = max(channel.depth for channel in question.profile.channels)
+    if question.k > reach:
+        notes.append(
+            f"k {question.k} is beyond the channels' depth of {reach}: what lies deeper is not looked at"
+        )
     return SearchResponse(
         query=question.query,
         now=question.now,
         profile=question.profile.name,
         profile_hash=question.profile.hash,
         results=shelve(names, scores, explanations, load),
-        trace=stages.trace(notes if ranked.future_count else ()),
+        trace=stages.trace(notes),
     )
 
 

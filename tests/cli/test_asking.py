@@ -98,7 +98,8 @@ def test_hostile_text_never_reaches_the_terminal(
         extra = [one for one in extra if one != "--explain"]
     outcome = run(*command, *extra, "-s", store)
     assert outcome.exit_code == 0
-    assert "[bold red]gone[/]" in outcome.stdout
+    assert "[bold" in outcome.stdout  # a narrow cell may break the line between the words
+    assert "red]gone[/]" in outcome.stdout
     for character in ("\x1b", "\x9b", "\u202e", "\x07"):
         assert character not in outcome.stdout
 

@@ -53,10 +53,10 @@ def response(
     return SearchResponse("tea", NOW, "reverie", "abc", results, trace)
 
 
-def printed(answer: SearchResponse) -> str:
+def printed(answer: SearchResponse, width: int = 120) -> str:
     stream = io.StringIO()
-    console = Console(file=stream, width=120, force_terminal=True, color_system=None)
-    console.print(results_table(answer))
+    console = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    console.print(results_table(answer, width))
     return stream.getvalue()
 
 
@@ -67,6 +67,22 @@ def test_a_table_shows_rank_text_score_ranks_and_factors() -> None:
     (row,) = [line for line in lines if " tea" in line]
     assert row.split() == ["1", "tea", "0.31250", "1", "2", "1.250", "0.500"]
     assert any("m1  note  1970-01-01" in line for line in lines)
+
+
+def test_a_narrow_terminal_gets_the_figures_below_the_text() -> None:
+    lines = printed(response([memory()], [explained()]), width=80).splitlines()
+    assert lines[0].split() == ["#", "memory", "score"]
+    shown = " ".join(" ".join(lines).split())
+    assert "lexical 1, vector 2, time_decay 1.250, strength 0.500" in shown
+    assert max(map(len, lines)) <= 80
+
+
+def test_known_answers_are_marked() -> None:
+    both = response([memory(), memory(id="m2", text="milk")], [None, None])
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(results_table(both, 80, right={"m2"}))
+    (marked,) = [line for line in stream.getvalue().splitlines() if "✓" in line]
+    assert "milk" in marked
 
 
 def test_an_absent_channel_and_an_unexplained_result_have_a_dash() -> None:

@@ -39,6 +39,7 @@ def test_the_document_holds_answers_and_figures(run: Run) -> None:
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     document = outcome.document
     assert {question["type"] for question in document["questions"]} == set(QUESTION_TYPES)
+    assert [question["way"] for question in document["questions"]] == ["hybrid"] * 8 + ["lifecycle"]
     for question in document["questions"]:
         for result in question["response"]["results"]:
             assert [channel["name"] for channel in result["explanation"]["channels"]] == [
@@ -46,7 +47,7 @@ def test_the_document_holds_answers_and_figures(run: Run) -> None:
                 "vector",
             ]
     measured = document["measured"]
-    assert set(measured) == {"lexical", "vector", "hybrid"}
+    assert set(measured) == {"lexical", "vector", "hybrid", "lifecycle"}
     for report in measured.values():
         assert set(report["by_type"]) == set(QUESTION_TYPES) - {"unanswerable"}
         assert (
@@ -56,7 +57,7 @@ def test_the_document_holds_answers_and_figures(run: Run) -> None:
     # Loose: the data is small. What must not happen is that a channel finds next to nothing.
     assert measured["lexical"]["overall"]["recall"] > 0.3
     assert measured["vector"]["overall"]["recall"] > 0.3
-    assert measured["hybrid"]["overall"]["mrr"] > 0.5
+    assert measured["hybrid"]["overall"]["mrr"] > 0.4
     lexical, hybrid = (
         measured[way]["by_type"]["paraphrase"]["recall"] for way in ("lexical", "hybrid")
     )

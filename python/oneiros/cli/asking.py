@@ -64,7 +64,7 @@ def search(
             return
         console = output()
         if response.results:
-            console.print(rendering.results_table(response))
+            console.print(rendering.results_table(response, console.width))
         console.print(text(rendering.summary(response), style="dim"))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,18 +98,13 @@ def _simd_level() -> str:
 
 
 def _problems(path: Path, needle: str | None) -> list[str]:
-    with opened(path) as engine:
-        problems = list(engine.check())
-    if needle is None:
-        return problems
-    from oneiros.store import Store  # noqa: PLC0415
-
     sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
-    if not sought:
+    if sought == "":
         msg = "--verify-erased: must not be empty"
         raise CommandError(msg)
-    with closing(Store(path)) as store:
-        if not store.verify_erased(sought.encode("utf-8", "surrogateescape")):
+    with opened(path) as engine:
+        problems = list(engine.check())
+        if sought is not None and not engine.verify_erased(sought):
             problems.append("the text is still in the store's files")
     return problems
 
@@ -133,6 +127,15 @@ def _show(figures: Mapping[str, object]) -> None:
     from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     table = Table.grid(padding=(0, 2))
-    for name, value in figures.items():
+    for name, value in _flat(figures):
         table.add_row(text(name.replace("_", " "), style="dim"), text(str(documents.plain(value))))
     output().print(table)
+
+
+def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str, object]]:
+    """Yield name and value, of groups too, each name after its group's."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{group}{name} ")
+        else:
+            yield f"{group}{name}", value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from oneiros.cli.moments import day
@@ -17,32 +18,51 @@ if TYPE_CHECKING:
 
 __all__ = ["memory_document", "response_document", "results_table", "summary"]
 
-SNIPPET = 160
+SNIPPET = 160  # characters of a text in a table
+TEXT_ROOM = 50  # columns for rank, text and score
+FIGURE_ROOM = 9  # columns for one figure and the space before it
 
 
-def results_table(response: SearchResponse) -> Table:
-    """Return the results, one a row; with explanations also each channel's rank and each factor."""
+def results_table(
+    response: SearchResponse, width: int, *, right: Container[str] = frozenset()
+) -> Table:
+    """Return the results, one a row; with explanations also each channel's rank and each factor.
+
+    Args:
+        response: the answer; its memories are read here.
+        width: columns of the terminal; where the figures would leave the texts too little room,
+            they stand below each text instead.
+        right: ids known to answer the question, marked as such.
+    """
     from rich import box  # noqa: PLC0415  (--json needs no rich)
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("#", justify="right")
+    table.add_column("#", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     channels, factors = _explained(response)
-    for name in (*channels, *factors):
+    is_wide = width >= TEXT_ROOM + FIGURE_ROOM * len((*channels, *factors))
+    for name in (*channels, *factors) if is_wide else ():
         # One word a line, so that the column stays as narrow as its numbers.
         table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
     for rank, result in enumerate(response.results, start=1):
-        figures = (f"{result.score:.5f}", *_ranks(result, channels), *_values(result, factors))
-        table.add_row(str(rank), _told(result), *figures)
+        figures = (*_ranks(result, channels), *_values(result, factors))
+        told = _told(result)
+        if figures and not is_wide:
+            pairs = zip((*channels, *factors), figures, strict=True)
+            named = ", ".join(f"{name} {figure}" for name, figure in pairs)
+            told.append_text(text(f"\n{named}", style="dim"))
+        mark = " ✓" if result.id in right else ""
+        table.add_row(f"{rank}{mark}", told, f"{result.score:.5f}", *(figures if is_wide else ()))
     return table
 
 
 def summary(response: SearchResponse) -> str:
-    """Return one line: how many, how long, and what the trace has to say."""
+    """Return one line: how many, how long, by which profile, and what was left out or odd."""
     trace = response.trace
-    notes = [f"{stage.name}: {stage.note}" for stage in trace.stages if stage.note]
+    empty = (stage for stage in trace.stages if stage.note and not stage.survivor_count)
+    notes = [f"{stage.name}: {stage.note}" for stage in empty]
     count = len(response.results)
     head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
     told = "; ".join((*notes, *trace.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -30,7 +31,11 @@ __all__ = ["demo"]
 BATCH = 50  # memories a transaction; small, so that the bar moves
 SHOWN = 3  # results of each question
 DEPTH = 10  # results looked at for recall and MRR
-WAYS = ("lexical", "vector", "hybrid")
+WAYS = ("lexical", "vector", "hybrid", "lifecycle")
+"""Words alone, meaning alone, both; and both, weighed by how alive each memory is."""
+LEGEND = """\
+lexical: words alone (BM25); vector: meaning alone; hybrid: both, fused, fresher ones first;
+lifecycle: hybrid, times strength, depth, spread and stability as Reverie publishes them"""
 
 
 def demo(
@@ -52,15 +57,15 @@ def demo(
         _fill(engine, data)
         loaded = time.perf_counter()
         asker = _Asker(engine, data)
-        asked = [(question, asker.answer(question, "hybrid", SHOWN)) for question in data.shown()]
+        answers = asker.shown()
         reports = {way: asker.measure(way) for way in WAYS}
         ended = time.perf_counter()
         seconds = {"load": loaded - started, "search": ended - loaded, "total": ended - started}
         # Still inside: results read their memories from the store when they are first touched.
         if json:
-            documents.write(_document(data, asked, reports, seconds))
+            documents.write(_document(data, answers, reports, seconds))
         else:
-            _show(data, asked, reports, seconds, keep)
+            _show(data, answers, reports, seconds, keep)
 
 
 @contextmanager
@@ -84,6 +89,15 @@ def _fill(engine: Engine, data: DemoData) -> None:
             bar.advance(len(batch))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One question of those shown, asked in one way."""
+
+    question: Question
+    way: str
+    response: SearchResponse
+
+
 class _Asker:
     """Asks the demo's questions in each of the :data:`WAYS`, leaving no trace in the memories."""
 
@@ -92,12 +106,25 @@ class _Asker:
         from oneiros.ranking.channels import VectorChannel  # noqa: PLC0415
 
         self._engine = engine
-        self._questions = data.questions
+        self._data = data
         pairs = zip(data.questions, data.question_vectors, strict=True)
         self._vectors = {question.id: vector for question, vector in pairs}
-        hybrid = profiles.get("reverie")
-        vector_only = hybrid.replace(channels=(VectorChannel(),))
-        self._profiles = {"lexical": hybrid, "vector": vector_only, "hybrid": hybrid}
+        hybrid = profiles.get("reverie", lifecycle=False)
+        self._profiles = {
+            "lexical": hybrid,  # asked without a vector
+            "vector": hybrid.replace(channels=(VectorChannel(),)),
+            "hybrid": hybrid,
+            "lifecycle": profiles.get("reverie"),
+        }
+
+    def shown(self) -> list[Answer]:
+        """Ask the questions worth looking at, and the first once more in full."""
+        questions = self._data.shown()
+        answers = [(question, "hybrid") for question in questions] + [(questions[0], "lifecycle")]
+        return [
+            Answer(question=question, way=way, response=self.answer(question, way, SHOWN))
+            for question, way in answers
+        ]
 
     def answer(self, question: Question, way: str, k: int) -> SearchResponse:
         from oneiros.scopes.json_form import from_json  # noqa: PLC0415
@@ -116,18 +143,18 @@ class _Asker:
     def measure(self, way: str) -> Report:
         from oneiros.evaluation.run import evaluate  # noqa: PLC0415
 
-        with progress_bar(f"measuring {way} search", len(self._questions)) as bar:
+        with progress_bar(f"measuring {way} search", len(self._data.questions)) as bar:
 
             def ids(question: Question) -> list[str]:
                 bar.advance()
                 return self.answer(question, way, DEPTH).ids
 
-            return evaluate(ids, self._questions)
+            return evaluate(ids, self._data.questions)
 
 
 def _document(
     data: DemoData,
-    asked: list[tuple[Question, SearchResponse]],
+    answers: list[Answer],
     reports: dict[str, Report],
     seconds: dict[str, float],
 ) -> dict[str, object]:
@@ -137,9 +164,14 @@ def _document(
         "memory_count": len(data.memories),
         "question_count": len(data.questions),
         "questions": [
-            {"id": question.id, "type": question.type, "answers": question.answers}
-            | {"response": response_document(response)}
-            for question, response in asked
+            {
+                "id": one.question.id,
+                "type": one.question.type,
+                "answers": one.question.answers,
+                "way": one.way,
+                "response": response_document(one.response),
+            }
+            for one in answers
         ],
         "measured": {way: report.to_document() for way, report in reports.items()},
         "seconds": seconds,
@@ -148,7 +180,7 @@ def _document(
 
 def _show(
     data: DemoData,
-    asked: list[tuple[Question, SearchResponse]],
+    answers: list[Answer],
     reports: dict[str, Report],
     seconds: dict[str, float],
     keep: Path | None,
@@ -158,26 +190,32 @@ def _show(
 
     console = output()
     console.print(
-        text(f"{len(data.memories)} memories of a software team, asked by meaning and words")
+        text(
+            f"{len(data.memories)} memories of a software team, asked by words and meaning (✓: judged an answer)"
+        )
     )
-    for question, response in asked:
+    for one in answers:
         console.print()
         console.print(
-            text(question.text, style="bold cyan"), text(f"({_kind(question)})", style="dim")
+            text(one.question.text, style="bold cyan"), text(f"({_kind(one)})", style="dim")
         )
-        console.print(results_table(response))
-        console.print(text(summary(response), style="dim"))
+        table = results_table(one.response, console.width, right=one.question.answers.keys())
+        console.print(table)
+        console.print(text(summary(one.response), style="dim"))
     console.print()
     console.print(_measured(reports))
+    console.print(text(LEGEND, style="dim"))
     times = ", ".join(f"{name} {spent:.2f} s" for name, spent in seconds.items())
     console.print(text(f"times: {times}", style="dim"))
     if keep is not None:
         console.print(text(f'kept: try  oneiros search "ferry" --store {keep} --explain'))
 
 
-def _kind(question: Question) -> str:
-    kind = question.type.replace("_", " ")
-    return kind if question.answers else f"{kind}: nothing here answers it"
+def _kind(answer: Answer) -> str:
+    kind = answer.question.type.replace("_", " ")
+    if answer.way == "lifecycle":
+        return f"{kind}, and weighed by how alive each memory is"
+    return kind if answer.question.answers else f"{kind}: nothing here answers it"
 
 
 def _measured(reports: dict[str, Report]) -> Table:

@@ -34,7 +34,7 @@ QUESTION_TYPES = (
     "multi_hop",
 )
 
-SHOWN = ("q001", "q029", "q101", "q057", "q119", "q129", "q094", "q140")
+SHOWN = ("q025", "q005", "q109", "q057", "q119", "q129", "q094", "q149")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -263,6 +263,9 @@ class Store:
         with self._translating(), self._readers.lend() as connection:
             connection.execute("BEGIN")
             try:
+                _ = connection.execute(
+                    "SELECT count(*) FROM setting"
+                ).get  # BEGIN alone pins nothing
                 yield connection
             finally:
                 connections.roll_back(connection)

@@ -151,11 +151,12 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
+                assignments = [f"{_known(name)} = ?" for name in names]
                 values = [
                     (*(cell(n, change[n]) for n in names), self.revision, id)
                     for id, change in group
                 ]
-                changed += self._assign([f"{_known(name)} = ?" for name in names], values)
+                changed += self._assign(assignments, values)
         return changed
 
     def increment(self, rows: Iterable[tuple[str, Mapping[str, int]]]) -> int:
