@@ -4,6 +4,8 @@
 #include <cassert>
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/broken_text.h"
@@ -40,8 +42,9 @@ struct Analyzer::State {
     fresh.fill_in(numbers, text.terms());
   }
 
-  // The same without learning: what no term is spelt like stays unknown.
-  void find_by_stem(BrokenText& text) const {
+  // The same without learning: what no term is spelt like stays unknown. Returns how many distinct
+  // terms do.
+  std::size_t find_by_stem(BrokenText& text) const {
     const NewSurfaces fresh(text.list(), text.terms());
     const std::vector<std::string> spellings = fresh.spellings(options.stem);
     std::vector<TermId> numbers(fresh.size());
@@ -51,6 +54,13 @@ struct Analyzer::State {
                      [this](const std::string& term) { return vocabulary.of_term(term); });
     }
     fresh.fill_in(numbers, text.terms());
+    std::unordered_set<std::string_view> unknown;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      if (numbers[i] == Vocabulary::kUnknown) {
+        unknown.insert(spellings[i]);
+      }
+    }
+    return unknown.size();
   }
 
   const AnalyzerOptions options;
@@ -87,17 +97,21 @@ AnalyzedText Analyzer::analyze(std::string_view utf8) {
 }
 
 std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
+  return analyze_whole_query(utf8).terms;
+}
+
+AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
   BrokenText text(utf8, state_->options.identifiers);
   state_->look_up(text);
+  AnalyzedQuery query;
   if (has_unknown(text.terms())) {
-    state_->find_by_stem(text);
+    query.unknown_term_count = state_->find_by_stem(text);
   }
-  std::vector<TermId> terms;
-  terms.reserve(text.terms().size());
+  query.terms.reserve(text.terms().size());
   std::copy_if(
-      text.terms().begin(), text.terms().end(), std::back_inserter(terms),
+      text.terms().begin(), text.terms().end(), std::back_inserter(query.terms),
       [](TermId term) { return term != Vocabulary::kStopWord && term != Vocabulary::kUnknown; });
-  return terms;
+  return query;
 }
 
 std::size_t Analyzer::vocabulary_size() const {
