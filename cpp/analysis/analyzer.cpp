@@ -1,90 +1,18 @@
 #include "analysis/analyzer.h"
 
+#include <algorithm>
+#include <cassert>
 #include <mutex>
 #include <shared_mutex>
-#include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
-#include "analysis/folded_text.h"
+#include "analysis/broken_text.h"
+#include "analysis/new_surfaces.h"
 #include "analysis/stop_words.h"
-#include "analysis/string_table.h"
-#include "analysis/tokens.h"
 #include "analysis/vocabulary.h"
-#include "analysis/word_breaks.h"
 
 namespace oneiros {
-namespace {
-
-// The words of one text. Made anew for every text: analysis may be entered again from Stem.
-class BrokenText {
- public:
-  BrokenText(std::string_view utf8, bool identifiers) : tokens_(text_) {
-    text_.assign(utf8);
-    break_words(text_, identifiers, tokens_);
-  }
-  const TokenList& list() const { return tokens_; }
-
- private:
-  FoldedText text_;
-  TokenList tokens_;
-};
-
-// Surfaces without a term as yet, each once, and the terms that stemming gives them.
-class NewSurfaces {
- public:
-  // Returns the number of the surface among the new ones.
-  std::uint32_t add(std::string_view surface, bool is_literal) {
-    const std::uint32_t number = surfaces_.insert(surface);
-    if (number == is_literal_.size()) {
-      is_literal_.push_back(is_literal);
-    }
-    return number;
-  }
-
-  bool empty() const { return is_literal_.empty(); }
-  std::size_t size() const { return is_literal_.size(); }
-  std::string_view surface(std::uint32_t number) const { return surfaces_.at(number); }
-  const std::string& term(std::uint32_t number) const { return terms_[number]; }
-
-  // Throws std::invalid_argument if there is not one stem for each surface.
-  void find_terms(const Stem& stem) {
-    terms_.clear();
-    std::vector<std::string> asked;
-    for (std::uint32_t number = 0; number < size(); ++number) {
-      terms_.emplace_back(surface(number));
-      if (stem && !is_literal_[number]) {
-        asked.emplace_back(surface(number));
-      }
-    }
-    if (!asked.empty()) {
-      take_stems(stem(asked), asked.size());
-    }
-  }
-
- private:
-  void take_stems(std::vector<std::string> stems, std::size_t asked_count) {
-    if (stems.size() != asked_count) {
-      throw std::invalid_argument("stem: must return one stem for each word, got " +
-                                  std::to_string(stems.size()) + " for " +
-                                  std::to_string(asked_count));
-    }
-    auto next = stems.begin();
-    for (std::uint32_t number = 0; number < size(); ++number) {
-      if (!is_literal_[number]) {
-        if (!next->empty()) {  // a word whose stem is nothing stays itself
-          terms_[number] = std::move(*next);
-        }
-        ++next;
-      }
-    }
-  }
-
-  StringTable surfaces_;
-  std::vector<bool> is_literal_;
-  std::vector<std::string> terms_;
-};
-
-}  // namespace
 
 struct Analyzer::State {
   explicit State(AnalyzerOptions given)
@@ -92,57 +20,46 @@ struct Analyzer::State {
         vocabulary(options.stop_words ? english_stop_words()
                                       : std::span<const std::string_view>{}) {}
 
-  // Adds what is known of the tokens' terms to `terms`, kUnknown where nothing is.
-  void look_up(const TokenList& list, std::vector<TermId>& terms) const {
-    terms.resize(list.tokens().size());
+  // Terms of the tokens, kUnknown for surfaces not met before.
+  void look_up(BrokenText& text) const {
     const std::shared_lock lock(mutex);
-    vocabulary.of_surfaces(
-        terms.size(), [&](std::size_t i) { return list.surface(i); },
-        [&](std::size_t i, TermId term) { terms[i] = term; });
+    vocabulary.of_surfaces([&text](std::size_t i) { return text.list().surface(i); }, text.terms());
   }
 
-  // Fills in the terms that are unknown: stems are asked for without the lock.
-  void learn(const TokenList& list, std::vector<TermId>& terms) {
-    NewSurfaces fresh;
-    std::vector<std::pair<std::size_t, std::uint32_t>> gaps;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (terms[i] == Vocabulary::kUnknown) {
-        gaps.emplace_back(i, fresh.add(list.surface(i), list.tokens()[i].is_literal));
-      }
-    }
-    if (fresh.empty()) {
-      return;
-    }
-    fresh.find_terms(options.stem);
-    std::vector<TermId> learnt(fresh.size());
+  // Makes the unknown surfaces known. Stems are asked for without the lock; should another thread
+  // learn a surface meanwhile, its answer stays.
+  void learn(BrokenText& text) {
+    const NewSurfaces fresh(text.list(), text.terms());
+    const std::vector<std::string> spellings = fresh.spellings(options.stem);
+    std::vector<TermId> numbers(fresh.size());
     {
       const std::unique_lock lock(mutex);
-      for (std::uint32_t number = 0; number < fresh.size(); ++number) {
-        learnt[number] = vocabulary.learn(fresh.surface(number), fresh.term(number));
+      for (std::size_t i = 0; i < fresh.size(); ++i) {
+        numbers[i] = vocabulary.learn(fresh.surface(i), spellings[i]);
       }
     }
-    for (const auto& [i, number] : gaps) {
-      terms[i] = learnt[number];
-    }
+    fresh.fill_in(numbers, text.terms());
   }
 
-  // The same without learning: what no term is spelt like stays unknown.
-  void find_stemmed(const TokenList& list, std::vector<TermId>& terms) const {
-    NewSurfaces fresh;
-    std::vector<std::pair<std::size_t, std::uint32_t>> gaps;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (terms[i] == Vocabulary::kUnknown) {
-        gaps.emplace_back(i, fresh.add(list.surface(i), list.tokens()[i].is_literal));
+  // The same without learning: what no term is spelt like stays unknown. Returns how many distinct
+  // terms that is.
+  std::size_t find_by_stem(BrokenText& text) const {
+    const NewSurfaces fresh(text.list(), text.terms());
+    const std::vector<std::string> spellings = fresh.spellings(options.stem);
+    std::vector<TermId> numbers(fresh.size());
+    {
+      const std::shared_lock lock(mutex);
+      std::transform(spellings.begin(), spellings.end(), numbers.begin(),
+                     [this](const std::string& term) { return vocabulary.of_term(term); });
+    }
+    fresh.fill_in(numbers, text.terms());
+    std::unordered_set<std::string_view> unknown;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      if (numbers[i] == Vocabulary::kUnknown) {
+        unknown.insert(spellings[i]);
       }
     }
-    if (fresh.empty()) {
-      return;
-    }
-    fresh.find_terms(options.stem);
-    const std::shared_lock lock(mutex);
-    for (const auto& [i, number] : gaps) {
-      terms[i] = vocabulary.of_term(fresh.term(number));
-    }
+    return unknown.size();
   }
 
   const AnalyzerOptions options;
@@ -150,35 +67,50 @@ struct Analyzer::State {
   Vocabulary vocabulary;
 };
 
+namespace {
+
+bool has_unknown(const std::vector<TermId>& terms) {
+  return std::find(terms.begin(), terms.end(), Vocabulary::kUnknown) != terms.end();
+}
+
+}  // namespace
+
 Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Analyzer::~Analyzer() = default;
 
 AnalyzedText Analyzer::analyze(std::string_view utf8) {
-  const BrokenText broken(utf8, state_->options.identifiers);
-  const TokenList& list = broken.list();
-  std::vector<TermId> terms;
-  state_->look_up(list, terms);
-  state_->learn(list, terms);
+  BrokenText text(utf8, state_->options.identifiers);
+  state_->look_up(text);
+  if (has_unknown(text.terms())) {
+    state_->learn(text);
+  }
   AnalyzedText analyzed;
-  analyzed.cut_token_count = list.cut_count();
-  analyzed.occurrences.reserve(terms.size());
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (terms[i] != Vocabulary::kStopWord) {
-      analyzed.occurrences.push_back({terms[i], list.tokens()[i].position});
+  analyzed.cut_token_count = text.list().cut_count();
+  analyzed.occurrences.reserve(text.terms().size());
+  for (std::size_t i = 0; i < text.terms().size(); ++i) {
+    if (text.terms()[i] != Vocabulary::kStopWord) {
+      analyzed.occurrences.push_back({text.terms()[i], text.list().tokens()[i].position});
     }
   }
   return analyzed;
 }
 
 std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
-  const BrokenText broken(utf8, state_->options.identifiers);
-  std::vector<TermId> terms;
-  state_->look_up(broken.list(), terms);
-  state_->find_stemmed(broken.list(), terms);
-  std::erase_if(terms, [](TermId term) {
-    return term == Vocabulary::kStopWord || term == Vocabulary::kUnknown;
-  });
-  return terms;
+  return analyze_whole_query(utf8).terms;
+}
+
+AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
+  BrokenText text(utf8, state_->options.identifiers);
+  state_->look_up(text);
+  AnalyzedQuery query;
+  if (has_unknown(text.terms())) {
+    query.unknown_term_count = state_->find_by_stem(text);
+  }
+  query.terms.reserve(text.terms().size());
+  std::copy_if(
+      text.terms().begin(), text.terms().end(), std::back_inserter(query.terms),
+      [](TermId term) { return term != Vocabulary::kStopWord && term != Vocabulary::kUnknown; });
+  return query;
 }
 
 std::size_t Analyzer::vocabulary_size() const {
@@ -188,6 +120,7 @@ std::size_t Analyzer::vocabulary_size() const {
 
 std::string Analyzer::term(TermId id) const {
   const std::shared_lock lock(state_->mutex);
+  assert(id < state_->vocabulary.term_count());
   return std::string(state_->vocabulary.term(id));
 }
 

@@ -34,6 +34,11 @@ struct AnalyzedText {
   std::size_t cut_token_count = 0;      // tokens longer than kMaxTokenBytes, cut to it
 };
 
+struct AnalyzedQuery {
+  std::vector<TermId> terms;           // in text order, repeats kept
+  std::size_t unknown_term_count = 0;  // distinct ones that no indexed text holds, left out
+};
+
 // Thread-safe. The vocabulary only grows.
 class Analyzer {
  public:
@@ -49,6 +54,8 @@ class Analyzer {
 
   // Terms of a query in text order, repeats kept; words that no indexed text holds are left out.
   std::vector<TermId> analyze_query(std::string_view utf8) const;
+  // The same, and how many were left out.
+  AnalyzedQuery analyze_whole_query(std::string_view utf8) const;
 
   std::size_t vocabulary_size() const;  // terms
   std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()

@@ -12,22 +12,6 @@ constexpr std::size_t kAscii = 128;
 // Room that one character's folding never exceeds: 18 characters of up to 4 bytes.
 constexpr std::size_t kLargestFolding = 72;
 
-struct AsciiFolding {
-  char byte;
-  std::uint8_t kind;  // with the upper bit
-};
-
-std::array<AsciiFolding, kAscii> make_ascii_foldings(std::uint8_t upper_bit) {
-  std::array<AsciiFolding, kAscii> foldings{};
-  for (std::size_t i = 0; i < kAscii; ++i) {
-    const CharacterRecord& record = character_record(static_cast<char32_t>(i));
-    const auto kind = static_cast<unsigned>(record.kind) | (record.is_upper ? upper_bit : 0U);
-    foldings[i] = {static_cast<char>(static_cast<std::int32_t>(i) + record.folding),
-                   static_cast<std::uint8_t>(kind)};
-  }
-  return foldings;
-}
-
 // Conjoining letters of Hangul and their arithmetic (The Unicode Standard, section 3.12).
 constexpr char32_t kLead = 0x1100;
 constexpr char32_t kVowel = 0x1161;
@@ -65,6 +49,30 @@ bool may_compose(char32_t code_point) {
 
 }  // namespace
 
+struct FoldedText::Ascii {
+  char byte;
+  std::uint8_t flags;
+};
+
+std::uint8_t FoldedText::flags(CharacterClass kind, bool is_upper) {
+  const bool is_plain = kind == CharacterClass::kLetter || kind == CharacterClass::kDigit;
+  return static_cast<std::uint8_t>(static_cast<unsigned>(kind) | (is_upper ? kUpperBit : 0U) |
+                                   (is_plain ? kLetterOrDigitBit : 0U));
+}
+
+const FoldedText::Ascii* FoldedText::ascii_foldings() {
+  static const std::array<Ascii, kAscii> kFoldings = [] {
+    std::array<Ascii, kAscii> foldings{};
+    for (std::size_t i = 0; i < kAscii; ++i) {
+      const CharacterRecord& record = character_record(static_cast<char32_t>(i));
+      foldings[i] = {static_cast<char>(static_cast<std::int32_t>(i) + record.folding),
+                     flags(record.kind, record.is_upper)};
+    }
+    return foldings;
+  }();
+  return kFoldings.data();
+}
+
 void FoldedText::assign(std::string_view utf8) {
   bytes_.resize(utf8.size());
   classes_.resize(utf8.size());
@@ -77,14 +85,14 @@ void FoldedText::assign(std::string_view utf8) {
     }
   }
   bytes_.resize(size_ + 1);
-  classes_.resize(size_ + 1);
   bytes_[size_] = ' ';
-  classes_[size_] = static_cast<std::uint8_t>(CharacterClass::kSeparator);
+  classes_.resize(size_ + kPadding);
+  std::fill_n(classes_.data() + size_, kPadding, flags(CharacterClass::kSeparator, false));
 }
 
 // Room for the rest of the text is there: what foldings took more was added by assign_character.
 std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) {
-  static const std::array<AsciiFolding, kAscii> kFoldings = make_ascii_foldings(kUpperBit);
+  const Ascii* foldings = ascii_foldings();
   char* bytes = bytes_.data() + size_;
   std::uint8_t* classes = classes_.data() + size_;
   std::size_t i = at;
@@ -93,8 +101,8 @@ std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) 
     if (byte >= kAscii) {
       break;
     }
-    *bytes++ = kFoldings[byte].byte;
-    *classes++ = kFoldings[byte].kind;
+    *bytes++ = foldings[byte].byte;
+    *classes++ = foldings[byte].flags;
   }
   size_ += i - at;
   return i;
@@ -126,8 +134,7 @@ void FoldedText::append(char32_t code_point, CharacterClass kind, bool is_upper)
     return;
   }
   const std::size_t length = encode_utf8(code_point, bytes_.data() + size_);
-  const auto flags = static_cast<unsigned>(kind) | (is_upper ? kUpperBit : 0U);
-  std::fill_n(classes_.data() + size_, length, static_cast<std::uint8_t>(flags));
+  std::fill_n(classes_.data() + size_, length, flags(kind, is_upper));
   size_ += length;
 }
 

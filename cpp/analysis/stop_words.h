@@ -6,7 +6,8 @@
 
 namespace oneiros {
 
-// The list in wide use since Lucene's first English analyzer: 33 words, lower case.
+// The 33 words in wide use since Lucene's first English analyzer, in lower case, and three that
+// word breaks of at least two letters would drop: "i", "e.g", "i.e".
 std::span<const std::string_view> english_stop_words();
 
 }  // namespace oneiros

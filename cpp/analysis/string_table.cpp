@@ -1,6 +1,7 @@
 #include "analysis/string_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -8,8 +9,13 @@
 namespace oneiros {
 namespace {
 
-constexpr std::size_t kFirstSlots = 256;
+static_assert(std::endian::native == std::endian::little, "head_of shifts bytes as they lie");
+
+constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstBlockBytes = 1U << 10U;
 constexpr std::size_t kBlockBytes = 1U << 16U;
+constexpr std::size_t kHeadBytes = 8;
+constexpr unsigned kHashBits = 28;  // of a tag; the rest is the length, kHeadBytes + 1 for longer
 constexpr std::uint64_t kMixA = 0xA0761D6478BD642F;
 constexpr std::uint64_t kMixB = 0xE7037ED1A0B428DB;
 
@@ -35,40 +41,58 @@ std::uint64_t read(const char* from) {
   return word;
 }
 
-}  // namespace
-
-// After wyhash: multiply, fold the halves. Every byte counts; short strings take one
-// multiplication.
-std::uint64_t StringTable::hash(std::string_view string) {
+// Overlapping reads: no copy of a length known only here.
+std::uint64_t head_of(std::string_view string) {
   const char* p = string.data();
-  std::size_t left = string.size();
-  std::uint64_t state = process_seed() ^ (left * kMixB);
-  for (; left > 16; left -= 16, p += 16) {
-    state = mix(read<std::uint64_t>(p) ^ kMixA, read<std::uint64_t>(p + 8) ^ state);
+  const std::size_t length = string.size();
+  if (length >= kHeadBytes) {
+    return read<std::uint64_t>(p);
   }
-  std::uint64_t a = 0;
-  std::uint64_t b = 0;
-  if (left >= 8) {
-    a = read<std::uint64_t>(p);
-    b = read<std::uint64_t>(p + left - 8);
-  } else if (left >= 4) {
-    a = read<std::uint32_t>(p);
-    b = read<std::uint32_t>(p + left - 4);
-  } else if (left > 0) {
-    a = read<std::uint8_t>(p);
-    b = (read<std::uint8_t>(p + left / 2) << 8U) | read<std::uint8_t>(p + left - 1);
+  if (length >= 4) {
+    return read<std::uint32_t>(p) | (read<std::uint32_t>(p + length - 4) << (8 * (length - 4)));
   }
-  return mix(mix(a ^ kMixA, b ^ state), kMixB);
+  if (length == 0) {
+    return 0;
+  }
+  const std::size_t half = length / 2;
+  return read<std::uint8_t>(p) | (read<std::uint8_t>(p + half) << (8 * half)) |
+         (read<std::uint8_t>(p + length - 1) << (8 * (length - 1)));
 }
 
-StringTable::StringTable() : slots_(kFirstSlots, Slot{0, kAbsent}), mask_(kFirstSlots - 1) {}
+// After wyhash: multiply, fold the halves; every byte counts.
+std::uint64_t hash_of(std::string_view string, std::uint64_t head, std::uint64_t seed) {
+  std::uint64_t state = mix(head ^ kMixA, seed ^ string.size());
+  std::size_t at = kHeadBytes;
+  for (; at + kHeadBytes <= string.size(); at += kHeadBytes) {
+    state = mix(read<std::uint64_t>(string.data() + at) ^ kMixB, state ^ kMixA);
+  }
+  if (at < string.size()) {
+    state =
+        mix(read<std::uint64_t>(string.data() + string.size() - kHeadBytes) ^ kMixB, state ^ kMixA);
+  }
+  return mix(state, kMixB);
+}
 
-std::uint32_t StringTable::find(std::string_view string, std::uint64_t hash) const {
-  const auto tag = static_cast<std::uint32_t>(hash);
-  std::size_t at = tag & mask_;
+}  // namespace
+
+StringTable::StringTable()
+    : slots_(kFirstSlots, Slot{0, 0, kAbsent}), mask_(kFirstSlots - 1), seed_(process_seed()) {}
+
+StringTable::Key StringTable::key(std::string_view string) const {
+  const std::uint64_t head = head_of(string);
+  const auto hash = static_cast<std::uint32_t>(hash_of(string, head, seed_));
+  const auto length = static_cast<std::uint32_t>(std::min(string.size(), kHeadBytes + 1));
+  return {string, head, (hash & ((1U << kHashBits) - 1)) | (length << kHashBits)};
+}
+
+std::uint32_t StringTable::find(const Key& key) const {
+  const bool is_short = key.string.size() <= kHeadBytes;
+  std::size_t at = key.tag & mask_;
   while (slots_[at].number != kAbsent) {
-    if (slots_[at].tag == tag && this->at(slots_[at].number) == string) {
-      return slots_[at].number;
+    const Slot& slot = slots_[at];
+    if (slot.head == key.head && slot.tag == key.tag &&
+        (is_short || this->at(slot.number) == key.string)) {
+      return slot.number;
     }
     at = (at + 1) & mask_;
   }
@@ -76,24 +100,24 @@ std::uint32_t StringTable::find(std::string_view string, std::uint64_t hash) con
 }
 
 std::uint32_t StringTable::insert(std::string_view string) {
-  const std::uint64_t hashed = hash(string);
-  const std::uint32_t known = find(string, hashed);
+  const Key wanted = key(string);
+  const std::uint32_t known = find(wanted);
   if (known != kAbsent) {
     return known;
   }
   if (strings_.size() >= kAbsent - 1 || string.size() >= kAbsent) {
     throw std::length_error("string table: full, or the string is too long");
   }
-  if ((strings_.size() + 1) * 2 > slots_.size()) {
+  if ((strings_.size() + 1) * 3 > slots_.size() * 2) {
     grow();
   }
   const auto number = static_cast<std::uint32_t>(strings_.size());
   strings_.push_back({keep(string), static_cast<std::uint32_t>(string.size())});
-  place({static_cast<std::uint32_t>(hashed), number});
+  place({wanted.head, wanted.tag, number});
   return number;
 }
 
-void StringTable::place(Slot slot) {
+void StringTable::place(const Slot& slot) {
   std::size_t at = slot.tag & mask_;
   while (slots_[at].number != kAbsent) {
     at = (at + 1) & mask_;
@@ -102,7 +126,7 @@ void StringTable::place(Slot slot) {
 }
 
 void StringTable::grow() {
-  std::vector<Slot> former(slots_.size() * 2, Slot{0, kAbsent});
+  std::vector<Slot> former(slots_.size() * 2, Slot{0, 0, kAbsent});
   slots_.swap(former);
   mask_ = slots_.size() - 1;
   for (const Slot& slot : former) {
@@ -114,7 +138,8 @@ void StringTable::grow() {
 
 const char* StringTable::keep(std::string_view string) {
   if (string.size() > block_left_) {
-    const std::size_t bytes = std::max(kBlockBytes, string.size());
+    const std::size_t usual = blocks_.empty() ? kFirstBlockBytes : kBlockBytes;
+    const std::size_t bytes = std::max(usual, string.size());
     blocks_.push_back(std::make_unique<char[]>(bytes));  // NOLINT(modernize-avoid-c-arrays)
     arena_bytes_ += bytes;
     block_next_ = blocks_.back().get();

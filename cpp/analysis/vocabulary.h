@@ -1,6 +1,7 @@
 // Which term a surface form stands for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,10 +27,10 @@ class Vocabulary {
   // The number of a term by its own spelling, or kUnknown.
   TermId of_term(std::string_view term) const;
 
-  // Terms of many surfaces, one call each in order: spell(i) is the i-th surface, tell(i, term) is
-  // told its answer. Overlaps the waits for memory, which is most of the cost of a lookup.
-  template <typename Spell, typename Tell>
-  void of_surfaces(std::size_t count, Spell spell, Tell tell) const;
+  // terms[i] becomes of_surface(spell(i)). The waits for memory, most of the cost of a lookup,
+  // overlap.
+  template <typename Spell>
+  void of_surfaces(Spell spell, std::span<TermId> terms) const;
 
   // Makes `surface` stand for `term`; both enter if new. The first answer for a surface stays.
   TermId learn(std::string_view surface, std::string_view term);
@@ -53,19 +54,22 @@ class Vocabulary {
   std::vector<std::uint32_t> terms_;  // number of each term's string
 };
 
-template <typename Spell, typename Tell>
-void Vocabulary::of_surfaces(std::size_t count, Spell spell, Tell tell) const {
+template <typename Spell>
+void Vocabulary::of_surfaces(Spell spell, std::span<TermId> terms) const {
   constexpr std::size_t kAhead = 8;
-  std::uint64_t hashes[kAhead];  // NOLINT(modernize-avoid-c-arrays)
-  for (std::size_t i = 0; i < count + kAhead; ++i) {
+  std::array<StringTable::Key, kAhead> keys;
+  for (std::size_t i = 0; i < terms.size() + kAhead; ++i) {
+    StringTable::Key& key = keys[i % kAhead];
     if (i >= kAhead) {
-      const std::size_t done = i - kAhead;
-      tell(done, meaning_of(strings_.find(spell(done), hashes[done % kAhead])));
+      terms[i - kAhead] = strings_.find(key);
     }
-    if (i < count) {
-      hashes[i % kAhead] = StringTable::hash(spell(i));
-      strings_.prefetch(hashes[i % kAhead]);
+    if (i < terms.size()) {
+      key = strings_.key(spell(i));
+      strings_.prefetch(key);
     }
+  }
+  for (TermId& term : terms) {
+    term = meaning_of(term);  // until here, the number of its string
   }
 }
 

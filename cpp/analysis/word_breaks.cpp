@@ -1,5 +1,6 @@
 #include "analysis/word_breaks.h"
 
+#include "analysis/chains.h"
 #include "analysis/identifiers.h"
 
 namespace oneiros {
@@ -42,21 +43,13 @@ std::size_t add_symbol(const FoldedText& text, std::size_t begin, TokenList& tok
 
 std::size_t add_plain_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   const std::size_t end = word_end(text, begin);
-  bool has_connector = false;
-  bool has_apostrophe = false;
-  bool is_word = false;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Kind kind = text.kind(i);
-    has_connector = has_connector || kind == Kind::kConnector;
-    has_apostrophe = has_apostrophe || kind == Kind::kApostrophe;
-    is_word = is_word || kind == Kind::kLetter || kind == Kind::kDigit;
+  const Traits traits(text, {begin, end});
+  if (!traits.has_word()) {
+    return end;  // a line of underscores
   }
-  if (!is_word) {
-    return end;
-  }
-  if (has_connector) {
+  if (traits.has(Kind::kConnector)) {
     tokens.add_literal(begin, end);
-  } else if (has_apostrophe) {
+  } else if (traits.has(Kind::kApostrophe)) {
     tokens.add_apostrophe_word(begin, end);
   } else {
     tokens.add_word(begin, end);
@@ -64,20 +57,22 @@ std::size_t add_plain_word(const FoldedText& text, std::size_t begin, TokenList&
   return end;
 }
 
-// The common case, kept short: small letters and digits with a space or the like behind them.
+// Does the word before `i` end there for certain? True of a space, of a full stop before one.
+bool is_plain_end(const FoldedText& text, std::size_t i) {
+  const Kind kind = text.kind(i);
+  return kind == Kind::kSeparator || (kind != Kind::kConnector && kind != Kind::kMark &&
+                                      kind != Kind::kHash && text.kind(i + 1) == Kind::kSeparator);
+}
+
+// The common case, kept short: letters and digits, no capital inside, and nothing joined to them.
 // Returns `begin` if it is anything else.
 std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
-  std::size_t end = begin;
-  bool has_capital = false;  // past the first byte
-  while (text.kind(end) == Kind::kLetter || text.kind(end) == Kind::kDigit) {
-    has_capital = has_capital || (end > begin && text.was_upper(end));
-    ++end;
-  }
-  if (end == begin || has_capital || text.kind(end) != Kind::kSeparator) {
+  const FoldedText::Run run = text.letters_and_digits(begin);
+  if (run.end == begin || run.has_capital || !is_plain_end(text, run.end)) {
     return begin;
   }
-  tokens.add_word(begin, end);
-  return end;
+  tokens.add_word(begin, run.end);
+  return run.end;
 }
 
 }  // namespace

@@ -86,6 +86,10 @@ py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dim
 void register_encoding(py::module_& module) {
   module.def("encode_embeddings", &encode_embeddings, py::kw_only(), py::arg("matrix"),
              "One blob a row of a float32 matrix of shape (n, d).");
+  module.def(
+      "embedding_dimension",
+      [](const py::bytes& blob) { return encoded_dimension(writable_bytes(blob)); }, py::kw_only(),
+      py::arg("blob"), "The dimension that an encoded embedding's header names.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
              py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
 }

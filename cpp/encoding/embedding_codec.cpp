@@ -44,7 +44,8 @@ std::size_t first_not_finite(std::span<const float> embedding) {
                      std::to_string(found));
 }
 
-void check_header(ByteReader& reader, std::size_t dimension) {
+// Reads the header and returns the dimension it names.
+std::size_t read_header(ByteReader& reader) {
   if (std::memcmp(reader.take(kMagic.size(), "magic").data(), kMagic.data(), kMagic.size()) != 0) {
     throw DamagedBytes("magic: these bytes are no embedding");
   }
@@ -56,10 +57,7 @@ void check_header(ByteReader& reader, std::size_t dimension) {
   if (kind != kFloat32) {
     refuse_field("kind", kFloat32, kind);
   }
-  const auto found = reader.take_number<std::uint32_t>("dimension");
-  if (found != dimension) {
-    refuse_field("dimension", dimension, found);
-  }
+  return reader.take_number<std::uint32_t>("dimension");
 }
 
 }  // namespace
@@ -69,6 +67,16 @@ void require_dimension(std::size_t dimension) {
     throw std::invalid_argument("dimension: must be in 1 to " + std::to_string(kLargestDimension) +
                                 ", got " + std::to_string(dimension));
   }
+}
+
+std::size_t encoded_dimension(std::span<const std::byte> bytes) {
+  ByteReader reader(bytes);
+  const std::size_t dimension = read_header(reader);
+  if (dimension < 1 || dimension > kLargestDimension || bytes.size() != encoded_size(dimension)) {
+    throw DamagedBytes("dimension: " + std::to_string(dimension) + " does not fit " +
+                       std::to_string(bytes.size()) + " bytes");
+  }
+  return dimension;
 }
 
 void encode_embedding(std::span<const float> embedding, std::span<std::byte> bytes) {
@@ -92,7 +100,9 @@ void encode_embedding(std::span<const float> embedding, std::span<std::byte> byt
 
 void decode_embedding(std::span<const std::byte> bytes, std::span<float> embedding) {
   ByteReader reader(bytes);
-  check_header(reader, embedding.size());
+  if (const std::size_t found = read_header(reader); found != embedding.size()) {
+    refuse_field("dimension", embedding.size(), found);
+  }
   reader.take_numbers(embedding, "components");
   const auto checksum = reader.take_number<std::uint32_t>("checksum");
   if (reader.left() != 0) {

@@ -26,6 +26,11 @@ inline constexpr std::size_t kLargestDimension = 65'536;
 // Throws std::invalid_argument unless `dimension` is in 1 to kLargestDimension.
 void require_dimension(std::size_t dimension);
 
+// The dimension that an encoded embedding's header names; its components are not looked at.
+// Throws DamagedBytes for a header that encode_embedding() cannot have written, or one that names
+// another size than the bytes have.
+[[nodiscard]] std::size_t encoded_dimension(std::span<const std::byte> bytes);
+
 // Writes the embedding's bytes. REQUIRES: embedding.size() is in 1 to kLargestDimension and
 // bytes.size() == encoded_size(embedding.size()).
 // Throws std::invalid_argument, naming the position, for a component that is not finite.
