@@ -12,8 +12,8 @@ namespace oneiros {
 namespace {
 
 std::size_t whole_pages(std::size_t bytes) {
-  static const auto kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (bytes + kPage - 1) / kPage * kPage;
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
 }
 
 }  // namespace

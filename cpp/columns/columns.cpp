@@ -26,8 +26,10 @@ bool is_inside(T value, const ColumnRule<T>& rule) {
   if (value >= rule.low && value <= rule.high) {
     return true;
   }
-  // A column whose default is NaN takes NaN as "none".
-  return value != value && rule.initial != rule.initial;
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(value) && std::isnan(rule.initial);  // "none"
+  }
+  return false;
 }
 
 template <typename T>
@@ -123,12 +125,13 @@ void Columns::open(std::size_t rows) {
   open_rows_ = rows;
 }
 
-void Columns::fill_with_defaults(std::size_t begin, std::size_t end) noexcept {
+void Columns::fill_with_defaults(std::size_t begin, std::size_t end) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
+    void* const memory = memory_[column].data();
     std::visit(
-        [&](const auto& rule) {
+        [=](const auto& rule) {
           if (!is_zero_bits(rule.initial)) {
-            auto* const values = values_of<ValueOfRule<decltype(rule)>>(column);
+            auto* const values = static_cast<ValueOfRule<decltype(rule)>*>(memory);
             std::fill(values + begin, values + end, rule.initial);
           }
         },
@@ -215,7 +218,7 @@ void Columns::reinforce(std::span<const std::uint32_t> rows, double now_seconds,
   }
 }
 
-AnyValues Columns::values(Column column) const noexcept {
+AnyValues Columns::values(Column column) const {
   const auto index = static_cast<std::size_t>(column);
   return std::visit(
       [&](const auto& rule) -> AnyValues {

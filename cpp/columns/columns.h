@@ -59,20 +59,20 @@ class Columns {
 
   // The values of a column, one a row that exists now; valid as long as the object. Reading them
   // outside a Reader while another thread writes gives old or new values.
-  template <Column kColumn>
-  [[nodiscard]] std::span<const ValueOf<kColumn>> values() const noexcept {
-    return {values_of<ValueOf<kColumn>>(static_cast<std::size_t>(kColumn)), size()};
+  template <Column Which>
+  [[nodiscard]] std::span<const ValueOf<Which>> values() const noexcept {
+    return {values_of<ValueOf<Which>>(static_cast<std::size_t>(Which)), size()};
   }
-  [[nodiscard]] AnyValues values(Column column) const noexcept;
+  [[nodiscard]] AnyValues values(Column column) const;
 
   // Keeps writers out while it lives.
   class Reader {
    public:
     explicit Reader(const Columns& columns) : lock_(columns.mutex_), columns_(columns) {}
     [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
-    template <Column kColumn>
-    [[nodiscard]] std::span<const ValueOf<kColumn>> values() const noexcept {
-      return columns_.values<kColumn>();
+    template <Column Which>
+    [[nodiscard]] std::span<const ValueOf<Which>> values() const noexcept {
+      return columns_.values<Which>();
     }
 
    private:
@@ -87,7 +87,7 @@ class Columns {
   }
   void reserve(std::size_t rows);
   void open(std::size_t rows);
-  void fill_with_defaults(std::size_t begin, std::size_t end) noexcept;
+  void fill_with_defaults(std::size_t begin, std::size_t end);
   void check_rows(std::span<const std::uint32_t> rows) const;
 
   mutable std::shared_mutex mutex_;

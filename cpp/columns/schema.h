@@ -92,7 +92,7 @@ inline constexpr auto kColumns = std::to_array<ColumnInfo>({
 
 inline constexpr std::size_t kColumnCount = kColumns.size();
 
-template <Column kColumn>
+template <Column Which>
 struct ColumnTraits;
 #define ONEIROS_TRAITS(name, type, initial, low, high) \
   template <>                                          \
@@ -104,8 +104,8 @@ ONEIROS_COLUMNS(ONEIROS_TRAITS)
 #undef ONEIROS_COLUMNS
 
 // The type that a column holds.
-template <Column kColumn>
-using ValueOf = typename ColumnTraits<kColumn>::Value;
+template <Column Which>
+using ValueOf = typename ColumnTraits<Which>::Value;
 
 // The column of this name, or none.
 [[nodiscard]] std::optional<Column> column_named(std::string_view name);

@@ -81,8 +81,8 @@ std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t b
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 #ifdef ONEIROS_CRC_INSTRUCTION
-  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (kHasInstruction) {
+  static const auto has_instruction = static_cast<bool>(__builtin_cpu_supports("sse4.2"));
+  if (has_instruction) {
     return crc32c_by_instruction(bytes, before);
   }
 #endif

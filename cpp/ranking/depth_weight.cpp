@@ -1,6 +1,7 @@
 #include "ranking/depth_weight.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 
 #include "ranking/lanes.h"
@@ -59,7 +60,7 @@ void depth_weight(std::span<const Real> depth, const std::array<Real, kDepths>& 
   }
   if (!judge(depth.data(), depth.size())) {
     for (const Real value : depth) {
-      require(value == 1 || value == 2 || value == 3 || value != value, "depth",
+      require(value == 1 || value == 2 || value == 3 || std::isnan(value), "depth",
               "must be 1, 2 or 3", static_cast<double>(value));
     }
   }

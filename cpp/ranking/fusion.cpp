@@ -32,26 +32,32 @@ void Fusion<Id>::fuse(std::span<const std::span<const Id>> rankings, const Fusio
   }
   prepare(rankings);
   for (std::size_t channel = 0; channel < rankings.size(); ++channel) {
-    const double weight = rule.weights.empty() ? 1.0 : rule.weights[channel];
-    const double best = rule.normalise == Normalise::channel ? 1.0 / (rule.k + 1.0) : 1.0;
-    double rank = 0.0;
-    std::uint32_t* entry = entries_.data() + channel_begin_[channel];
-    for (const Id id : rankings[channel]) {
-      rank += 1.0;
-      const std::uint32_t candidate = candidate_of(id);
-      const bool is_repeat = last_channel_[candidate] == channel + 1;
-      *entry++ = is_repeat ? kNobody : candidate;
-      if (!is_repeat) {
-        last_channel_[candidate] = channel + 1;
-        scores_[candidate] += weight * (1.0 / (rule.k + rank) / best);
-      }
-    }
+    add_channel(channel, rankings[channel], rule);
   }
   if (rule.normalise == Normalise::channel && size_ > 0) {
     const auto scores = std::span(scores_).first(size_);
     const double best = *std::max_element(scores.begin(), scores.end());
     for (double& score : scores) {
       score = best > 0 ? score / best : score;
+    }
+  }
+}
+
+template <std::integral Id>
+void Fusion<Id>::add_channel(std::size_t channel, std::span<const Id> ranking,
+                             const FusionRule& rule) {
+  const double weight = rule.weights.empty() ? 1.0 : rule.weights[channel];
+  const double best = rule.normalise == Normalise::channel ? 1.0 / (rule.k + 1.0) : 1.0;
+  double rank = 0.0;
+  std::uint32_t* entry = entries_.data() + channel_begin_[channel];
+  for (const Id id : ranking) {
+    rank += 1.0;
+    const std::uint32_t candidate = candidate_of(id);
+    const bool is_repeat = last_channel_[candidate] == channel + 1;
+    *entry++ = is_repeat ? kNobody : candidate;
+    if (!is_repeat) {
+      last_channel_[candidate] = channel + 1;
+      scores_[candidate] += weight * (1.0 / (rule.k + rank) / best);
     }
   }
 }

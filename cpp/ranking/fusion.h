@@ -51,6 +51,7 @@ class Fusion {
 
  private:
   void prepare(std::span<const std::span<const Id>> rankings);
+  void add_channel(std::size_t channel, std::span<const Id> ranking, const FusionRule& rule);
   [[nodiscard]] std::uint32_t candidate_of(Id id);
 
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};

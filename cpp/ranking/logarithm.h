@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 
@@ -87,7 +88,7 @@ inline Real natural_logarithm(Real x) {
   constexpr Real kLn2High = sizeof(Real) == 4 ? Real(0x1.62e4p-1) : Real(0x1.62e42feep-1);
   constexpr Real kLn2Low = sizeof(Real) == 4 ? Real(0x1.7f7d1cp-20) : Real(0x1.a39ef35793c76p-33);
   const Real value = exponent * kLn2High + (log + exponent * kLn2Low);
-  return x != x ? x : value;
+  return std::isnan(x) ? x : value;
 }
 
 // log2(x) within 2 ULP, exact at powers of two. REQUIRES: as natural_logarithm().
@@ -95,7 +96,7 @@ template <std::floating_point Real>
 inline Real binary_logarithm(Real x) {
   const auto [exponent, log] = logarithm_parts(x);
   const Real value = exponent + log * Real(1.4426950408889634);
-  return x != x ? x : value;
+  return std::isnan(x) ? x : value;
 }
 
 }  // namespace oneiros

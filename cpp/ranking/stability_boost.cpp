@@ -1,6 +1,7 @@
 #include "ranking/stability_boost.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -40,8 +41,8 @@ inline __attribute__((always_inline)) void boost(const Real* age_days, const Rea
     value = value < bounds.low ? bounds.low : value;
     value = value > bounds.high ? bounds.high : value;
     value = given <= 0 ? bounds.low : value;
-    value = age != age ? Real(1) : value;
-    factor[i] = given != given ? given : value;
+    value = std::isnan(age) ? Real(1) : value;
+    factor[i] = std::isnan(given) ? given : value;
   }
 }
 

@@ -83,9 +83,9 @@ void judge(const StabilityStep& step) {
   stability_boost<double>({}, {}, step.tau_days, step.low, step.high, {});
 }
 
-template <Column kColumn>
+template <Column Which>
 void gather(const Candidates& candidates, std::span<double> values) {
-  const auto column = candidates.columns.values<kColumn>();
+  const auto column = candidates.columns.values<Which>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<double>(column[candidates.rows[i]]);
   }

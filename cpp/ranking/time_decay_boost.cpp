@@ -1,6 +1,7 @@
 #include "ranking/time_decay_boost.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 
 #include "ranking/exponential.h"
@@ -17,7 +18,7 @@ inline __attribute__((always_inline)) void decay(const Real* age_days, Real boos
   for (std::size_t i = 0; i < size; ++i) {
     const Real age = age_days[i];
     const Real value = Real(1) + boost * exponential(-(age < 0 ? Real(0) : age) / tau_days);
-    factor[i] = value != value ? Real(1) : value;
+    factor[i] = std::isnan(value) ? Real(1) : value;
   }
 }
 

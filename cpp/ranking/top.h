@@ -34,7 +34,7 @@ void best_first(std::span<const double> scores, std::size_t k, std::vector<std::
 // As above; equal scores by the smaller index.
 inline void best_first(std::span<const double> scores, std::size_t k,
                        std::vector<std::uint32_t>& order) {
-  best_first(scores, k, order, std::less<std::uint32_t>());
+  best_first(scores, k, order, std::less<>());
 }
 
 }  // namespace oneiros

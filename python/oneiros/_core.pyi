@@ -73,6 +73,7 @@ class Columns:
     ) -> None: ...
 
 class Ranked:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # Plan.rank alone makes one
     @property
     def rows(self) -> Rows: ...
     @property
