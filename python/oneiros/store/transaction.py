@@ -11,8 +11,9 @@ import apsw
 
 from oneiros.errors import DuplicateId, StoreIOError, UnknownMemory
 from oneiros.field_checks import wrong
-from oneiros.fields import FIELDS, INT16_MAX, U32_MAX
+from oneiros.fields import U32_MAX
 from oneiros.memory import Memory
+from oneiros.store.assignments import assigned, increased
 from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import INSERT, cell, json_text, row_of
 
@@ -28,13 +29,6 @@ ON length(older.text) = length(own.text)
   AND older.topic IS own.topic AND older.text = own.text
   AND older.sequence < own.sequence AND older.deleted_at IS NULL
 WHERE own.id = ? ORDER BY older.sequence LIMIT 1"""
-
-_COUNTERS: Final = {
-    "access_count": (0, U32_MAX),
-    "revision_count": (0, U32_MAX),
-    "duplicate_count": (0, U32_MAX),
-    "feedback": (-INT16_MAX - 1, INT16_MAX),
-}
 
 
 class Transaction(Reading):
@@ -130,7 +124,7 @@ class Transaction(Reading):
         Raises:
             UnknownMemory: there is none.
         """
-        assignments = [f"{_known(name)} = ?" for name in changes]
+        assignments = [assigned(name) for name in changes]
         values = [cell(name, value) for name, value in changes.items()]
         if "revision_count" not in changes:
             assignments.append(f"revision_count = min(revision_count + 1, {U32_MAX})")
@@ -151,7 +145,7 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
-                assignments = [f"{_known(name)} = ?" for name in names]
+                assignments = [assigned(name) for name in names]
                 values = [
                     (*(cell(n, change[n]) for n in names), self.revision, id)
                     for id, change in group
@@ -175,7 +169,7 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
-                sums = [_sum(name) for name in names]
+                sums = [increased(name) for name in names]
                 values = [(*(d[n] for n in names), self.revision, id) for id, d in group]
                 changed += self._assign(sums, values)
         return changed
@@ -304,17 +298,3 @@ DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE i
 
 def _duplicate(id: str) -> str:
     return f"id: {id!r} exists in the store, or comes twice in the batch"
-
-
-def _known(name: str) -> str:
-    """Return a name that is safe to stand in SQL because it is a field's."""
-    if name not in FIELDS or name == "id":
-        raise ValueError(wrong("field", "one of a memory's fields but id", name))
-    return name
-
-
-def _sum(name: str) -> str:
-    if name not in _COUNTERS:
-        raise ValueError(wrong("counter", "one of " + ", ".join(_COUNTERS), name))
-    low, high = _COUNTERS[name]
-    return f"{name} = max({low}, min({high}, {name} + ?))"
