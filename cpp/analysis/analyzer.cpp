@@ -4,7 +4,6 @@
 #include <cassert>
 #include <mutex>
 #include <shared_mutex>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -43,7 +42,7 @@ struct Analyzer::State {
   }
 
   // The same without learning: what no term is spelt like stays unknown. Returns how many distinct
-  // terms do.
+  // terms that is.
   std::size_t find_by_stem(BrokenText& text) const {
     const NewSurfaces fresh(text.list(), text.terms());
     const std::vector<std::string> spellings = fresh.spellings(options.stem);

@@ -80,7 +80,7 @@ Normalise normalise_named(const std::string& name) {
 }
 
 py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>& weights,
-              const std::string& normalise) {
+              const std::string& normalise, std::optional<std::size_t> top) {
   const auto lists = read_list<std::int64_t>(rankings, "rankings");
   const FusionRule rule{k,
                         weights ? read_1d<double>(*weights, "weights") : std::span<const double>{},
@@ -93,7 +93,7 @@ py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>
   std::vector<double> scores;
   {
     const py::gil_scoped_release nogil;
-    fused_best_first(lists.spans, rule, ids, scores);
+    fused_best_first(lists.spans, rule, top.value_or(SIZE_MAX), ids, scores);
   }
   return py::make_tuple(copied(ids), copied(scores));
 }
@@ -120,7 +120,7 @@ void register_ranking(py::module_& module) {
       .def("factors", &factors, py::kw_only(), py::arg("columns"), py::arg("rows"),
            py::arg("now_seconds"), "Each step's factor of each row, shape (steps, n).");
   module.def("rrf", &rrf, py::kw_only(), py::arg("rankings"), py::arg("k"), py::arg("weights"),
-             py::arg("normalise"),
+             py::arg("normalise"), py::arg("top"),
              "Reciprocal rank fusion of ids; ids and scores, ties by first appearance.");
 }
 

@@ -39,13 +39,23 @@ bool is_zero_bits(T value) {
   }
 }
 
+// The rule in words.
+template <typename T>
+std::string range_of(const ColumnRule<T>& rule) {
+  if (std::is_floating_point_v<T> && rule.high == kHighest<T>) {
+    const bool has_low = rule.low != kLowest<T>;
+    return has_low ? "must be finite and >= " + text_of(static_cast<double>(rule.low))
+                   : "must be finite";
+  }
+  return "must be in [" + text_of(static_cast<double>(rule.low)) + ", " +
+         text_of(static_cast<double>(rule.high)) + "]";
+}
+
 template <typename T>
 void check_range(std::string_view name, std::span<const T> values, const ColumnRule<T>& rule) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_inside(values[i], rule)) {
-      refuse(name,
-             "must be in [" + text_of(static_cast<double>(rule.low)) + ", " +
-                 text_of(static_cast<double>(rule.high)) + "] (position " + std::to_string(i) + ")",
+      refuse(name, range_of(rule) + " (position " + std::to_string(i) + ")",
              static_cast<double>(values[i]));
     }
   }

@@ -65,6 +65,20 @@ class ByteReader {
     return from_little_endian<Number>(bytes);
   }
 
+  // Fills `numbers` from the next bytes. Throws DamagedBytes when fewer are left.
+  template <typename Number>
+  void take_numbers(std::span<Number> numbers, const char* what) {
+    const auto taken = take(numbers.size_bytes(), what);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::ranges::copy(taken, std::as_writable_bytes(numbers).begin());
+    } else {
+      ByteReader single(taken);
+      for (Number& number : numbers) {
+        number = single.take_number<Number>(what);
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
@@ -23,6 +24,19 @@ constexpr std::uint16_t kFloat32 = 0;
 template <typename Number>
 std::byte* put(std::byte* place, Number number) {
   return std::ranges::copy(to_little_endian(number), place).out;
+}
+
+// The position of the first component that is NaN or infinite, or the size.
+std::size_t first_not_finite(std::span<const float> embedding) {
+  float sum = 0.0F;
+  for (const float component : embedding) {
+    sum += component * 0.0F;  // NaN once one is not finite, without a branch a component
+  }
+  if (sum == 0.0F) {
+    return embedding.size();
+  }
+  const auto at = std::ranges::find_if(embedding, [](float x) { return !std::isfinite(x); });
+  return static_cast<std::size_t>(at - embedding.begin());
 }
 
 [[noreturn]] void refuse_field(const char* field, std::size_t expected, std::size_t found) {
@@ -67,17 +81,19 @@ std::size_t encoded_dimension(std::span<const std::byte> bytes) {
 
 void encode_embedding(std::span<const float> embedding, std::span<std::byte> bytes) {
   assert(bytes.size() == encoded_size(embedding.size()));
-  for (std::size_t i = 0; i < embedding.size(); ++i) {
-    if (!std::isfinite(embedding[i])) {
-      throw std::invalid_argument("component " + std::to_string(i) + " is not finite");
-    }
+  if (const std::size_t at = first_not_finite(embedding); at < embedding.size()) {
+    throw std::invalid_argument("component " + std::to_string(at) + " is not finite");
   }
   std::byte* place = std::ranges::copy(std::as_bytes(std::span(kMagic)), bytes.data()).out;
   place = put(place, kVersion);
   place = put(place, kFloat32);
   place = put(place, static_cast<std::uint32_t>(embedding.size()));
-  for (const float component : embedding) {
-    place = put(place, component);
+  if constexpr (std::endian::native == std::endian::little) {
+    place = std::ranges::copy(std::as_bytes(embedding), place).out;
+  } else {
+    for (const float component : embedding) {
+      place = put(place, component);
+    }
   }
   put(place, crc32c(bytes.first(bytes.size() - sizeof(std::uint32_t))));
 }
@@ -87,7 +103,7 @@ void decode_embedding(std::span<const std::byte> bytes, std::span<float> embeddi
   if (const std::size_t found = read_header(reader); found != embedding.size()) {
     refuse_field("dimension", embedding.size(), found);
   }
-  ByteReader components(reader.take(sizeof(float) * embedding.size(), "components"));
+  reader.take_numbers(embedding, "components");
   const auto checksum = reader.take_number<std::uint32_t>("checksum");
   if (reader.left() != 0) {
     throw DamagedBytes(std::to_string(reader.left()) + " bytes too many");
@@ -95,11 +111,8 @@ void decode_embedding(std::span<const std::byte> bytes, std::span<float> embeddi
   if (checksum != crc32c(bytes.first(bytes.size() - sizeof(checksum)))) {
     throw DamagedBytes("checksum: the bytes were changed");
   }
-  for (float& component : embedding) {
-    component = components.take_number<float>("component");
-    if (!std::isfinite(component)) {
-      throw DamagedBytes("components: one is not finite");
-    }
+  if (const std::size_t at = first_not_finite(embedding); at < embedding.size()) {
+    throw DamagedBytes("component " + std::to_string(at) + " is not finite");
   }
 }
 

@@ -100,13 +100,14 @@ void Index::seal_growing() {
     return;
   }
   const Segment* const source = growing_.get();
-  auto sealed = SealedSegment::merge(next_serial_++, {&source, 1});
+  const std::shared_ptr<SealedSegment> sealed = SealedSegment::merge(next_serial_++, {&source, 1});
   auto growing = std::make_unique<GrowingSegment>(next_serial_++);
-  sealed_.reserve(sealed_.size() + 1);
-  relocate(*sealed);  // nothing below can fail
+  SealedSegments segments = sealed_;
+  segments.push_back(sealed);
+  relocate(*sealed);  // nothing from here on can fail
   const std::scoped_lock state(state_lock_);
-  sealed_.push_back(std::move(sealed));
-  growing_.swap(growing);  // the former one is given back after the lock
+  sealed_.swap(segments);
+  growing_.swap(growing);  // what is no longer needed is given back after the lock
 }
 
 void Index::merge_sealed() {
@@ -127,22 +128,20 @@ void Index::merge_sealed() {
 }
 
 void Index::merge(std::span<const std::size_t> places) {
+  SealedSegments segments = sealed_;
   std::vector<const Segment*> sources;
   for (const std::size_t place : places) {
     sources.push_back(sealed_[place].get());
+    segments[place] = nullptr;
   }
-  auto merged = SealedSegment::merge(next_serial_++, sources);
-  SealedSegments former;  // given back after the lock
-  former.reserve(places.size());
-  relocate(*merged);  // nothing below can fail
-  const std::scoped_lock state(state_lock_);
-  for (const std::size_t place : places) {
-    former.push_back(std::move(sealed_[place]));
-  }
+  const std::shared_ptr<SealedSegment> merged = SealedSegment::merge(next_serial_++, sources);
   if (merged->documents().size() != 0) {
-    sealed_[places.front()] = std::move(merged);
+    segments[places.front()] = merged;
   }
-  std::erase(sealed_, nullptr);
+  std::erase(segments, nullptr);
+  relocate(*merged);  // nothing from here on can fail
+  const std::scoped_lock state(state_lock_);
+  sealed_.swap(segments);  // what is no longer needed is given back after the lock
 }
 
 void Index::relocate(const Segment& segment) noexcept {

@@ -63,7 +63,8 @@ class Index {
   std::size_t resident_bytes() const;
 
  private:
-  using SealedSegments = std::vector<std::unique_ptr<SealedSegment>>;
+  // Changed by swapping in another: a writer may not even enlarge the one that readers look at.
+  using SealedSegments = std::vector<std::shared_ptr<SealedSegment>>;
 
   // All of these are called by the one writer.
   void insert(const Document& document);

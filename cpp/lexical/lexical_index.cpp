@@ -102,6 +102,9 @@ std::vector<std::vector<lexical::Hit>> LexicalIndex::search_many(
   analyzed.reserve(queries.size());
   for (const std::string_view query : queries) {
     analyzed.push_back(analyze_query(query));
+    if (pause) {
+      pause();
+    }
   }
   std::vector<std::vector<lexical::Hit>> hits(queries.size());
   lexical::parallel_for(queries.size(), thread_count, pause,

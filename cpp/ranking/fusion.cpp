@@ -35,20 +35,22 @@ void Fusion<Id>::fuse(std::span<const std::span<const Id>> rankings, const Fusio
     const double weight = rule.weights.empty() ? 1.0 : rule.weights[channel];
     const double best = rule.normalise == Normalise::channel ? 1.0 / (rule.k + 1.0) : 1.0;
     double rank = 0.0;
+    std::uint32_t* entry = entries_.data() + channel_begin_[channel];
     for (const Id id : rankings[channel]) {
       rank += 1.0;
       const std::uint32_t candidate = candidate_of(id);
       const bool is_repeat = last_channel_[candidate] == channel + 1;
-      entries_.push_back(is_repeat ? kNobody : candidate);
+      *entry++ = is_repeat ? kNobody : candidate;
       if (!is_repeat) {
         last_channel_[candidate] = channel + 1;
         scores_[candidate] += weight * (1.0 / (rule.k + rank) / best);
       }
     }
   }
-  if (rule.normalise == Normalise::channel && !scores_.empty()) {
-    const double best = *std::max_element(scores_.begin(), scores_.end());
-    for (double& score : scores_) {
+  if (rule.normalise == Normalise::channel && size_ > 0) {
+    const auto scores = std::span(scores_).first(size_);
+    const double best = *std::max_element(scores.begin(), scores.end());
+    for (double& score : scores) {
       score = best > 0 ? score / best : score;
     }
   }
@@ -67,13 +69,14 @@ void Fusion<Id>::prepare(std::span<const std::span<const Id>> rankings) {
     throw std::invalid_argument("rankings: fewer than 2^32 - 1 entries, got " +
                                 std::to_string(entries));
   }
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * entries, 16));
+  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(3 * entries, 16));
   shift_ = 64U - static_cast<unsigned>(std::countr_zero(slots));
   slots_.assign(slots, kNobody);
-  ids_.clear();
-  scores_.clear();
-  last_channel_.clear();
-  entries_.clear();
+  size_ = 0;
+  ids_.resize(entries);
+  scores_.resize(entries);
+  last_channel_.resize(entries);
+  entries_.resize(entries);
 }
 
 template <std::integral Id>
@@ -98,11 +101,11 @@ std::uint32_t Fusion<Id>::candidate_of(Id id) {
     }
     slot = (slot + 1) & mask;
   }
-  const auto candidate = static_cast<std::uint32_t>(ids_.size());
+  const auto candidate = static_cast<std::uint32_t>(size_++);
   slots_[slot] = candidate;
-  ids_.push_back(id);
-  scores_.push_back(0.0);
-  last_channel_.push_back(0);
+  ids_[candidate] = id;
+  scores_[candidate] = 0.0;
+  last_channel_[candidate] = 0;
   return candidate;
 }
 
@@ -117,13 +120,13 @@ template class Fusion<std::uint32_t>;
 template class Fusion<std::int64_t>;
 
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::vector<std::int64_t>& ids,
+                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores) {
   require_valid(rule);
   thread_local Fusion<std::int64_t> fusion;
   thread_local std::vector<std::uint32_t> order;
   fusion.fuse(rankings, rule);
-  best_first(fusion.scores(), fusion.size(), order);
+  best_first(fusion.scores(), top, order);
   ids.resize(order.size());
   scores.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -37,9 +37,11 @@ class Fusion {
   // entries or more. REQUIRES: `rule` is valid.
   void fuse(std::span<const std::span<const Id>> rankings, const FusionRule& rule);
 
-  [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
-  [[nodiscard]] std::span<const Id> ids() const noexcept { return ids_; }
-  [[nodiscard]] std::span<const double> scores() const noexcept { return scores_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<const Id> ids() const noexcept { return std::span(ids_).first(size_); }
+  [[nodiscard]] std::span<const double> scores() const noexcept {
+    return std::span(scores_).first(size_);
+  }
   // Writes the rank of each candidate in `channel`, 0 where absent. REQUIRES: ranks.size() ==
   // size().
   void ranks(std::size_t channel, std::span<std::uint32_t> ranks) const;
@@ -55,6 +57,7 @@ class Fusion {
 
   std::vector<std::uint32_t> slots_;  // open addressing: the candidate that took the slot
   unsigned shift_ = 0;
+  std::size_t size_ = 0;  // candidates; the vectors below hold room for every entry
   std::vector<Id> ids_;
   std::vector<double> scores_;
   std::vector<std::size_t> last_channel_;  // of each candidate so far, counted from 1
@@ -62,10 +65,10 @@ class Fusion {
   std::vector<std::size_t> channel_begin_;
 };
 
-// Fuses and sorts: ids by score, the higher first, equal scores by first appearance.
-// Throws std::invalid_argument as fuse() and require_valid().
+// Fuses and keeps the best min(top, n): ids by score, the higher first, equal scores by first
+// appearance. Throws std::invalid_argument as fuse() and require_valid().
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::vector<std::int64_t>& ids,
+                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores);
 
 }  // namespace oneiros

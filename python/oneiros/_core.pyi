@@ -117,6 +117,7 @@ def rrf(
     k: float,
     weights: npt.NDArray[np.float64] | None,
     normalise: str,
+    top: int | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 def time_decay_boost(
     *,

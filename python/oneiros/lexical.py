@@ -85,15 +85,14 @@ class LexicalIndex:
             variant=variant,
             k1=checked_number(k1, "k1"),
             b=checked_number(b, "b"),
-            delta=(
-                PUBLISHED_DELTA.get(variant, 0.0)
-                if delta is None
-                else checked_number(delta, "delta")
+            delta=checked_number(
+                PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
             ),
         )
         self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
         self._write_lock = threading.Lock()
-        self._rows: dict[Id, int] = {}  # by id; an id keeps its row until it is deleted
+        # An id keeps its row until it is deleted. Whether the row has a text, the core knows.
+        self._rows: dict[Id, int] = {}
         self._ids = np.empty(16, dtype=np.object_)  # by row; replaced when full, never reused
         self._is_text_id = np.zeros(16, dtype=np.bool_)  # by row
         self._row_count = 0
@@ -105,9 +104,10 @@ class LexicalIndex:
 
     def __contains__(self, id: object) -> bool:
         try:
-            return checked_id(id, "id") in self._rows
+            row = self._rows.get(checked_id(id, "id"))
         except (TypeError, ValueError):
             return False  # 1.0 and True are no ids
+        return row is not None and self._core.contains(row=row)
 
     def __repr__(self) -> str:
         return f"LexicalIndex({self._settings}, texts={len(self)})"
@@ -134,8 +134,8 @@ class LexicalIndex:
         """
         id = checked_id(id, "id")
         with self._write_lock:
-            (row,) = self._rows_of([id])
             try:
+                (row,) = self._rows_of([id])
                 return self._core.add(row=row, text=text)
             except BaseException:
                 self._forget_missing([id])
@@ -161,8 +161,8 @@ class LexicalIndex:
             msg = f"texts: must be as many as ids ({len(checked)}), got {len(given)}"
             raise ValueError(msg)
         with self._write_lock:
-            rows = np.array(self._rows_of(checked), dtype=np.uint32)
             try:
+                rows = np.array(self._rows_of(checked), dtype=np.uint32)
                 return self._core.add_many(rows=rows, texts=given)
             except BaseException:
                 self._forget_missing(checked)
@@ -180,9 +180,9 @@ class LexicalIndex:
             row = self._rows.get(id)
             if row is None:
                 return False
-            self._core.delete(row=row)
+            is_deleted = self._core.delete(row=row)
             self._forget(id)
-        return True
+        return is_deleted
 
     def search(self, query: str, k: int = 10, where: Collection[Id] | None = None) -> Hits:
         """Return the best ``k`` texts that hold a word of the query.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import EngineClosed, UnknownMemory
 from oneiros.exporting import write_jsonl
+from oneiros.field_checks import time as time_check
 from oneiros.fields import FIELDS
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Memories", "Parts"]
 
+_check_now = time_check("now")
 _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
@@ -145,8 +147,8 @@ class Memories:
     def update(self, id: str, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.
 
-        A changed text (or title) is embedded anew; without an embedder and without ``embedding=``
-        the old vector, which no longer speaks for it, is dropped.
+        A changed text (or title) is embedded anew by the engine's embedder; without one, give the
+        new ``embedding`` too (None drops the old), or the vector stays what it was.
 
         Raises:
             UnknownMemory: no live memory has this id.
@@ -421,7 +423,7 @@ class Memories:
             self._parts.remember.follow_others()
 
     def _now(self, now: Time | None) -> float:
-        seconds: float = FIELDS["created_at"].check(self._parts.clock() if now is None else now)
+        seconds: float = _check_now(self._parts.clock() if now is None else now)
         return seconds
 
     def _seen(self, memory: StoredMemory | Memory) -> bool:
@@ -449,7 +451,8 @@ class Memories:
 
     def _load(self, ids: Sequence[str]) -> MaybeMemories:
         with self._parts.store.read() as reading:
-            return reading.load(ids)
+            found = reading.load(ids)
+        return self._parts.remember.as_reinforced(found)
 
     def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(ids), _LOAD_BATCH):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AddReport", "Remember"]
 
+_REINFORCED = ("access_count", "last_accessed_at", "stability")
+
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
@@ -40,10 +42,10 @@ class AddReport:
     """Those of ``ids`` that existed and were updated (``on_conflict="update"``)."""
     repeated: list[str] = field(default_factory=list)
     """Ids that came more than once in the batch; the last of each won."""
+    skipped: list[int] = field(default_factory=list)
+    """Places in the batch of the records refused (``on_error="skip"`` or ``"collect"``)."""
     failures: list[tuple[int, Exception]] = field(default_factory=list)
-    """Place in the batch and error of each record refused (``on_error="collect"``)."""
-    skipped_count: int = 0
-    """Records refused (``on_error="skip"`` or ``"collect"``)."""
+    """The place and the error of each of ``skipped`` (``on_error="collect"``)."""
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ class Remember:
         """Add records in one transaction: all (less those refused, as ``on_error`` says) or none."""
         failures: list[tuple[int, Exception]] = []
         entries = self._checked(records, now, on_error, failures)
-        entries, repeated = _last_of_each(entries, on_conflict)
+        entries, repeated = _one_of_each(entries, on_conflict, on_error, failures)
         entries = self._embedded(entries, on_error, failures)
         updated: list[str] = []
         with self._writing() as transaction:
@@ -141,10 +143,9 @@ class Remember:
             for entry, held in zip(entries, stored, strict=True):
                 if held is None:
                     fresh.append(entry)
-                elif on_conflict != "update":
-                    raise DuplicateId(_exists(held))
-                elif not seen(held):
-                    raise DuplicateId(_exists(None, entry.memory.id))
+                elif on_conflict != "update" or not seen(held):
+                    error = DuplicateId(_exists(held, is_seen=seen(held)))
+                    _refuse(entry.place, error, on_error, failures)
                 else:
                     self._update_existing(transaction, entry, held, now)
                     updated.append(entry.memory.id)
@@ -153,12 +154,13 @@ class Remember:
                 embedding_blobs=[entry.blob for entry in fresh],
             )
             transaction.count_duplicates([entry.memory.id for entry in fresh])
+        stored_ids = {entry.memory.id for entry in fresh}.union(updated)
         return AddReport(
-            ids=[entry.memory.id for entry in entries],
+            ids=[entry.memory.id for entry in entries if entry.memory.id in stored_ids],
             updated=updated,
             repeated=repeated,
-            failures=failures if on_error == "collect" else [],
-            skipped_count=len(failures),
+            skipped=sorted(place for place, _ in failures),
+            failures=sorted(failures, key=_place) if on_error == "collect" else [],
         )
 
     def _checked(
@@ -222,8 +224,6 @@ class Remember:
         )
         if entry.blob is not None:
             changes["embedding"] = entry.blob
-        elif _is_rewritten(held, changes):
-            changes["embedding"] = None
         if "updated_at" not in changes:
             changes["updated_at"] = now
         changes["deleted_at"] = None  # an id that comes again is wanted again
@@ -234,12 +234,16 @@ class Remember:
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
     ) -> None:
-        """Change fields of one memory; a new text without an embedding gets one, or loses its old."""
+        """Change fields of one memory; a new text is embedded anew where there is an embedder."""
         changes = validate_changes(given)
         vector = self.vectors.accept(changes.get("embedding"))
         with self._writing() as transaction:
             held = self._live(transaction, memory_id, seen)
-            if "embedding" not in changes and _is_rewritten(held, changes):
+            if (
+                "embedding" not in changes
+                and self.vectors.is_present
+                and _is_rewritten(held, changes)
+            ):
                 vector = self._vector_of_changed(held, changes)
                 changes["embedding"] = vector
             if vector is not None:
@@ -251,8 +255,6 @@ class Remember:
     def _vector_of_changed(
         self, held: StoredMemory, changes: Mapping[str, object]
     ) -> npt.NDArray[np.float32] | None:
-        if not self.vectors.is_present:
-            return None  # the old vector says what the old text said
         title = changes.get("title", held.title)
         text = changes.get("text", held.text)
         return next(self.vectors.of([f"{title} {text}" if title else str(text)]))
@@ -325,16 +327,36 @@ class Remember:
             if changes:
                 self._revision = revision  # the columns hold it already
 
+    def as_reinforced(self, memories: list[Memory | None]) -> list[Memory | None]:
+        """Bring what the store holds of memories up to what waits to be written to it."""
+        waiting = {memory_id for event in self._behind.waiting() for memory_id in event.ids}
+        return [
+            self._up_to_date(memory) if memory is not None and memory.id in waiting else memory
+            for memory in memories
+        ]
+
+    def _up_to_date(self, memory: Memory) -> Memory:
+        projections = self._projections
+        row = projections.row_of.get(memory.id)
+        if row is None:
+            return memory
+        with self._event_lock:
+            columns = projections.columns
+            values: dict[str, Any] = {
+                name: columns.view(name=name)[row].item()
+                for name in (*_REINFORCED, "session_spread")
+            }
+            return replace(memory, sessions=projections.sessions_of(row), **values)
+
     def _reinforced(
         self, events: Sequence[ReinforcementEvent]
     ) -> list[tuple[str, dict[str, object]]]:
         columns, row_of = self._projections.columns, self._projections.row_of
         ids = [i for i in dict.fromkeys(i for event in events for i in event.ids) if i in row_of]
         rows = np.array([row_of[memory_id] for memory_id in ids], np.uint32)
-        names = ("access_count", "last_accessed_at", "stability")
-        values = [columns.view(name=name)[rows].tolist() for name in names]
+        values = [columns.view(name=name)[rows].tolist() for name in _REINFORCED]
         return [
-            (memory_id, dict(zip(names, row, strict=True)))
+            (memory_id, dict(zip(_REINFORCED, row, strict=True)))
             for memory_id, row in zip(ids, zip(*values, strict=True), strict=True)
         ]
 
@@ -347,7 +369,7 @@ class Remember:
 
     def _strengthen(self, event: ReinforcementEvent, ids: Sequence[str]) -> None:
         projections = self._projections
-        rows = [row for i in ids if (row := projections.live_row(i)) is not None]
+        rows = [row for i in ids if (row := projections.row_of.get(i)) is not None]
         if not rows:
             return
         numbers = np.array(rows, np.uint32)
@@ -406,11 +428,15 @@ def unknown(memory_id: str) -> str:
     return f"id: no memory {memory_id!r}"
 
 
-def _exists(held: StoredMemory | None, memory_id: str = "") -> str:
-    if held is None:
-        return f"id: {memory_id!r} is taken"
+def _exists(held: StoredMemory, *, is_seen: bool) -> str:
+    if not is_seen:  # of what lies outside a scope, nothing is told
+        return f"id: {held.id!r} is taken"
     state = "exists, soft-deleted" if held.deleted_at is not None else "exists"
     return f"id: {held.id!r} {state}; pass on_conflict='update' to change it"
+
+
+def _place(failure: tuple[int, Exception]) -> int:
+    return failure[0]
 
 
 def _refuse(
@@ -422,19 +448,26 @@ def _refuse(
     failures.append((place, error))
 
 
-def _last_of_each(entries: list[_Entry], on_conflict: str) -> tuple[list[_Entry], list[str]]:
-    last: dict[str, _Entry] = {}
+def _one_of_each(
+    entries: list[_Entry],
+    on_conflict: str,
+    on_error: str,
+    failures: list[tuple[int, Exception]],
+) -> tuple[list[_Entry], list[str]]:
+    """Keep one entry an id: the last when updating, else the first, the others refused."""
+    kept: dict[str, _Entry] = {}
     repeated: list[str] = []
     for entry in entries:
         memory_id = entry.memory.id
-        if memory_id in last:
-            if on_conflict != "update":
-                msg = f"id: {memory_id!r} comes twice in the batch (records {last[memory_id].place}"
-                msg += f" and {entry.place})"
-                raise DuplicateId(msg)
+        first = kept.get(memory_id)
+        if first is not None and on_conflict != "update":
+            msg = f"id: {memory_id!r} comes twice in the batch (records {first.place}"
+            _refuse(entry.place, DuplicateId(f"{msg} and {entry.place})"), on_error, failures)
+            continue
+        if first is not None:
             repeated.append(memory_id)
-        last[memory_id] = entry
-    return list(last.values()), list(dict.fromkeys(repeated))
+        kept[memory_id] = entry
+    return list(kept.values()), list(dict.fromkeys(repeated))
 
 
 def _embedded_text(memory: Memory | StoredMemory) -> str:

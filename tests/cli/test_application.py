@@ -90,7 +90,7 @@ def test_a_missing_store_is_an_error_and_is_not_created(
         (["import", "absent.csv"], "absent.csv: no such file"),
         (["import", "--git", "absent"], "absent: no such directory"),
         (["import", "x.csv", "--on-error", "perhaps"], "--on-error"),
-        (["search"], "query"),
+        (["search"], "Missing argument"),
         (["search", "tea", "-k", "-1"], "-k"),
         (["search", "tea", "--now", "yesterday"], "--now: must be ISO 8601 with an offset"),
         (["search", "tea", "--now", "2025-01-01"], "--now: must be aware"),

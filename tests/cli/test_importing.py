@@ -96,6 +96,17 @@ def test_bad_rows_may_be_passed_over(run: Run, tmp_path: Path, target: Path, pol
     assert ids_in(target) == ["m0", "m1", "m2", "m4"]
 
 
+def test_vectors_of_another_width_are_told_apart(run: Run, tmp_path: Path, target: Path) -> None:
+    records = [{"text": "a", "embedding": [1, 2]}, {"text": "b", "embedding": [1, 2, 3]}]
+    path = lines(tmp_path / "m.jsonl", records)
+    refused = run("import", path, "-s", target)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: line 1 to line 2: embedding: ")
+    outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
+    assert outcome.document["stored"] == 1
+    assert [error["place"] for error in outcome.document["errors"]] == ["line 2"]
+
+
 def test_people_are_told_the_collected_errors(run: Run, tmp_path: Path, target: Path) -> None:
     bad = [{"text": "x", "\x1b[2J": 1}]
     outcome = run("import", lines(tmp_path / "m.jsonl", bad), "-s", target, "--on-error", "collect")
@@ -119,13 +130,26 @@ def test_an_id_that_exists_is_an_error_or_an_update(run: Run, tmp_path: Path, ta
     again = lines(tmp_path / "n.jsonl", [{"id": "m1", "text": "changed"}])
     refused = run("import", again, "-s", target)
     assert refused.exit_code == 2
-    assert "m1" in refused.stderr
+    assert refused.stderr == "error: line 1: id: 'm1' exists; --on-conflict update changes it\n"
     with Engine(target) as engine:
         engine.search("memory", now=1e9)  # something to keep: the access counts
     assert run("import", again, "-s", target, "--on-conflict", "update").exit_code == 0
     with Engine(target) as engine:
         memory = engine.get("m1")
         assert (memory.text, memory.access_count, len(engine)) == ("changed", 1, 5)
+
+
+def test_ids_that_exist_may_be_passed_over(run: Run, tmp_path: Path, target: Path) -> None:
+    run("import", lines(tmp_path / "m.jsonl", GOOD[:2]), "-s", target)
+    more = lines(
+        tmp_path / "n.jsonl", [*GOOD, {"id": "m4", "text": "again"}, {"id": [7], "text": "x"}]
+    )
+    outcome = run("import", more, "-s", target, "--on-error", "collect", "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    places = {error["place"] for error in outcome.document["errors"]}
+    assert (outcome.document["stored"], places) == (3, {"line 1", "line 2", "line 6", "line 7"})
+    with Engine(target) as engine:
+        assert engine.get("m4").text == GOOD[4]["text"]
 
 
 def test_memories_without_a_project_get_the_one_given(

@@ -64,16 +64,18 @@ TEST_CASE("folding: bytes that are not UTF-8 part words, NUL does") {
 
 TEST_CASE("folding: never longer than promised, and done once is done") {
   std::string all;
+  std::size_t wrong = 0;
   for (char32_t code_point = 0; code_point < 0x110000; ++code_point) {
     if (code_point < 0xD800 || code_point > 0xDFFF) {
       char bytes[4];  // NOLINT(modernize-avoid-c-arrays)
       const std::size_t length = oneiros::encode_utf8(code_point, bytes);
       const std::string_view one(bytes, length);
-      REQUIRE(folded(one).size() <= length * FoldedText::kLargestGrowth);
+      wrong += static_cast<std::size_t>(folded(one).size() > length * FoldedText::kLargestGrowth);
       all += one;
       all += ' ';
     }
   }
+  CHECK(wrong == 0);
   const std::string once = folded(all);
   CHECK(folded(once) == once);
 }

@@ -1,6 +1,8 @@
 // Texts made to hurt: each has a defined answer, and tokens in proportion to its bytes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -30,11 +32,19 @@ std::string repeated(std::string_view piece, std::size_t count) {
 void check_bounded(Analyzer& analyzer, const std::string& text) {
   const AnalyzedText analyzed = analyzer.analyze(text);
   CHECK(analyzed.occurrences.size() <= 4 * text.size());
-  for (std::size_t i = 1; i < analyzed.occurrences.size(); ++i) {
-    if (analyzed.occurrences[i].position < analyzed.occurrences[i - 1].position) {
-      FAIL("positions out of order at ", i);
-    }
+  CHECK(std::is_sorted(analyzed.occurrences.begin(), analyzed.occurrences.end(),
+                       [](const auto& a, const auto& b) { return a.position < b.position; }));
+}
+
+// Is it a term that may stand in an index: valid UTF-8, not empty, within the limit?
+bool is_sound(const std::string& term) {
+  bool is_valid = !term.empty() && term.size() <= Analyzer::kMaxTokenBytes;
+  for (std::size_t i = 0; is_valid && i < term.size();) {
+    const oneiros::Decoded read = oneiros::decode_utf8(term, i);
+    is_valid = read.code_point != oneiros::kReplacement;
+    i += read.length;
   }
+  return is_valid;
 }
 
 }  // namespace
@@ -67,9 +77,9 @@ TEST_CASE("hostile: long chains of one kind or another") {
         "http://a/", "_",  ".",  "/",  "a\\", "c++", "a#",   "x.1/", "l'",  "a_b-c.d/"}) {
     CAPTURE(piece);
     Analyzer analyzer = make();
-    check_bounded(analyzer, repeated(piece, 300'000));
+    check_bounded(analyzer, repeated(piece, 100'000));
     Analyzer plain = make(false);
-    check_bounded(plain, repeated(piece, 300'000));
+    check_bounded(plain, repeated(piece, 100'000));
   }
 }
 
@@ -110,7 +120,8 @@ TEST_CASE("hostile: any bytes are accepted, and all terms are UTF-8") {
                                      "'",   "é", "東", "\u0301", "🎉",        "한",
                                      "://", "ß", "ﷺ",  " ",      "\xE2\x82", "ที่"};  // NOLINT
   Analyzer analyzer = make();
-  for (int round = 0; round < 3000; ++round) {
+  std::size_t wrong = 0;
+  for (int round = 0; round < 2000; ++round) {
     std::string text;
     const int length = byte(random);
     for (int i = 0; i < length; ++i) {
@@ -118,17 +129,13 @@ TEST_CASE("hostile: any bytes are accepted, and all terms are UTF-8") {
       text += drawn < 40 ? std::string(1, static_cast<char>(byte(random)))
                          : std::string(pieces[static_cast<std::size_t>(drawn) % std::size(pieces)]);
     }
-    for (const auto& occurrence : analyzer.analyze(text).occurrences) {
-      const std::string term = analyzer.term(occurrence.term);
-      REQUIRE(!term.empty());
-      REQUIRE(term.size() <= Analyzer::kMaxTokenBytes);
-      REQUIRE(term.find("\uFFFD") == std::string::npos);
-      for (std::size_t i = 0; i < term.size();) {
-        const oneiros::Decoded read = oneiros::decode_utf8(term, i);
-        REQUIRE(read.code_point != oneiros::kReplacement);
-        i += read.length;
-      }
-    }
-    REQUIRE(analyzer.analyze_query(text) == analyzer.analyze_query(text));
+    const AnalyzedText analyzed = analyzer.analyze(text);
+    wrong += static_cast<std::size_t>(std::count_if(
+        analyzed.occurrences.begin(), analyzed.occurrences.end(),
+        [&](const auto& occurrence) { return !is_sound(analyzer.term(occurrence.term)); }));
+    // Every word is known now, so the query is the text.
+    wrong += static_cast<std::size_t>(analyzer.analyze_query(text).size() !=
+                                      analyzed.occurrences.size());
   }
+  CHECK(wrong == 0);
 }

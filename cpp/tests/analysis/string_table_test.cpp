@@ -10,9 +10,11 @@ using oneiros::StringTable;
 TEST_CASE("string table: numbers in order of insertion, views that stay") {
   StringTable table;
   const std::string_view first = table.at(table.insert("alpha"));
+  std::size_t wrong = 0;
   for (std::uint32_t i = 1; i < 100'000; ++i) {
-    REQUIRE(table.insert("w" + std::to_string(i)) == i);
+    wrong += static_cast<std::size_t>(table.insert("w" + std::to_string(i)) != i);
   }
+  CHECK(wrong == 0);
   CHECK(table.insert("w777") == 777);
   CHECK(table.size() == 100'000);
   CHECK(first == "alpha");

@@ -18,7 +18,7 @@ using testing::document_of;
 TEST_CASE("Index: readers see whole batches while a writer adds, updates, removes and merges") {
   constexpr std::uint32_t kBatches = 300;
   constexpr std::uint32_t kBatch = 4;
-  Index index({}, {.documents = 16, .postings = 1U << 20U, .fan_in = 2});
+  Index index({}, {.documents = 16, .postings = 1U << 20U, .fan_in = 4});
   std::atomic<bool> is_done = false;
   std::atomic<std::uint64_t> torn_count = 0;
   const auto read = [&] {

@@ -8,6 +8,8 @@ go through matrix products, which round otherwise: they are scored again by :fun
 from __future__ import annotations
 
 import functools
+import importlib
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -36,8 +38,13 @@ def library() -> Any:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        import faiss  # noqa: PLC0415 (heavy: on first use)
-    return faiss
+        module: Any = importlib.import_module("faiss")
+    if hasattr(os, "register_at_fork"):
+        # FAISS looks for Ctrl-C under a mutex of its own, which another thread may hold at the
+        # moment of a fork: the child would wait for it for ever. Without the callback it does not
+        # look (so there Ctrl-C comes through when the call returns).
+        os.register_at_fork(after_in_child=module.InterruptCallback.clear_instance)
+    return module
 
 
 class limited_to:

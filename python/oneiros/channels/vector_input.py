@@ -12,7 +12,9 @@ from oneiros.channels import Bits
 
 __all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors"]
 
-UNIT_TOLERANCE = 1e-6  # a norm this close to 1 is rounding: such a vector keeps its bits
+UNIT_TOLERANCE = (
+    2e-7  # what rounding to float32 leaves of a norm of 1: such a vector keeps its bits
+)
 
 
 def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float32]:

@@ -67,17 +67,14 @@ class Snapshot:
 
     def scores_of(self, query: Matrix, positions: Positions) -> Matrix:
         """Return the cosine of the query, shape (1, d), with each position's vector, shape (n,)."""
-        if self.graph is None:
-            return scores_at(query, self.fresh, np.ascontiguousarray(positions[None]))[0]
         found = np.empty(len(positions), np.float32)
         in_graph = positions < self.sealed
-        for part, vectors, start in (
-            (in_graph, self.graph.vectors, 0),
-            (~in_graph, self.fresh, self.sealed),
-        ):
-            found[part] = scores_at(
-                query, vectors, np.ascontiguousarray(positions[part][None] - start)
-            )[0]
+        parts = [(~in_graph, self.fresh, self.sealed)]
+        if self.graph is not None:
+            parts.append((in_graph, self.graph.vectors, 0))
+        for part, vectors, start in parts:
+            at = np.ascontiguousarray(positions[part] - start)[None]
+            found[part] = scores_at(query, vectors, at)[0]
         return found
 
     def live_positions(self) -> Positions:

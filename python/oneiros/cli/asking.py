@@ -111,11 +111,10 @@ def _condition(where: str | None, **named: list[str] | None) -> Where | None:
     if where is None and not given:
         return None
     from oneiros import scopes  # noqa: PLC0415  (bitmaps)
-    from oneiros.scopes.json_form import from_json  # noqa: PLC0415
 
     try:
         condition = scopes.where(**given)
-        return condition if where is None else condition & from_json(where)
+        return condition if where is None else condition & scopes.Where.from_json(where)
     except (TypeError, ValueError) as error:
         msg = f"--where: {error}"
         raise CommandError(msg) from error

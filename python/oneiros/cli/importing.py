@@ -18,11 +18,14 @@ from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_he
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, opened
 from oneiros.cli.terminal import one_line, progress_bar
 from oneiros.clock import system_clock
-from oneiros.errors import OneirosError
+from oneiros.errors import DuplicateId, OneirosError
 
 if TYPE_CHECKING:
     from oneiros.cli.sources import Row
     from oneiros.engine import Engine
+    from oneiros.remember import AddReport
+
+    Placed = tuple[str, dict[str, Any]]
 
 __all__ = ["import_memories"]
 
@@ -106,10 +109,10 @@ def import_memories(
     tally = Tally()
     started = time.perf_counter()
     try:
-        with opened(store) as engine, progress_bar("importing", None) as bar:
+        with opened(store) as engine, progress_bar("importing", None) as advance:
             for batch in _batches(rows):
                 _store(engine, batch, rules, tally)
-                bar.advance(len(batch))
+                advance(len(batch))
     except KeyboardInterrupt:
         tally.is_interrupted = True
     except (CommandError, OneirosError) as error:
@@ -154,19 +157,48 @@ def _store(engine: Engine, batch: list[Row], rules: Rules, tally: Tally) -> None
         rows = [row for row, memory in zip(rows, known, strict=True) if memory is None]
     with interrupt_held():
         try:
-            report = engine.add_many(
-                [record for _, record in rows],
-                on_conflict=rules.on_conflict.value,
-                on_error="raise" if rules.on_error is OnError.RAISE else "collect",
-            )
-        except (TypeError, ValueError) as error:
-            raise CommandError(_placed(rows, error)) from error
+            report = _add(engine, rows, rules)
+        except DuplicateId:
+            if rules.on_error is OnError.RAISE:
+                raise
+            rows = _fresh(engine, rows, rules, tally)
+            report = _add(engine, rows, rules)
         tally.stored += len(report.ids)
     for position, broken in report.failures:
         _refuse(rows[position][0], str(broken), rules, tally)
 
 
-def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[tuple[str, dict[str, Any]]]:
+def _add(engine: Engine, rows: list[Placed], rules: Rules) -> AddReport:
+    try:
+        return engine.add_many(
+            [record for _, record in rows],
+            on_conflict=rules.on_conflict.value,
+            on_error="raise" if rules.on_error is OnError.RAISE else "collect",
+        )
+    except DuplicateId as error:
+        words = str(error).partition(";")[0]  # what follows is advice for callers in Python
+        msg = f"{_span(rows)}: {words}; --on-conflict update changes it"
+        raise DuplicateId(msg) from error
+    except (TypeError, ValueError) as error:
+        raise CommandError(_placed(rows, error)) from error
+
+
+def _fresh(engine: Engine, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
+    """Return the rows whose ids are neither in the store nor on an earlier row; refuse the rest."""
+    given = [record["id"] for _, record in rows if isinstance(record.get("id"), str)]
+    seen = {memory.id for memory in engine.get_many(given) if memory is not None}
+    fresh = []
+    for place, record in rows:
+        id = record.get("id")
+        if isinstance(id, str) and id in seen:
+            _refuse(place, f"id: {id!r} exists", rules, tally)
+            continue
+        seen.update((id,) if isinstance(id, str) else ())  # another type: the engine refuses it
+        fresh.append((place, record))
+    return fresh
+
+
+def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
     """Return place and record of the rows that have one; the engine judges the records."""
     rows = []
     for row in batch:
@@ -179,7 +211,7 @@ def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[tuple[str, d
     return rows
 
 
-def _placed(rows: list[tuple[str, dict[str, Any]]], error: Exception) -> str:
+def _placed(rows: list[Placed], error: Exception) -> str:
     """Return the message with the place of the first record that breaks a rule by itself."""
     from oneiros.memory import Memory  # noqa: PLC0415  (heavy)
 
@@ -189,7 +221,11 @@ def _placed(rows: list[tuple[str, dict[str, Any]]], error: Exception) -> str:
             Memory.from_record(record, now=now)
         except (TypeError, ValueError) as broken:
             return f"{place}: {broken}"
-    return f"{rows[0][0]} to {rows[-1][0]}: {error}"  # not alone: against the store or each other
+    return f"{_span(rows)}: {error}"  # not alone: against the store, or against each other
+
+
+def _span(rows: list[Placed]) -> str:
+    return rows[0][0] if len(rows) == 1 else f"{rows[0][0]} to {rows[-1][0]}"
 
 
 def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:

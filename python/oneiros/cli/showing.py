@@ -82,11 +82,11 @@ def _place(keep: Path | None) -> Iterator[Path]:
 
 def _fill(engine: Engine, data: DemoData) -> None:
     records = data.records()
-    with progress_bar("loading memories", len(records)) as bar:
+    with progress_bar("loading memories", len(records)) as advance:
         for first in range(0, len(records), BATCH):
             batch = records[first : first + BATCH]
             engine.add_many(batch)
-            bar.advance(len(batch))
+            advance(len(batch))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +127,12 @@ class _Asker:
         ]
 
     def answer(self, question: Question, way: str, k: int) -> SearchResponse:
-        from oneiros.scopes.json_form import from_json  # noqa: PLC0415
+        from oneiros.scopes import Where  # noqa: PLC0415
 
         return self._engine.search(
             question.text,
             k,
-            where=None if question.where is None else from_json(question.where),
+            where=None if question.where is None else Where.from_json(question.where),
             now=seconds_of("now", question.now),
             embedding=None if way == "lexical" else self._vectors[question.id],
             profile=self._profiles[way],
@@ -143,10 +143,10 @@ class _Asker:
     def measure(self, way: str) -> Report:
         from oneiros.evaluation.run import evaluate  # noqa: PLC0415
 
-        with progress_bar(f"measuring {way} search", len(self._data.questions)) as bar:
+        with progress_bar(f"measuring {way} search", len(self._data.questions)) as advance:
 
             def ids(question: Question) -> list[str]:
-                bar.advance()
+                advance(1)
                 return self.answer(question, way, DEPTH).ids
 
             return evaluate(ids, self._data.questions)

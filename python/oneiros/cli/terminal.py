@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
     from rich.text import Text
 
 __all__ = ["one_line", "output", "progress_bar", "snippet", "text", "visible"]
+
+Advance = Callable[[int], None]
 
 PLAIN_WIDTH = 120  # columns where there is no terminal to ask
 
@@ -64,52 +66,43 @@ def text(stored: str, style: str = "") -> Text:
 
 def output() -> Console:
     """Return a console on stdout: colours on a terminal only, a fixed width elsewhere."""
-    return _console(to_stderr=False)
+    return _console(sys.stdout)
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[_Bar]:
+def progress_bar(label: str, total: int | None) -> Iterator[Advance]:
     """Show a progress bar on stderr while the block runs, if stderr is a terminal.
 
     Args:
         label: what is going on; no stored text.
         total: steps until done, None when not known.
+
+    Yields:
+        Call it with the number of steps done; safe when nothing is shown.
     """
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
+    if not sys.stderr.isatty():
+        yield _nothing
+        return
+    from rich import progress  # noqa: PLC0415
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
     )
-
-    console = _console(to_stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        yield _Bar(progress, label, total)
+    with progress.Progress(*columns, console=_console(sys.stderr), transient=True) as shown:
+        task = shown.add_task(label, total=total)
+        yield partial(shown.advance, task)
 
 
-class _Bar:
-    """One bar; ``advance`` is safe to call when nothing is shown."""
-
-    def __init__(self, progress: Progress, label: str, total: int | None) -> None:
-        self._progress = progress
-        self._task = progress.add_task(label, total=total)
-
-    def advance(self, steps: int = 1) -> None:
-        self._progress.advance(self._task, steps)
+def _nothing(_steps: int) -> None:
+    """Advance no bar."""
 
 
-def _console(*, to_stderr: bool) -> Console:
+def _console(stream: TextIO) -> Console:
     from rich.console import Console  # noqa: PLC0415
 
-    stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 

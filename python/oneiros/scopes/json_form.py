@@ -84,7 +84,6 @@ def _read(value: object, depth: int) -> Where:
         msg = f"where: expected a JSON object, got {type(value).__name__}"
         raise TypeError(msg)
     sides: list[Where] = []
-    fields: dict[str, object] = {}
     for name, item in value.items():
         if name == "all":
             sides.extend(_parts(name, item, depth))
@@ -93,8 +92,8 @@ def _read(value: object, depth: int) -> Where:
         elif name == "not":
             sides.append(~_read(item, depth + 1))
         else:
-            fields[str(name)] = item
-    return joined(And, [*sides, where(**fields)])
+            sides.append(where(**{str(name): item}))
+    return joined(And, sides)
 
 
 def _parts(name: str, item: object, depth: int) -> list[Where]:
