@@ -222,20 +222,26 @@ def source(tables: Tables) -> str:
         for name, is_upper, length, value in tables.records
     ]
     kana = ["{{{:#x}, {:#x}, {:#x}}}".format(*triple) for triple in voiced_kana()]
-    parts = [
+    head = (
         "// Written by generate_character_tables.py; do not edit.\n"
         '#include <array>\n\n#include "analysis/character_class.h"\n\n'
-        "namespace oneiros {\nnamespace {\n",
+        "namespace oneiros {\nnamespace {\n"
+    )
+    foot = (
+        "}  // namespace\n\n"
+        "const CharacterTables kCharacterTables = {kBlockNumbers.data(), kRecordNumbers.data(),\n"
+        "    kRecords.data(), kExpansions.data(), kVoicedKana,\n"
+        f'    "{unicodedata.unidata_version}"}};\n\n'
+        "}  // namespace oneiros\n"
+    )
+    parts = [
+        head,
         array("std::uint16_t", "kBlockNumbers", list(map(str, first)), 24),
         array("std::uint16_t", "kRecordNumbers", list(map(str, second)), 24),
         array("CharacterRecord", "kRecords", records, 2),
         array("char32_t", "kExpansions", [f"{code:#x}" for code in tables.expansions], 12),
         array("VoicedKana", "kVoicedKana", kana, 4),
-        "}  // namespace\n",
-        "const CharacterTables kCharacterTables = {kBlockNumbers.data(), kRecordNumbers.data(),\n"
-        "    kRecords.data(), kExpansions.data(), kVoicedKana,\n"
-        f'    "{unicodedata.unidata_version}"}};\n',
-        "}  // namespace oneiros\n",
+        foot,
     ]
     return "\n".join(parts)
 

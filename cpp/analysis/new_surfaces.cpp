@@ -41,10 +41,13 @@ std::vector<std::string> NewSurfaces::spellings(const Stem& stem) const {
   }
   auto next = stems.begin();
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!is_literal_[i]) {
-      spellings[i] = next->empty() ? std::move(spellings[i]) : std::move(*next);
-      ++next;
+    if (is_literal_[i]) {
+      continue;
     }
+    if (!next->empty()) {
+      spellings[i] = std::move(*next);
+    }
+    ++next;
   }
   return spellings;
 }

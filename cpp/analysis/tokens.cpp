@@ -15,6 +15,7 @@ constexpr std::size_t kLimit = Analyzer::kMaxTokenBytes;
 constexpr std::array<std::string_view, 24> kElided = {
     "l",  "d",   "c",    "j",    "m",    "n",    "s",    "t",  "qu",  "jusqu", "lorsqu", "puisqu",
     "un", "all", "dall", "dell", "nell", "sull", "coll", "gl", "agl", "degl",  "negl",   "quoiqu"};
+constexpr std::size_t kLongestElided = 6;
 // English forms of be, have, will and would, and the possessive: to the word before them they add
 // nothing, and "it's" must be found by "it". "n't" is none: it says the opposite.
 constexpr std::array<std::string_view, 6> kClitics = {"'s", "'m", "'d", "'re", "'ve", "'ll"};
@@ -48,16 +49,16 @@ std::size_t TokenList::cut(std::size_t begin) {
 }
 
 void TokenList::add_apostrophe_word(std::size_t begin, std::size_t end) {
-  const std::string_view word = text_->slice(begin, end);
-  const std::size_t first = word.find('\'');
-  if (first < 7 && word.size() - first > 3 && holds(kElided, word.substr(0, first))) {
-    begin += first + 1;
-  }
   for (const std::string_view clitic : kClitics) {
     if (text_->slice(begin, end).ends_with(clitic)) {
       end -= clitic.size();
       break;
     }
+  }
+  const std::string_view word = text_->slice(begin, end);
+  const std::size_t first = word.find('\'');
+  if (first <= kLongestElided && word.size() - first > 2 && holds(kElided, word.substr(0, first))) {
+    begin += first + 1;
   }
   add_word(begin, end);
 }

@@ -1,5 +1,6 @@
 #include "analysis/word_breaks.h"
 
+#include "analysis/chains.h"
 #include "analysis/identifiers.h"
 
 namespace oneiros {
@@ -42,21 +43,13 @@ std::size_t add_symbol(const FoldedText& text, std::size_t begin, TokenList& tok
 
 std::size_t add_plain_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   const std::size_t end = word_end(text, begin);
-  bool has_connector = false;
-  bool has_apostrophe = false;
-  bool is_word = false;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Kind kind = text.kind(i);
-    has_connector = has_connector || kind == Kind::kConnector;
-    has_apostrophe = has_apostrophe || kind == Kind::kApostrophe;
-    is_word = is_word || kind == Kind::kLetter || kind == Kind::kDigit;
+  const Traits traits(text, {begin, end});
+  if (!traits.has_word()) {
+    return end;  // a line of underscores
   }
-  if (!is_word) {
-    return end;
-  }
-  if (has_connector) {
+  if (traits.has(Kind::kConnector)) {
     tokens.add_literal(begin, end);
-  } else if (has_apostrophe) {
+  } else if (traits.has(Kind::kApostrophe)) {
     tokens.add_apostrophe_word(begin, end);
   } else {
     tokens.add_word(begin, end);

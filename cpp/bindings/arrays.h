@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,12 +21,16 @@ namespace py = pybind11;
 // What Python prints for `object`.
 inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
-// Throws TypeError unless `array` holds T in this machine's byte order.
+// Throws TypeError unless `array` holds T in this machine's byte order, ValueError unless its
+// values stand where a T may stand.
 template <typename T>
 void require_dtype(const py::array& array, const std::string& name) {
   if (!py::isinstance<py::array_t<T>>(array)) {
     throw py::type_error(name + ": expected " + text(py::dtype::of<T>()) + ", got " +
                          text(array.dtype()));
+  }
+  if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) != 0) {
+    throw py::value_error(name + ": must be aligned; pass numpy.require(..., requirements=\"A\")");
   }
 }
 

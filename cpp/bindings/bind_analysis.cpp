@@ -25,10 +25,33 @@ void release(py::object* callable) {
   delete callable;
 }
 
+std::string type_name(py::handle object) {
+  return py::cast<std::string>(py::type::of(object).attr("__name__"));
+}
+
+// The bytes of a str, which must stay alive. Throws UnicodeEncodeError if it has lone surrogates.
+std::string_view utf8_of(py::handle text) {
+  Py_ssize_t length = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
+  if (utf8 == nullptr) {
+    throw py::error_already_set();
+  }
+  return {utf8, static_cast<std::size_t>(length)};
+}
+
+std::string_view text_of(const py::object& text) {
+  if (PyBytes_Check(text.ptr())) {
+    return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
+  }
+  if (!PyUnicode_Check(text.ptr())) {
+    throw py::type_error("text: expected str or bytes, got " + type_name(text));
+  }
+  return utf8_of(text);
+}
+
 std::vector<std::string> checked_stems(const py::object& answer, std::size_t count) {
   if (!py::isinstance<py::list>(answer)) {
-    throw py::type_error("stem: must return a list of str, got " +
-                         std::string(py::str(py::type::of(answer).attr("__name__"))));
+    throw py::type_error("stem: must return a list of str, got " + type_name(answer));
   }
   const auto list = py::reinterpret_borrow<py::list>(answer);
   if (list.size() != count) {
@@ -39,10 +62,9 @@ std::vector<std::string> checked_stems(const py::object& answer, std::size_t cou
   stems.reserve(count);
   for (const py::handle stem : list) {
     if (!py::isinstance<py::str>(stem)) {
-      throw py::type_error("stem: must return a list of str, it holds a " +
-                           std::string(py::str(py::type::of(stem).attr("__name__"))));
+      throw py::type_error("stem: must return a list of str, one is of type " + type_name(stem));
     }
-    stems.push_back(py::cast<std::string>(stem));
+    stems.emplace_back(utf8_of(stem));
   }
   return stems;
 }
@@ -60,23 +82,6 @@ Stem stem_of(const py::object& callable) {
     const py::gil_scoped_acquire gil;
     return checked_stems((*shared)(py::cast(words)), words.size());
   };
-}
-
-// The bytes of a str or bytes object, which must stay alive.
-std::string_view text_of(const py::object& text) {
-  if (PyBytes_Check(text.ptr())) {
-    return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
-  }
-  if (!PyUnicode_Check(text.ptr())) {
-    throw py::type_error("text: expected str or bytes, got " +
-                         std::string(py::str(py::type::of(text).attr("__name__"))));
-  }
-  Py_ssize_t length = 0;
-  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
-  if (utf8 == nullptr) {
-    throw py::error_already_set();  // UnicodeEncodeError: lone surrogates
-  }
-  return {utf8, static_cast<std::size_t>(length)};
 }
 
 std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,

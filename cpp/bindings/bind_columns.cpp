@@ -98,15 +98,17 @@ py::dict schema() {
 
 void register_columns(py::module_& module) {
   py::class_<Columns, std::shared_ptr<Columns>>(
-      module, "Columns", "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
+      module, "Columns",
+      "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
       .def(py::init<>())
       .def("__len__", &Columns::size)
       .def_property_readonly("capacity", &Columns::capacity, "Rows that fit before the end.")
       .def_static("schema", &schema, "Each column's name and NumPy dtype name.")
       .def("append", &append, py::kw_only(), py::arg("count"),
            "Adds rows holding the defaults; returns the first.")
-      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
-           "Writes one value a row to each column named; all is checked before anything is written.")
+      .def(
+          "write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
+          "Writes one value a row to each column named; all is checked before anything is written.")
       .def("view", &view, py::kw_only(), py::arg("name"),
            "A read-only view of a column, as long as the columns are now; it never dangles.")
       .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),

@@ -25,9 +25,14 @@ struct RankedArrays {
 RankedArrays arrays_of(const Ranked& ranked, std::size_t channels, std::size_t steps,
                        bool is_explained) {
   const std::size_t size = ranked.rows.size();
-  RankedArrays arrays{copied(ranked.rows),    copied(ranked.scores), copied(ranked.relevance),
-                      copied(ranked.retention), ranked.candidate_count, ranked.future_count,
-                      py::none(),             py::none()};
+  RankedArrays arrays{copied(ranked.rows),
+                      copied(ranked.scores),
+                      copied(ranked.relevance),
+                      copied(ranked.retention),
+                      ranked.candidate_count,
+                      ranked.future_count,
+                      py::none(),
+                      py::none()};
   if (is_explained) {
     arrays.ranks = copied(ranked.ranks, channels, size);
     arrays.factors = copied(ranked.factors, steps, size);
@@ -61,9 +66,6 @@ py::array factors(const Plan& plan, const Columns& columns, const py::array& row
 
 Plan make_plan(double rrf_k, std::optional<std::vector<double>> weights,
                const std::vector<std::pair<std::string, Parameters>>& steps) {
-  if (weights && weights->empty()) {
-    throw py::value_error("weights: must be None or one a channel, got []");
-  }
   return {rrf_k, std::move(weights).value_or(std::vector<double>{}), steps};
 }
 
@@ -78,11 +80,11 @@ Normalise normalise_named(const std::string& name) {
 }
 
 py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>& weights,
-              const std::string& normalise) {
+              const std::string& normalise, std::optional<std::size_t> top) {
   const auto lists = read_list<std::int64_t>(rankings, "rankings");
-  const FusionRule rule{
-      k, weights ? read_1d<double>(*weights, "weights") : std::span<const double>{},
-      normalise_named(normalise)};
+  const FusionRule rule{k,
+                        weights ? read_1d<double>(*weights, "weights") : std::span<const double>{},
+                        normalise_named(normalise)};
   if (weights && rule.weights.size() != lists.spans.size()) {
     throw py::value_error("weights: expected one a ranking (" + std::to_string(lists.spans.size()) +
                           "), got " + std::to_string(rule.weights.size()));
@@ -91,7 +93,7 @@ py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>
   std::vector<double> scores;
   {
     const py::gil_scoped_release nogil;
-    fused_best_first(lists.spans, rule, ids, scores);
+    fused_best_first(lists.spans, rule, top.value_or(SIZE_MAX), ids, scores);
   }
   return py::make_tuple(copied(ids), copied(scores));
 }
@@ -118,7 +120,7 @@ void register_ranking(py::module_& module) {
       .def("factors", &factors, py::kw_only(), py::arg("columns"), py::arg("rows"),
            py::arg("now_seconds"), "Each step's factor of each row, shape (steps, n).");
   module.def("rrf", &rrf, py::kw_only(), py::arg("rankings"), py::arg("k"), py::arg("weights"),
-             py::arg("normalise"),
+             py::arg("normalise"), py::arg("top"),
              "Reciprocal rank fusion of ids; ids and scores, ties by first appearance.");
 }
 

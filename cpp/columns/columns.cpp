@@ -39,13 +39,23 @@ bool is_zero_bits(T value) {
   }
 }
 
+// The rule in words.
+template <typename T>
+std::string range_of(const ColumnRule<T>& rule) {
+  if (std::is_floating_point_v<T> && rule.high == kHighest<T>) {
+    const bool has_low = rule.low != kLowest<T>;
+    return has_low ? "must be finite and >= " + text_of(static_cast<double>(rule.low))
+                   : "must be finite";
+  }
+  return "must be in [" + text_of(static_cast<double>(rule.low)) + ", " +
+         text_of(static_cast<double>(rule.high)) + "]";
+}
+
 template <typename T>
 void check_range(std::string_view name, std::span<const T> values, const ColumnRule<T>& rule) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_inside(values[i], rule)) {
-      refuse(name,
-             "must be in [" + text_of(static_cast<double>(rule.low)) + ", " +
-                 text_of(static_cast<double>(rule.high)) + "] (position " + std::to_string(i) + ")",
+      refuse(name, range_of(rule) + " (position " + std::to_string(i) + ")",
              static_cast<double>(values[i]));
     }
   }
@@ -107,9 +117,7 @@ void Columns::reserve(std::size_t rows) {
 void Columns::open(std::size_t rows) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
     std::visit(
-        [&](const auto& rule) {
-          memory_[column].open(rows * sizeof(ValueOfRule<decltype(rule)>));
-        },
+        [&](const auto& rule) { memory_[column].open(rows * sizeof(ValueOfRule<decltype(rule)>)); },
         kColumns[column].rule);
   }
   open_rows_ = rows;
@@ -150,8 +158,8 @@ void Columns::check_rows(std::span<const std::uint32_t> rows) const {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= end) {
       throw std::invalid_argument("rows: " + std::to_string(rows[i]) + " (position " +
-                                  std::to_string(i) + ") is not one of the " +
-                                  std::to_string(end) + " rows");
+                                  std::to_string(i) + ") is not one of the " + std::to_string(end) +
+                                  " rows");
     }
   }
 }

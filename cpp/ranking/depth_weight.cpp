@@ -14,9 +14,15 @@ void depth_weight(std::span<const Real> depth, const std::array<Real, kDepths>& 
   for (const Real weight : table) {
     require_weight("table", static_cast<double>(weight));
   }
+  const auto is_depth = [](Real value) {
+    return (value == 1) | (value == 2) | (value == 3) | (value != value);
+  };
+  bool all_hold = true;
   for (const Real value : depth) {
-    require(value == 1 || value == 2 || value == 3 || value != value, "depth",
-            "must be 1, 2 or 3", static_cast<double>(value));
+    all_hold &= is_depth(value);
+  }
+  for (std::size_t i = 0; !all_hold && i < depth.size(); ++i) {
+    require(is_depth(depth[i]), "depth", "must be 1, 2 or 3", static_cast<double>(depth[i]));
   }
   for (std::size_t i = 0; i < depth.size(); ++i) {
     const Real value = depth[i];

@@ -30,35 +30,64 @@ void Fusion<Id>::fuse(std::span<const std::span<const Id>> rankings, const Fusio
                                 std::to_string(rankings.size()) + "), got " +
                                 std::to_string(rule.weights.size()));
   }
-  std::size_t entries = 0;
-  for (const auto ranking : rankings) {
-    entries += ranking.size();
-  }
-  prepare(rankings.size(), entries);
+  prepare(rankings);
   for (std::size_t channel = 0; channel < rankings.size(); ++channel) {
     const double weight = rule.weights.empty() ? 1.0 : rule.weights[channel];
     const double best = rule.normalise == Normalise::channel ? 1.0 / (rule.k + 1.0) : 1.0;
-    add_channel(channel, rankings[channel], rule.k, weight / best);
+    double rank = 0.0;
+    std::uint32_t* entry = entries_.data() + channel_begin_[channel];
+    for (const Id id : rankings[channel]) {
+      rank += 1.0;
+      const std::uint32_t candidate = candidate_of(id);
+      const bool is_repeat = last_channel_[candidate] == channel + 1;
+      *entry++ = is_repeat ? kNobody : candidate;
+      if (!is_repeat) {
+        last_channel_[candidate] = channel + 1;
+        scores_[candidate] += weight * (1.0 / (rule.k + rank) / best);
+      }
+    }
   }
-  if (rule.normalise == Normalise::channel && !scores_.empty()) {
-    const double best = *std::max_element(scores_.begin(), scores_.end());
-    for (double& score : scores_) {
+  if (rule.normalise == Normalise::channel && size_ > 0) {
+    const auto scores = std::span(scores_).first(size_);
+    const double best = *std::max_element(scores.begin(), scores.end());
+    for (double& score : scores) {
       score = best > 0 ? score / best : score;
     }
   }
 }
 
 template <std::integral Id>
-void Fusion<Id>::prepare(std::size_t channels, std::size_t entries) {
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * entries, 16));
+void Fusion<Id>::prepare(std::span<const std::span<const Id>> rankings) {
+  std::size_t entries = 0;
+  channel_begin_.clear();
+  for (const auto ranking : rankings) {
+    channel_begin_.push_back(entries);
+    entries += ranking.size();
+  }
+  channel_begin_.push_back(entries);
+  if (entries >= kNobody) {
+    throw std::invalid_argument("rankings: fewer than 2^32 - 1 entries, got " +
+                                std::to_string(entries));
+  }
+  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(3 * entries, 16));
   shift_ = 64U - static_cast<unsigned>(std::countr_zero(slots));
   slots_.assign(slots, kNobody);
-  ids_.clear();
-  scores_.clear();
-  ids_.reserve(entries);
-  scores_.reserve(entries);
-  room_ = entries;
-  ranks_.assign(channels * entries, 0);
+  size_ = 0;
+  ids_.resize(entries);
+  scores_.resize(entries);
+  last_channel_.resize(entries);
+  entries_.resize(entries);
+}
+
+template <std::integral Id>
+void Fusion<Id>::ranks(std::size_t channel, std::span<std::uint32_t> ranks) const {
+  std::fill(ranks.begin(), ranks.end(), 0U);
+  const std::size_t begin = channel_begin_[channel];
+  for (std::size_t entry = begin; entry < channel_begin_[channel + 1]; ++entry) {
+    if (entries_[entry] != kNobody) {
+      ranks[entries_[entry]] = static_cast<std::uint32_t>(entry - begin + 1);
+    }
+  }
 }
 
 template <std::integral Id>
@@ -72,30 +101,17 @@ std::uint32_t Fusion<Id>::candidate_of(Id id) {
     }
     slot = (slot + 1) & mask;
   }
-  const auto candidate = static_cast<std::uint32_t>(ids_.size());
+  const auto candidate = static_cast<std::uint32_t>(size_++);
   slots_[slot] = candidate;
-  ids_.push_back(id);
-  scores_.push_back(0.0);
+  ids_[candidate] = id;
+  scores_[candidate] = 0.0;
+  last_channel_[candidate] = 0;
   return candidate;
 }
 
 template <std::integral Id>
-void Fusion<Id>::add_channel(std::size_t channel, std::span<const Id> ranking, double k,
-                             double scale) {
-  std::uint32_t* const ranks = ranks_.data() + channel * room_;
-  for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const std::uint32_t candidate = candidate_of(ranking[i]);
-    if (ranks[candidate] == 0) {
-      const std::size_t rank = i + 1;
-      ranks[candidate] = static_cast<std::uint32_t>(rank);
-      scores_[candidate] += scale / (k + static_cast<double>(rank));
-    }
-  }
-}
-
-template <std::integral Id>
 void Fusion<Id>::trim() {
-  if (ids_.capacity() > kKeptEntries) {
+  if (entries_.capacity() > kKeptEntries) {
     *this = Fusion();
   }
 }
@@ -104,13 +120,13 @@ template class Fusion<std::uint32_t>;
 template class Fusion<std::int64_t>;
 
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::vector<std::int64_t>& ids,
+                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores) {
   require_valid(rule);
   thread_local Fusion<std::int64_t> fusion;
   thread_local std::vector<std::uint32_t> order;
   fusion.fuse(rankings, rule);
-  best_first(fusion.scores(), fusion.size(), order);
+  best_first(fusion.scores(), top, order);
   ids.resize(order.size());
   scores.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

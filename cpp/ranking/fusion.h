@@ -33,40 +33,42 @@ class Fusion {
  public:
   // Fuses ranked lists, best first; ranks start at 1 and an id repeated within one list keeps its
   // best. The sums are formed in channel order.
-  // Throws std::invalid_argument where the weights are not one a list.
-  // REQUIRES: `rule` is valid; fewer than 2^32 - 1 entries over all lists.
+  // Throws std::invalid_argument where the weights are not one a list, or the lists hold 2^32 - 1
+  // entries or more. REQUIRES: `rule` is valid.
   void fuse(std::span<const std::span<const Id>> rankings, const FusionRule& rule);
 
-  [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
-  [[nodiscard]] std::span<const Id> ids() const noexcept { return ids_; }
-  [[nodiscard]] std::span<const double> scores() const noexcept { return scores_; }
-  // The rank of each candidate in `channel`, 0 where absent.
-  [[nodiscard]] std::span<const std::uint32_t> ranks(std::size_t channel) const noexcept {
-    return std::span(ranks_).subspan(channel * room_, size());
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<const Id> ids() const noexcept { return std::span(ids_).first(size_); }
+  [[nodiscard]] std::span<const double> scores() const noexcept {
+    return std::span(scores_).first(size_);
   }
+  // Writes the rank of each candidate in `channel`, 0 where absent. REQUIRES: ranks.size() ==
+  // size().
+  void ranks(std::size_t channel, std::span<std::uint32_t> ranks) const;
 
   // Gives back buffers that one huge call left behind.
   void trim();
 
  private:
-  void prepare(std::size_t channels, std::size_t entries);
-  void add_channel(std::size_t channel, std::span<const Id> ranking, double k, double scale);
+  void prepare(std::span<const std::span<const Id>> rankings);
   [[nodiscard]] std::uint32_t candidate_of(Id id);
 
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
   std::vector<std::uint32_t> slots_;  // open addressing: the candidate that took the slot
   unsigned shift_ = 0;
+  std::size_t size_ = 0;  // candidates; the vectors below hold room for every entry
   std::vector<Id> ids_;
   std::vector<double> scores_;
-  std::size_t room_ = 0;
-  std::vector<std::uint32_t> ranks_;  // channels x room_
+  std::vector<std::size_t> last_channel_;  // of each candidate so far, counted from 1
+  std::vector<std::uint32_t> entries_;     // each list entry's candidate; kNobody for a repeat
+  std::vector<std::size_t> channel_begin_;
 };
 
-// Fuses and sorts: ids by score, the higher first, equal scores by first appearance.
-// Throws std::invalid_argument as fuse() and require_valid().
+// Fuses and keeps the best min(top, n): ids by score, the higher first, equal scores by first
+// appearance. Throws std::invalid_argument as fuse() and require_valid().
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::vector<std::int64_t>& ids,
+                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores);
 
 }  // namespace oneiros

@@ -12,9 +12,9 @@ namespace oneiros {
 // Below this many values a thread costs more than it brings.
 inline constexpr std::size_t kFewestPerThread = std::size_t{1} << 15;
 
-// Calls body(begin, end) over parts that cover [0, size) without overlap, at most `threads` at once.
-// The cut changes no value as long as body treats each index alone. The first part's exception is
-// thrown again once all parts have ended.
+// Calls body(begin, end) over parts that cover [0, size) without overlap, at most `threads` at
+// once. The cut changes no value as long as body treats each index alone. The first part's
+// exception is thrown again once all parts have ended.
 template <typename Body>
 void split(std::size_t size, unsigned threads, Body body) {
   const std::size_t parts =

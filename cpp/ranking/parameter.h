@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +32,20 @@ inline constexpr double kLargestWeight = 1e6;
 
 inline void require_weight(std::string_view name, double value) {
   require(value >= 0 && value <= kLargestWeight, name, "must be in [0, 1e6]", value);
+}
+
+// A count may be 0 and NaN, but neither negative nor endless. No branch a value: counts are many,
+// and mostly good.
+template <std::floating_point Real>
+void require_counts(std::string_view name, std::span<const Real> counts) {
+  bool all_hold = true;
+  for (const Real count : counts) {
+    all_hold &= !(count < 0) & !(count > std::numeric_limits<Real>::max());
+  }
+  for (std::size_t i = 0; !all_hold && i < counts.size(); ++i) {
+    require(!(counts[i] < 0) && !std::isinf(counts[i]), name, "must be finite and >= 0",
+            static_cast<double>(counts[i]));
+  }
 }
 
 }  // namespace oneiros

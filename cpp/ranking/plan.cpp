@@ -85,7 +85,9 @@ Ranked collect(const Workspace& work, std::size_t steps, const RankRequest& requ
   pick<double>(work.retention, work.order, ranked.retention);
   if (request.is_explained) {
     for (std::size_t channel = 0; channel < request.rankings.size(); ++channel) {
-      pick(work.fusion.ranks(channel), work.order, ranked.ranks);
+      std::vector<std::uint32_t> ranks(size);
+      work.fusion.ranks(channel, ranks);
+      pick<std::uint32_t>(ranks, work.order, ranked.ranks);
     }
     for (std::size_t step = 0; step < steps; ++step) {
       pick(std::span(work.factors).subspan(step * size, size), work.order, ranked.factors);

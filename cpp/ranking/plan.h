@@ -39,9 +39,9 @@ class Plan {
  public:
   static constexpr std::size_t kMostSteps = 32;
 
-  // Throws std::invalid_argument for an rrf_k outside [0, 1e9], a weight outside [0, 1e6], more than
-  // kMostSteps steps, an unknown step, or a step's parameter that is missing, surplus or outside its
-  // range. No weights: each channel counts 1.
+  // Throws std::invalid_argument for an rrf_k outside [0, 1e9], a weight outside [0, 1e6], more
+  // than kMostSteps steps, an unknown step, or a step's parameter that is missing, surplus or
+  // outside its range. No weights: each channel counts 1.
   Plan(double rrf_k, std::vector<double> weights,
        const std::vector<std::pair<std::string, Parameters>>& steps);
 

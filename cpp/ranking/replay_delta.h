@@ -10,9 +10,8 @@ namespace oneiros {
 // Writes one gain in [0, max_delta] per row. An age below 0 counts as 0; NaN in either argument
 // gives NaN.
 // REQUIRES: the three spans have one size. `delta` may be the memory of either.
-// Throws std::invalid_argument, before anything is written, for a peer count below 0 or infinite and
-// for a max_delta outside [0, 1e6].
-// Thread-safe: touches nothing but its arguments.
+// Throws std::invalid_argument, before anything is written, for a peer count below 0 or infinite
+// and for a max_delta outside [0, 1e6]. Thread-safe: touches nothing but its arguments.
 template <std::floating_point Real>
 void replay_delta(std::span<const Real> peer_count, std::span<const Real> age_hours, Real max_delta,
                   std::span<Real> delta);

@@ -1,5 +1,5 @@
-// The factors of a plan: each gathers its columns at the candidates' rows, widens them to double and
-// calls the one kernel of its formula.
+// The factors of a plan: each gathers its columns at the candidates' rows, widens them to double
+// and calls the one kernel of its formula.
 #pragma once
 
 #include <array>
@@ -46,8 +46,9 @@ struct Candidates {
   const Columns::Reader& columns;
   std::span<const std::uint32_t> rows;  // each below columns.size()
   double now_seconds;
-  std::vector<double>& ages;             // scratch
-  std::vector<std::uint8_t>& is_future;  // one a candidate: a time that a step needed lies after now
+  std::vector<double>& ages;  // scratch
+  std::vector<std::uint8_t>&
+      is_future;  // one a candidate: a time that a step needed lies after now
 };
 
 // Writes the step's factor of each candidate.

@@ -117,6 +117,7 @@ def rrf(
     k: float,
     weights: npt.NDArray[np.float64] | None,
     normalise: str,
+    top: int | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 def time_decay_boost(
     *,
@@ -158,5 +159,8 @@ def replay_delta(
     out: npt.NDArray[_Real] | None,
     threads: int,
 ) -> npt.NDArray[_Real]: ...
+def encode_embeddings(*, matrix: npt.NDArray[np.float32]) -> list[bytes]: ...
+def embedding_dimension(*, blob: bytes) -> int: ...
+def decode_embeddings(*, blobs: list[bytes], dimension: int) -> npt.NDArray[np.float32]: ...
 
 # --- end of columns, ranking, kernels, encoding --------------------------------------------------

@@ -11,16 +11,11 @@ The strict forms, which convert nothing, are the ``values`` of ``oneiros.ranking
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.ranking.declaration import require_int
+from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
 from oneiros.ranking.factors import Depth, Spread, Stability, TimeDecay
 from oneiros.ranking.fusion import rrf
 from oneiros.ranking.replay import Replay
@@ -34,16 +29,11 @@ __all__ = [
     "time_decay_boost",
 ]
 
-FloatArray: TypeAlias = npt.NDArray[Any]
-Result: TypeAlias = Any  # a float, a NumPy scalar or an array, as the arguments say
-Kernel: TypeAlias = Callable[..., FloatArray]
-
 _TIME_DECAY = TimeDecay()
 _DEPTH = Depth()
 _SPREAD = Spread()
 _STABILITY = Stability()
 _REPLAY = Replay()
-_MOST_THREADS = 256
 
 
 def time_decay_boost(
@@ -69,8 +59,8 @@ def time_decay_boost(
 
     Source: docs/systems/reverie.md R4.
     """
-    factor = TimeDecay(boost=boost, tau_days=tau_days)
-    return _run(_core.time_decay_boost, {"age_days": age_days}, factor.parameters(), out, threads)
+    parameters = judged(TimeDecay, boost=boost, tau_days=tau_days)
+    return run(_core.time_decay_boost, {"age_days": age_days}, parameters, out, threads)
 
 
 def depth_weight(
@@ -95,7 +85,7 @@ def depth_weight(
     Source: docs/systems/reverie.md R6.
     """
     weights = np.array(Depth(table=table).table)
-    return _run(_core.depth_weight, {"depth": depth}, {"table": weights}, out, threads)
+    return run(_core.depth_weight, {"depth": depth}, {"table": weights}, out, threads)
 
 
 def spread_weight(
@@ -119,10 +109,8 @@ def spread_weight(
 
     Source: docs/systems/reverie.md R7.
     """
-    factor = Spread(cap=cap)
-    return _run(
-        _core.spread_weight, {"session_spread": session_spread}, factor.parameters(), out, threads
-    )
+    values = {"session_spread": session_spread}
+    return run(_core.spread_weight, values, judged(Spread, cap=cap), out, threads)
 
 
 def stability_boost(
@@ -152,9 +140,9 @@ def stability_boost(
 
     Source: docs/systems/reverie.md R8.
     """
-    factor = Stability(tau_days=tau_days, low=low, high=high)
+    parameters = judged(Stability, tau_days=tau_days, low=low, high=high)
     values = {"age_days": age_days, "stability": stability}
-    return _run(_core.stability_boost, values, factor.parameters(), out, threads)
+    return run(_core.stability_boost, values, parameters, out, threads)
 
 
 def replay_delta(
@@ -181,99 +169,5 @@ def replay_delta(
 
     Source: docs/systems/reverie.md R17.
     """
-    replay = Replay(max_delta=max_delta)
     values = {"peer_count": peer_count, "age_hours": age_hours}
-    return _run(_core.replay_delta, values, {"max_delta": replay.max_delta}, out, threads)
-
-
-def _run(
-    kernel: Kernel,
-    values: dict[str, npt.ArrayLike],
-    parameters: dict[str, Any],
-    out: FloatArray | None,
-    threads: int,
-) -> Result:
-    """Bring ``values`` to one shape and dtype, call the kernel, bring the result back."""
-    require_int("threads", threads, low=1, high=_MOST_THREADS)
-    arrays = {name: _as_array(name, value) for name, value in values.items()}
-    given = [array.dtype for name, array in arrays.items() if _has_float_dtype(values[name], array)]
-    dtype = np.result_type(*given) if given else np.dtype(np.float64)
-    shape = _common_shape(arrays)
-    flat = {name: _flattened(array, dtype, shape) for name, array in arrays.items()}
-    place = _checked_out(out, dtype, shape)
-    direct = place is not None and _can_take(place, flat.values())
-    result = kernel(
-        **flat,
-        **parameters,
-        out=place.reshape(-1) if place is not None and direct else None,
-        threads=threads,
-    )
-    if place is not None:
-        if not direct:
-            place[...] = result.reshape(shape)
-        return place
-    if all(_is_python_number(value) for value in values.values()):
-        return float(result[0])
-    return result.reshape(shape)[()]
-
-
-def _is_python_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, np.generic)
-
-
-def _has_float_dtype(value: object, array: FloatArray) -> bool:
-    return array.dtype.kind == "f" and not _is_python_number(value)
-
-
-def _as_array(name: str, value: npt.ArrayLike) -> FloatArray:
-    if _is_python_number(value) and not isinstance(value, bool):
-        try:
-            return np.array(float(value))  # type: ignore[arg-type]
-        except OverflowError:  # an int beyond every float
-            return np.array(math.copysign(math.inf, value))  # type: ignore[arg-type]
-    array = np.asarray(value)
-    if array.dtype.kind in "iu" or array.dtype.newbyteorder("=") in (np.float32, np.float64):
-        return array
-    msg = f"{name}: expected numbers, float32, float64 or integers, got {array.dtype}"
-    raise TypeError(msg)
-
-
-def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        msg = f"shapes do not broadcast: {shapes}"
-        raise ValueError(msg) from error
-
-
-def _flattened(array: FloatArray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray:
-    with np.errstate(over="ignore"):  # a Python number beyond float32 is its infinity
-        cast = array.astype(dtype, copy=False)
-    return np.ascontiguousarray(np.broadcast_to(cast, shape)).reshape(-1)
-
-
-def _checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray | None:
-    if out is None:
-        return None
-    if not isinstance(out, np.ndarray) or out.dtype != dtype:
-        kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        msg = f"out: expected an array of {dtype}, got {kind}"
-        raise TypeError(msg)
-    if out.shape != shape:
-        msg = f"out: expected shape {shape}, got {out.shape}"
-        raise ValueError(msg)
-    if not out.flags.writeable:
-        msg = "out: must be writable, got a read-only array"
-        raise ValueError(msg)
-    return out
-
-
-def _can_take(out: FloatArray, inputs: Any) -> bool:
-    """Whether the kernel may write into ``out`` while it reads ``inputs``."""
-    if not (out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative):
-        return False
-    return all(
-        not np.may_share_memory(out, array) or out.ctypes.data == array.ctypes.data
-        for array in inputs
-    )
+    return run(_core.replay_delta, values, judged(Replay, max_delta=max_delta), out, threads)

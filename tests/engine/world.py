@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +17,8 @@ DAY = 86_400.0
 DEPTH = 100  # R1, R2: the top 100 of each channel
 WORDS = ("ant", "bee", "cat", "dog", "elk")
 PROJECTS = (None, "red", "blue")
+STATUSES = ("staged", "consolidated", "archived")
+SHOWN = STATUSES[:2]  # docs/systems/fields.md: archived is hidden unless `status=` asks
 KINDS = ("note", "fact", "decision")
 
 _drawn = np.random.default_rng(3).normal(size=(11, 4)).astype(np.float32)
@@ -35,8 +37,13 @@ class Known:
     life: reverie.Life
     embedding: tuple[float, ...] | None = None
     labels: Mapping[str, object] = field(default_factory=dict)
-    is_archived: bool = False
+    status: str = "staged"
     is_deleted: bool = False
+
+
+def anything(_: Known) -> bool:
+    """Keep whatever it is."""
+    return True
 
 
 def cosine(left: tuple[float, ...], right: tuple[float, ...]) -> float:
@@ -65,27 +72,31 @@ class World:
         """Return what is not deleted."""
         return {id: one for id, one in self.known.items() if not one.is_deleted}
 
-    def rankings(
+    def channels(
         self,
         query: str,
         embedding: tuple[float, ...] | None,
-        keep: Callable[[Known], bool] = lambda _: True,
-    ) -> list[list[str]]:
-        """Return R1 and R2: the ids each channel finds, best first; filters apply before."""
+        keep: Callable[[Known], bool] = anything,
+        depth: int = DEPTH,
+        statuses: Collection[str] = SHOWN,
+    ) -> list[list[tuple[str, float]]]:
+        """Return R1 and R2: what each channel finds with its score, best first.
+
+        What is hidden or filtered takes no place, but stays in the statistics; the deleted is gone.
+        """
         ids = list(self.known)
-        rows = {row: self.known[id] for row, id in enumerate(ids)}
-        live = {row: one for row, one in rows.items() if not one.is_deleted}
-        seen = {row for row, one in live.items() if not one.is_archived and keep(one)}
+        live = {row: self.known[id] for row, id in enumerate(ids) if not self.known[id].is_deleted}
+        seen = {row for row, one in live.items() if one.status in statuses and keep(one)}
         documents = {row: one.text.split() for row, one in live.items()}
-        words = bm25.rank(documents, query.split(), DEPTH, allowed=seen)
-        found = [[ids[row] for row, _ in words]]
+        words = bm25.rank(documents, query.split(), depth, allowed=seen)
+        found = [[(ids[row], score) for row, score in words]]
         if embedding is not None:
             near = [
                 (-round(cosine(embedding, vector), 9), row)
                 for row in seen
                 if (vector := live[row].embedding) is not None
             ]
-            found.append([ids[row] for _, row in sorted(near)[:DEPTH]])
+            found.append([(ids[row], -score) for score, row in sorted(near)[:depth]])
         return found
 
     def search(
@@ -94,13 +105,15 @@ class World:
         k: int,
         now: float,
         embedding: tuple[float, ...] | None = None,
-        keep: Callable[[Known], bool] = lambda _: True,
+        keep: Callable[[Known], bool] = anything,
+        statuses: Collection[str] = SHOWN,
         *,
         lifecycle: bool = True,
     ) -> list[reverie.Ranked]:
-        """Return R1 to R9 over everything that is kept."""
+        """Return R1 to R9 over everything that is kept; a longer ``k`` deepens the channels."""
         lives = {id: one.life for id, one in self.known.items()}
-        rankings = self.rankings(query, embedding, keep)
+        found = self.channels(query, embedding, keep, max(k, DEPTH), statuses)
+        rankings = [[id for id, _ in channel] for channel in found]
         return reverie.rank(lives, rankings, now, k, lifecycle=lifecycle)
 
     def reinforce(self, ids: list[str], now: float, session: str | None) -> None:
@@ -123,7 +136,7 @@ def known(fields: Mapping[str, object], now: float) -> Known:
         life=reverie.Life(created_at=created, sessions=sessions, **life),  # type: ignore[arg-type]
         embedding=fields.get("embedding"),  # type: ignore[arg-type]
         labels={name: fields.get(name) for name in ("kind", "project", "importance")},
-        is_archived=fields.get("status") == "archived",
+        status=str(fields.get("status", "staged")),
     )
 
 
@@ -151,7 +164,7 @@ records: st.SearchStrategy[Fields] = st.fixed_dictionaries(
         "last_accessed_at": times,
         "access_count": st.sampled_from([0, 1, 2**32 - 1]),
         "session": st.sampled_from(["s1", "s2"]),
-        "status": st.sampled_from(["staged", "consolidated", "archived"]),
+        "status": st.sampled_from(STATUSES),
     },
 )
 changes: st.SearchStrategy[Fields] = st.fixed_dictionaries({}, optional=changeable).filter(bool)

@@ -119,9 +119,9 @@ def stability_boost(
         return 1.0
     if stability <= 0:
         return low
-    if stability == 1:
-        return min(max(1.0, low), high)  # also at t = infinity, where inf x 0 would be NaN
-    exponent = not_negative(age) / tau_days * (1 - 1 / stability)
+    if stability == 1 or age <= 0:
+        return min(max(1.0, low), high)  # where t or 1/S is infinite, 0 x inf would be NaN
+    exponent = age / tau_days * (1 - 1 / stability)
     return min(max(math.exp(min(exponent, 700.0)), low), high)  # exp overflows above 709
 
 

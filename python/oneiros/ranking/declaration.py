@@ -78,8 +78,9 @@ def require_numbers(
         msg = f"{field}: expected a list of numbers, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
     items = list(value) if isinstance(value, Iterable) else []
-    if len(items) != (count or max(len(items), 1)):
-        msg = f"{field}: expected {count or 'at least one'} numbers, got {value!r}"
+    if len(items) != count if count is not None else not items:
+        wanted = "at least one number" if count is None else f"{count} numbers"
+        msg = f"{field}: expected {wanted}, got {value!r}"
         raise ValueError(msg)
     return tuple(
         require_number(f"{field}[{index}]", item, low=low, high=high)

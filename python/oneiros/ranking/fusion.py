@@ -116,13 +116,13 @@ def _fuse(
 ) -> tuple[Ids, Scores]:
     if top is not None:
         require_int("top", top, low=0, high=_MOST_RESULTS)
-    ids, scores = _core.rrf(
+    return _core.rrf(
         rankings=arrays,
         k=require_number("k", k, low=0.0, high=_LARGEST_K),
         weights=None if weights is None else _weights_of(weights, len(arrays)),
         normalise=normalise,
+        top=top,
     )
-    return (ids, scores) if top is None else (ids[:top], scores[:top])
 
 
 def _weights_of(weights: Sequence[float], count: int) -> Scores:

@@ -1,0 +1,204 @@
+"""FAISS's functions on our arrays: the only module that imports FAISS.
+
+Every path that takes one query, exact or by graph, scores a vector by the same routine
+(``fvec_inner_product``), so a cosine has the same bits wherever its vector lies. Batches may
+go through matrix products, which round otherwise: they are scored again by :func:`scores_at`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros.channels import Bits
+
+__all__ = ["Graph", "Matrix", "Positions", "library", "limited_to", "nearest", "scores_at"]
+
+Matrix = npt.NDArray[np.float32]
+Positions = npt.NDArray[np.int64]
+
+LINKS = 16  # HNSW's M: links a vector and level (twice that on the lowest)
+EF_BUILD = 100  # HNSW's efConstruction
+SLICE = 256  # vectors added between two looks at the stop signal: at most about 0.1 s
+
+
+@functools.cache
+def library() -> Any:
+    """Return the module faiss, imported on first use.
+
+    Its SWIG layer emits DeprecationWarnings at import under Python 3.12 and later, which would be
+    errors in programs that run with ``-W error``.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        module: Any = importlib.import_module("faiss")
+    if hasattr(os, "register_at_fork"):
+        # FAISS looks for Ctrl-C under a mutex of its own, which another thread may hold at the
+        # moment of a fork: the child would wait for it for ever. Without the callback it does not
+        # look (so there Ctrl-C comes through when the call returns).
+        os.register_at_fork(after_in_child=module.InterruptCallback.clear_instance)
+    return module
+
+
+class limited_to:
+    """Keep FAISS to ``threads`` OpenMP threads inside; OpenMP counts per calling thread.
+
+    Without it even one query is split over all processors, which costs more than it gains.
+    """
+
+    __slots__ = ("_before", "_threads")
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+
+    def __enter__(self) -> None:
+        faiss = library()
+        self._before = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(self._threads)
+
+    def __exit__(self, *_: object) -> None:
+        library().omp_set_num_threads(self._before)
+
+
+def nearest(
+    queries: Matrix, vectors: Matrix, k: int, chosen: Bits | Positions | None = None
+) -> tuple[Matrix, Positions]:
+    """Return the ``k`` largest inner products of each query, and where they are.
+
+    Args:
+        queries: shape (m, d), contiguous.
+        vectors: shape (n, d), contiguous.
+        k: from 1 to the number of vectors chosen.
+        chosen: None for all vectors; their positions; or packed bits, one a vector.
+
+    Returns:
+        Scores and positions, each of shape (m, k), best first. Among equal scores at the end,
+        which are returned is arbitrary.
+    """
+    faiss = library()
+    pointer = faiss.swig_ptr
+    count, dimension = queries.shape
+    scores = np.empty((count, k), np.float32)
+    positions = np.empty((count, k), np.int64)
+    faiss.knn_inner_product(
+        pointer(queries),
+        pointer(vectors),
+        dimension,
+        count,
+        len(vectors),
+        k,
+        pointer(scores),
+        pointer(positions),
+        _selector(chosen),
+    )
+    return scores, positions
+
+
+def _selector(chosen: Bits | Positions | None) -> Any:
+    """Return FAISS's form of a choice. It borrows the array: the caller keeps that alive."""
+    if chosen is None:
+        return None
+    faiss = library()
+    if chosen.dtype == np.uint8:
+        return faiss.IDSelectorBitmap(len(chosen), faiss.swig_ptr(chosen))
+    return faiss.IDSelectorArray(len(chosen), faiss.swig_ptr(chosen))
+
+
+def scores_at(queries: Matrix, vectors: Matrix, positions: Positions) -> Matrix:
+    """Return the inner product of query i with the vector at positions[i, j], shape (m, k).
+
+    Args:
+        queries: shape (m, d), contiguous.
+        vectors: shape (n, d), contiguous.
+        positions: shape (m, k), contiguous, each below n.
+    """
+    faiss = library()
+    pointer = faiss.swig_ptr
+    scores = np.empty(positions.shape, np.float32)
+    if scores.size:
+        count, width = positions.shape
+        faiss.fvec_inner_products_by_idx(
+            pointer(scores),
+            pointer(queries),
+            pointer(vectors),
+            pointer(positions),
+            queries.shape[1],
+            count,
+            width,
+        )
+    return scores
+
+
+class Graph:
+    """An HNSW graph over vectors, which it holds. Never changed once it is searched."""
+
+    def __init__(self, index: Any) -> None:
+        faiss = library()
+        self._index = index
+        storage = faiss.downcast_index(index.storage)
+        size = index.ntotal * index.d
+        flat = faiss.rev_swig_ptr(storage.get_xb(), size) if size else np.empty(0, np.float32)
+        self.vectors: Matrix = flat.reshape(index.ntotal, index.d)
+        """Shape (n, d), the graph's own memory: keep the graph as long as the view."""
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def link_bytes(self) -> int:
+        """Bytes of the links between the vectors."""
+        return int(self._index.hnsw.neighbors.size()) * 4
+
+    @classmethod
+    def grown(
+        cls, former: Graph | None, vectors: Matrix, is_stopped: Callable[[], bool]
+    ) -> Graph | None:
+        """Return a new graph of ``former``'s vectors and these, or None if stopped before the end.
+
+        ``former`` is copied, not touched: searches go on in it. One thread, so that the answers
+        depend on the order of the vectors alone, and the other processors are left to recall.
+        """
+        faiss = library()
+        if former is None:
+            index = faiss.IndexHNSWFlat(vectors.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
+            index.hnsw.efConstruction = EF_BUILD
+        else:
+            index = faiss.clone_index(former._index)
+        with limited_to(1):
+            for start in range(0, len(vectors), SLICE):
+                if is_stopped():
+                    return None
+                index.add(vectors[start : start + SLICE])
+        return cls(index)
+
+    def nearest(
+        self, queries: Matrix, k: int, breadth: int, chosen: Bits | None
+    ) -> tuple[Matrix, Positions]:
+        """Return about the ``k`` nearest vectors of each query, as :func:`nearest` does.
+
+        Args:
+            queries: shape (m, d), contiguous.
+            k: >= 1.
+            breadth: candidates kept on the way (HNSW's efSearch), >= k: more find more, slower.
+            chosen: packed bits of the vectors that may be returned, None for all.
+
+        Returns:
+            As :func:`nearest`; where fewer were found, positions of -1 fill the end.
+        """
+        faiss = library()
+        parameters = faiss.SearchParametersHNSW(efSearch=breadth, sel=_selector(chosen))
+        count = len(queries)
+        scores = np.empty((count, k), np.float32)
+        positions = np.empty((count, k), np.int64)
+        pointer = faiss.swig_ptr
+        self._index.search_c(
+            count, pointer(queries), k, pointer(scores), pointer(positions), parameters
+        )
+        return scores, positions

@@ -1,0 +1,53 @@
+"""Where the vector of each row lies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ABSENT", "PositionTable"]
+
+ABSENT: Final = -1
+"""The position of a row without a vector."""
+
+
+class PositionTable:
+    """Row -> position, one number a row: rows are dense, so an array is the smallest map."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self) -> None:
+        self._table = np.full(64, ABSENT, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._table.nbytes
+
+    def of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return each row's position or ABSENT, shape (n,)."""
+        inside = rows < len(self._table)
+        return np.where(inside, self._table[np.where(inside, rows, 0)], ABSENT)
+
+    def put(self, rows: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> None:
+        """Set the positions of rows."""
+        size = int(rows.max(initial=-1)) + 1
+        if size > len(self._table):
+            grown = np.full(max(size, 2 * len(self._table)), ABSENT, np.int64)
+            grown[: len(self._table)] = self._table
+            self._table = grown
+        self._table[rows] = positions
+
+    def drop(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Make rows absent; return the positions that those among them had, which had one."""
+        positions = self.of(rows)
+        had = positions != ABSENT
+        self._table[rows[had]] = ABSENT
+        gone: npt.NDArray[np.int64] = positions[had]
+        return gone
+
+    def clear(self) -> None:
+        """Make every row absent."""
+        self._table.fill(ABSENT)

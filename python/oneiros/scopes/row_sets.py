@@ -1,0 +1,187 @@
+"""Sets of rows as bitmaps, and the bits that the channels take.
+
+The step between a boolean column, a roaring bitmap and packed bits goes through roaring's
+published serial form (github.com/RoaringBitmap/RoaringFormatSpec), 65,536 rows a container: the
+set operations cost microseconds, so walking a million rows one by one around them would be all
+the cost. At a million rows, half of them in the set: to bits 30 us (row by row 700 us), from a
+column 130 us (from an array of row numbers 1,700 us).
+"""
+
+from __future__ import annotations
+
+import array
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from pyroaring import BitMap
+
+__all__ = ["Bits", "Rows", "RowsByValue", "allowed_bits", "rows_where", "set_of"]
+
+Rows = npt.NDArray[np.uint32]
+Bits = npt.NDArray[np.uint8]
+
+_PLAIN: Final = 12346  # cookie of a bitmap without run containers
+_WITH_RUNS: Final = 12347
+_OFFSETS_FROM: Final = 4  # containers; with runs and fewer than these, no table of offsets
+_SPAN: Final = 65_536  # rows a container
+_ARRAY_LIMIT: Final = 4_096  # rows up to which a container is an array of uint16
+
+
+def set_of(rows: Rows | Iterable[int]) -> BitMap:
+    """Return the set of these rows (0 to 2^32 - 1).
+
+    Of an array.array, pyroaring reads the memory at once; of a NumPy array it would take one
+    Python number after the other, at ten times the cost.
+    """
+    if isinstance(rows, np.ndarray):
+        return BitMap(array.array("I", np.ascontiguousarray(rows, np.uint32).tobytes()))
+    return BitMap(array.array("I", rows))
+
+
+def rows_where(mask: npt.NDArray[np.bool_]) -> BitMap:
+    """Return the set of rows r with ``mask[r]``.
+
+    Args:
+        mask: shape (n,), bool.
+    """
+    heads: list[bytes] = []
+    bodies: list[bytes] = []
+    for key, start in enumerate(range(0, len(mask), _SPAN)):
+        part = mask[start : start + _SPAN]
+        count = int(np.count_nonzero(part))
+        if count == 0:
+            continue
+        heads.append(struct.pack("<HH", key, count - 1))
+        if count <= _ARRAY_LIMIT:
+            bodies.append(np.flatnonzero(part).astype("<u2").tobytes())
+        else:
+            bits = np.packbits(part, bitorder="little").tobytes()
+            bodies.append(bits.ljust(_SPAN // 8, b"\0"))
+    offsets = np.full(len(bodies), 8 + 8 * len(bodies), "<u4")
+    offsets[1:] += np.cumsum([len(body) for body in bodies[:-1]], dtype="<u4")
+    head = struct.pack("<II", _PLAIN, len(bodies))
+    return BitMap.deserialize(b"".join([head, *heads, offsets.tobytes(), *bodies]))
+
+
+class RowsByValue:
+    """Value -> rows. One row is kept as a plain number: most sessions, topics and urls have few."""
+
+    def __init__(self) -> None:
+        self._sets: dict[object, int | BitMap] = {}
+
+    def add(self, value: object, row: int) -> None:
+        held = self._sets.get(value)
+        if held is None:
+            self._sets[value] = row
+        elif isinstance(held, int):
+            self._sets[value] = BitMap((held, row))
+        else:
+            held.add(row)
+
+    def add_all(self, value: object, rows: list[int]) -> None:
+        if len(rows) == 1:
+            self.add(value, rows[0])
+            return
+        held = self._sets.get(value)
+        added = set_of(rows)
+        if isinstance(held, int):
+            added.add(held)
+        elif held is not None:
+            added |= held
+        self._sets[value] = added
+
+    def discard(self, value: object, row: int) -> None:
+        held = self._sets.get(value)
+        if held == row:
+            del self._sets[value]
+        elif isinstance(held, BitMap):
+            held.discard(row)
+            if not held:
+                del self._sets[value]
+
+    def rows(self, value: object) -> BitMap:
+        """Return a set of the caller's own."""
+        held = self._sets.get(value)
+        if held is None:
+            return BitMap()
+        return BitMap((held,)) if isinstance(held, int) else BitMap(held)
+
+    def rows_of_any(self, values: Iterable[object]) -> BitMap:
+        found = [held for value in values if (held := self._sets.get(value)) is not None]
+        sets = [held for held in found if isinstance(held, BitMap)]
+        rows = set_of([held for held in found if isinstance(held, int)])
+        return BitMap.union(rows, *sets) if sets else rows
+
+
+def allowed_bits(rows: BitMap, row_count: int) -> Bits:
+    """Return the rows of a set as packed bits: bit r of byte r // 8 says row r is in it.
+
+    Args:
+        rows: the set; rows from ``row_count`` on are left out.
+        row_count: rows there are, >= 0.
+
+    Returns:
+        Shape (ceil(row_count / 8),), bit-packed little-endian.
+
+    Raises:
+        ValueError: ``row_count`` is negative.
+    """
+    if row_count < 0:
+        msg = f"row_count: must be >= 0, got {row_count}"
+        raise ValueError(msg)
+    spans = -(-row_count // _SPAN)
+    bits = np.zeros((spans, _SPAN // 8), np.uint8)
+    for key, kind, body in _containers(rows.serialize()):
+        if key >= spans:
+            break  # keys ascend
+        if kind == "bits":
+            bits[key] = np.frombuffer(body, np.uint8)
+        else:
+            mask = np.zeros(_SPAN, np.bool_)
+            _fill(mask, kind, np.frombuffer(body, "<u2"))
+            bits[key] = np.packbits(mask, bitorder="little")
+    flat = bits.reshape(-1)[: -(-row_count // 8)]
+    if row_count % 8:
+        flat[-1] &= (1 << row_count % 8) - 1
+    return flat
+
+
+def _fill(mask: npt.NDArray[np.bool_], kind: str, body: npt.NDArray[np.uint16]) -> None:
+    if kind == "array":
+        mask[body] = True
+        return
+    for start, more in body.reshape(
+        -1, 2
+    ).tolist():  # runs: few, or it would not be a run container
+        mask[start : start + more + 1] = True
+
+
+def _containers(data: bytes) -> Iterator[tuple[int, str, memoryview]]:
+    """Yield (key, "bits" | "array" | "runs", body) of each container of a serialized bitmap."""
+    view = memoryview(data)
+    cookie, size = struct.unpack_from("<II", data) if len(data) >= 8 else (_PLAIN, 0)
+    if cookie & 0xFFFF == _WITH_RUNS:
+        size = (cookie >> 16) + 1
+        flags_end = 4 + (size + 7) // 8
+        is_run = np.unpackbits(np.frombuffer(view[4:flags_end], np.uint8), bitorder="little")
+        at = flags_end
+    else:
+        is_run = np.zeros(size, np.uint8)
+        at = 8
+    heads = np.frombuffer(view[at : at + 4 * size], "<u2").reshape(-1, 2).tolist()
+    at += 4 * size
+    if cookie & 0xFFFF != _WITH_RUNS or size >= _OFFSETS_FROM:
+        at += 4 * size
+    for (key, last), run in zip(heads, is_run.tolist()[:size], strict=True):
+        if run:
+            (runs,) = struct.unpack_from("<H", data, at)
+            kind, at, length = "runs", at + 2, 4 * runs
+        elif last + 1 <= _ARRAY_LIMIT:
+            kind, length = "array", 2 * (last + 1)
+        else:
+            kind, length = "bits", _SPAN // 8
+        yield key, kind, view[at : at + length]
+        at += length

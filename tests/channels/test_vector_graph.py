@@ -1,0 +1,225 @@
+"""VectorIndex with a graph: recall, filters, upkeep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oneiros.channels import inner_products
+from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_upkeep import FLAT_LIMIT
+from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
+
+COUNT, WIDTH = 6_000, 32
+VECTORS = clustered(COUNT, WIDTH, 0)
+QUERIES = clustered(50, WIDTH, 1)
+
+
+@pytest.fixture(scope="module")
+def graph() -> VectorIndex:
+    index = VectorIndex(WIDTH)
+    index.add(np.arange(COUNT), VECTORS)
+    assert index.settle(120)
+    return index
+
+
+def recall(index: VectorIndex, k: int, allowed: np.ndarray | None, rows: np.ndarray) -> float:
+    found = 0
+    for query in QUERIES:
+        truth = rows[np.argsort(-(VECTORS[rows] @ query), kind="stable")[:k]]
+        got, scores = index.search(query, k, allowed)
+        assert len(got) == len(set(got.tolist())) == min(k, len(rows))
+        assert np.isin(got, rows).all()
+        assert (np.diff(scores) <= 0).all()
+        found += len(np.intersect1d(truth, got))
+    return found / (min(k, len(rows)) * len(QUERIES))
+
+
+def test_auto_turns_to_a_graph_beyond_its_limit() -> None:
+    index = VectorIndex(4)
+    vectors = clustered(FLAT_LIMIT + 1, 4, 2)
+    index.add(np.arange(FLAT_LIMIT), vectors[:-1])
+    assert index.settle(0.0)
+    assert not index.has_graph
+    index.add([FLAT_LIMIT], vectors[-1:])
+    assert index.settle(120)
+    assert index.has_graph
+    index.close()
+
+
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_the_graph_finds_nearly_all(graph: VectorIndex, k: int) -> None:
+    assert graph.has_graph
+    assert recall(graph, k, None, np.arange(COUNT)) >= 0.95
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.01, 0.1, 0.3, 0.7, 0.99])
+@pytest.mark.parametrize("k", [10, 100])
+def test_a_filter_leaves_k_results_and_recall(graph: VectorIndex, share: float, k: int) -> None:
+    rows = np.flatnonzero(np.random.default_rng(3).random(COUNT) < share)
+    assert recall(graph, k, bits_of(rows, COUNT), rows) >= 0.95
+
+
+def test_a_filter_far_from_the_query_leaves_k_results(graph: VectorIndex) -> None:
+    # The walk starts among vectors that may not be returned, and may never leave them.
+    query = QUERIES[0]
+    far = np.argsort(VECTORS @ query)[: COUNT // 2]
+    rows, _ = graph.search(query, 10, bits_of(far, COUNT))
+    truth = far[np.argsort(-(VECTORS[far] @ query))[:10]]
+    assert len(np.intersect1d(rows, truth)) >= 8
+
+
+def test_all_rows_can_be_asked_for(graph: VectorIndex) -> None:
+    want = plain_cosines(dict(enumerate(VECTORS)), QUERIES[0])
+    for k in (COUNT - 1, COUNT, COUNT + 5):
+        assert_is_top(*graph.search(QUERIES[0], k), want, k)
+
+
+def test_a_score_has_the_bits_of_an_exact_search(graph: VectorIndex) -> None:
+    flat = VectorIndex(WIDTH, "flat")
+    flat.add(np.arange(COUNT), VECTORS)
+    for query in QUERIES:
+        rows, scores = graph.search(query, 20)
+        np.testing.assert_array_equal(scores, flat.cosines(query, rows))
+        np.testing.assert_array_equal(scores, graph.cosines(query, rows))
+
+
+def test_a_batch_answers_as_single_searches_do(graph: VectorIndex) -> None:
+    for allowed in (None, bits_of(range(0, COUNT, 2), COUNT), bits_of([4, 9], COUNT)):
+        batch = graph.search_many(QUERIES, 10, allowed, threads=2)
+        for query, (rows, scores) in zip(QUERIES, batch, strict=True):
+            want = graph.search(query, 10, allowed)
+            np.testing.assert_array_equal(rows, want.rows)
+            np.testing.assert_array_equal(scores, want.scores)
+
+
+def test_vectors_come_back_from_the_graph(graph: VectorIndex) -> None:
+    rows = [5_999, 0, 17, 6_000]
+    want = np.concatenate((VECTORS[[5_999, 0, 17]], np.zeros((1, WIDTH), np.float32)))
+    np.testing.assert_array_equal(graph.reconstruct(rows), want)
+
+
+def test_fresh_replaced_and_removed_rows_beside_a_graph() -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+    index.add(np.arange(3_000), VECTORS[:3_000])
+    assert index.settle(120)
+    assert index.has_graph
+    held = dict(enumerate(VECTORS[:3_000]))
+    index.add(np.arange(2_990, 3_100), VECTORS[3_000:3_110])
+    held.update(zip(range(2_990, 3_100), VECTORS[3_000:3_110], strict=True))
+    index.remove(np.arange(0, 3_000, 7))
+    held = {row: v for row, v in held.items() if not (row < 3_000 and row % 7 == 0)}
+    assert len(index) == len(held)
+    for query in QUERIES:
+        want = plain_cosines(held, query)
+        assert_is_top(*index.search(query, 10), want, 10, exact=False)
+        assert_is_top(*index.search(query, 3_100), want, 3_100)  # so many: exact
+        few = [row for row in held if row % 50 == 3]
+        seen = {row: want[row] for row in few}
+        assert_is_top(*index.search(query, 30, bits_of(few, 3_100)), seen, 30)
+    index.close()
+
+
+def test_upkeep_takes_fresh_vectors_in_and_drops_dead_ones() -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+    index.add(np.arange(2_000), VECTORS[:2_000])
+    assert index.settle(120)
+    index.add(np.arange(2_000, 4_500), VECTORS[2_000:4_500])  # extends
+    assert index.settle(120)
+    before = index.resident_bytes
+    index.remove(np.arange(500, 2_500))  # rebuilds
+    assert index.settle(120)
+    assert index.resident_bytes < 0.7 * before
+    held = {row: VECTORS[row] for row in (*range(500), *range(2_500, 4_500))}
+    for query in QUERIES[:20]:
+        want = plain_cosines(held, query)
+        assert_is_top(*index.search(query, len(held)), want, len(held))
+        rows, _ = index.search(query, 10)
+        best = sorted(want, key=lambda row: -want[row])[:10]
+        assert len(np.intersect1d(rows, best)) >= 8
+    index.remove(np.arange(0, 4_500 - 100))  # too few for a graph
+    assert index.settle(120)
+    assert not index.has_graph
+    assert index.search(VECTORS[4_499], 1).rows.tolist() == [4_499]
+    index.close()
+
+
+def test_a_flat_index_gives_dead_vectors_back() -> None:
+    index = VectorIndex(WIDTH, "flat")
+    index.add(np.arange(4_000), VECTORS[:4_000])
+    for row in range(0, 4_000, 100):  # each replaced many times over
+        index.add(np.arange(row, row + 100), VECTORS[row : row + 100][::-1])
+    assert index.settle(60)
+    assert index.resident_bytes < 1.5 * 4_000 * WIDTH * 4
+    assert index.search(VECTORS[99], 1).rows.tolist() == [0]
+    index.close()
+
+
+def test_changes_during_a_build_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+    calls = 0
+    grown = inner_products.Graph.grown.__func__  # type: ignore[attr-defined]
+
+    def slow(cls: type, former: object, vectors: np.ndarray, is_stopped: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 1:  # while the first build is under way
+            index.add([3, 5_000], VECTORS[[100, 5_000]])
+            index.remove([4, 5])
+            assert index.search(VECTORS[100], 2).rows.tolist() == [3, 100]
+        return grown(cls, former, vectors, is_stopped)
+
+    monkeypatch.setattr(inner_products.Graph, "grown", classmethod(slow))
+    index.add(np.arange(1_000), VECTORS[:1_000])
+    assert index.settle(120)
+    assert index.has_graph
+    assert len(index) == 999
+    assert index.search(VECTORS[100], 2).rows.tolist() == [3, 100]
+    assert index.search(VECTORS[5_000], 1).rows.tolist() == [5_000]
+    assert not {4, 5} & set(index.search(VECTORS[4], 999).rows.tolist())
+    index.close()
+
+
+def test_close_stops_a_long_build() -> None:
+    index = VectorIndex(256, "hnsw")
+    index.add(np.arange(20_000), clustered(20_000, 256, 1))
+    index.close()  # would be tens of seconds if it waited for the whole
+    assert not index.has_graph
+    assert len(index.search(np.ones(256), 5).rows) == 5
+
+
+def test_a_failed_build_leaves_exact_search(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        msg = "no room"
+        raise MemoryError(msg)
+
+    monkeypatch.setattr(inner_products.Graph, "grown", fail)
+    index = VectorIndex(WIDTH, "hnsw")
+    index.add(np.arange(1_000), VECTORS[:1_000])
+    assert index.settle(60)
+    assert "no room" in caplog.text
+    assert not index.has_graph
+    want = plain_cosines(dict(enumerate(VECTORS[:1_000])), QUERIES[0])
+    assert_is_top(*index.search(QUERIES[0], 10), want, 10)
+    index.add([1_000], VECTORS[1_000:1_001])
+    assert index.search(VECTORS[1_000], 1).rows.tolist() == [1_000]
+
+
+def test_ids_that_the_selector_let_through_are_dropped(
+    graph: VectorIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nearest = inner_products.Graph.nearest
+
+    def careless(
+        self: inner_products.Graph, queries: np.ndarray, k: int, breadth: int, _: object
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return nearest(self, queries, k, breadth, None)
+
+    monkeypatch.setattr(inner_products.Graph, "nearest", careless)
+    even = np.arange(0, COUNT, 2)
+    assert recall(graph, 10, bits_of(even, COUNT), even) == 1.0  # by the exact way
+    for rows, _ in graph.search_many(QUERIES, 10, bits_of(even, COUNT)):
+        assert len(rows) == 10
+        assert (rows % 2 == 0).all()

@@ -1,0 +1,250 @@
+"""VectorIndex under threads and across forks."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from oneiros.channels.vector import VectorIndex
+from tests.channels.vectors import bits_of, clustered
+
+WIDTH = 24
+VECTORS = clustered(9_000, WIDTH, 0)
+
+
+def in_threads(bodies: list[Callable[[], None]], timeout_seconds: float) -> None:
+    """Run all at once; an exception in any of them fails the test."""
+    failures: list[BaseException] = []
+
+    def guarded(body: Callable[[], None]) -> None:
+        try:
+            body()
+        except BaseException as error:  # noqa: BLE001 (carried to the test's own thread)
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(body,)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout_seconds)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+def test_one_adder_four_searchers(kind: str) -> None:
+    index = VectorIndex(WIDTH, kind)  # type: ignore[arg-type]
+    index.add(np.arange(1_000), VECTORS[:1_000])
+    added, is_done = [1_000], threading.Event()
+
+    def adder() -> None:
+        try:
+            for start in range(1_000, 8_000, 100):
+                index.add(np.arange(start, start + 100), VECTORS[start : start + 100])
+                added[0] = start + 100
+                index.remove(np.arange(start - 1_000, start - 990))
+        finally:
+            is_done.set()
+
+    def searcher(seed: int) -> Callable[[], None]:
+        rng = np.random.default_rng(seed)
+
+        def body() -> None:
+            last = 0
+            while not is_done.is_set():
+                low = added[0]
+                row = int(rng.integers(low - 500, low))  # added before, removed much later if ever
+                found = index.search(VECTORS[row], 5)
+                high = added[0] + 100
+                assert found.rows[0] == row or found.scores[0] >= 0.9999
+                assert (found.rows < high).all()
+                np.testing.assert_allclose(
+                    found.scores, VECTORS[found.rows] @ VECTORS[row], atol=2e-6
+                )
+                if seed == 0:  # a reader sees a prefix: what it has seen stays
+                    newest = int(
+                        index.search(VECTORS[low - 1], 1, bits_of([low - 1], 8_100)).rows[0]
+                    )
+                    assert newest >= last
+                    last = newest
+                (only,) = index.search_many(VECTORS[row][None], 3, bits_of([row], low), threads=2)
+                assert only.rows.tolist() == [row]
+
+        return body
+
+    in_threads([adder, *(searcher(seed) for seed in range(4))], 120)
+    assert index.settle(120)
+    assert len(index) == 8_000 - 70 * 10
+    index.close()
+
+
+def test_many_writers_lose_nothing() -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+
+    def writer(first: int) -> Callable[[], None]:
+        def body() -> None:
+            for start in range(first, 8_000, 400):
+                index.add(np.arange(start, start + 100), VECTORS[start : start + 100])
+
+        return body
+
+    in_threads([writer(first) for first in (0, 100, 200, 300)], 120)
+    assert index.settle(120)
+    np.testing.assert_array_equal(index.reconstruct(np.arange(8_000)), VECTORS[:8_000])
+    index.close()
+
+
+def test_recall_never_waits_for_a_build() -> None:
+    index = VectorIndex(128, "hnsw")
+    vectors = clustered(12_000, 128, 1)
+    index.add(np.arange(12_000), vectors)  # seconds of building
+    slowest = 0.0
+    for row in range(50):
+        start = time.perf_counter()
+        index.search(vectors[row], 10)
+        index.add([12_000 + row], vectors[row : row + 1])
+        slowest = max(slowest, time.perf_counter() - start)
+    assert not index.has_graph  # so all of it ran beside the build
+    assert slowest < 1.0
+    index.close()
+
+
+CHILDREN = 8
+
+
+def answers_in_children(act: Callable[[], object], deadline_seconds: float) -> int:
+    """Fork children that act and say so through a pipe; return how many did in time."""
+    reading, writing = os.pipe()
+    children = []
+    for _ in range(CHILDREN):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                act()
+                os.write(writing, b".")
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    os.close(writing)
+    answered, end = 0, time.monotonic() + deadline_seconds
+    while (
+        answered < CHILDREN and select.select([reading], [], [], max(0, end - time.monotonic()))[0]
+    ):
+        got = os.read(reading, CHILDREN)
+        if not got:
+            break
+        answered += len(got)
+    os.close(reading)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return answered
+
+
+FORKING = """
+import sys, threading
+import numpy as np
+from oneiros.channels.vector import VectorIndex
+from tests.channels.test_vector_threads import VECTORS, WIDTH, answers_in_children
+
+kind, scene = sys.argv[1:]
+index = VectorIndex(WIDTH, kind)
+index.add(np.arange(9_000), VECTORS)
+if scene == "settled":
+    index.settle(120)
+index.search_many(VECTORS[:2_000], 10, threads=2)
+is_done = threading.Event()
+
+def change():  # the lock is taken most of the time, and a build may be under way
+    row = 9_000
+    while not is_done.is_set():
+        index.add(np.arange(row, row + 50), VECTORS[:50])
+        row += 50
+
+def use():
+    assert len(index.search(VECTORS[0], 10).rows) == 10
+    assert len(index.search_many(VECTORS[:50], 10, threads=2)) == 50
+    index.add([500_000], -VECTORS[0][None])
+    assert index.search(-VECTORS[0], 1).rows.tolist() == [500_000]
+    index.close()
+
+threads = [threading.Thread(target=change)] if scene == "busy" else []
+for thread in threads:
+    thread.start()
+answered = answers_in_children(use, 2.0)
+is_done.set()
+for thread in threads:
+    thread.join()
+assert len(index.search_many(VECTORS[:100], 10, threads=2)) == 100  # the parent goes on
+index.close()
+print(answered)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("scene", ["settled", "building", "busy"])
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+def test_children_of_a_fork_answer(kind: str, scene: str) -> None:
+    # In a process of its own: the test runner should not fork with its threads.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "ignore", "-c", FORKING, kind, scene]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(CHILDREN)
+
+
+def test_import_is_clean_where_warnings_are_errors() -> None:
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        "import oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.inner_products as p; p.library()",
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_faiss_is_imported_on_first_search_only() -> None:
+    code = "import sys, oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); assert 'faiss' not in sys.modules"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_callers_own_thread_count_is_left_alone() -> None:
+    faiss = pytest.importorskip("faiss")
+    index = VectorIndex(2)
+    index.add([0], [[1, 0]])
+    before = faiss.omp_get_max_threads()
+    try:
+        faiss.omp_set_num_threads(3)
+        index.search([1, 0], 1)
+        index.search_many([[1, 0]], 1, threads=2)
+        assert faiss.omp_get_max_threads() == 3
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,130 @@
+"""Filters compiled to rows, held against a plain reading of each record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from oneiros.scopes import AttributeIndex, Where, where
+from tests.scopes.records import CONDITIONS, RECORDS, Record, columns_of, matches
+
+
+def filled(records: list[Record], *, at_once: bool = False) -> AttributeIndex:
+    index = AttributeIndex()
+    if not at_once:
+        for row, record in enumerate(records):
+            index.add(row, record)
+        return index
+    index.add_many(
+        np.arange(len(records), dtype=np.uint32),
+        ids=[r.id for r in records],
+        kind=[r.kind for r in records],
+        project=[r.project for r in records],
+        session=[r.session for r in records],
+        topic=[r.topic for r in records],
+        tags=[r.tags for r in records],
+        metadata=[r.metadata for r in records],
+    )
+    return index
+
+
+@given(st.lists(RECORDS, max_size=12), CONDITIONS, st.booleans())
+@settings(max_examples=300)
+def test_compile_is_the_plain_reading(
+    records: list[Record], condition: Where, at_once: bool
+) -> None:
+    rows = filled(records, at_once=at_once).compile(condition, columns_of(records))
+    assert list(rows) == [row for row, record in enumerate(records) if matches(condition, record)]
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=10), RECORDS, CONDITIONS, st.data())
+def test_replaced_and_removed_rows(
+    records: list[Record], new: Record, condition: Where, data: st.DataObject
+) -> None:
+    index = filled(records)
+    changed = data.draw(st.integers(0, len(records) - 1))
+    gone = data.draw(st.integers(0, len(records) - 1))
+    new = replace(new, id=records[changed].id)
+    index.replace(changed, records[changed], new)
+    records[changed] = new
+    index.remove(gone, records[gone])
+    index.remove(gone, records[gone])  # twice is once
+    assert len(index) == len(records) - 1
+    rows = index.compile(condition, columns_of(records))
+    want = [r for r, record in enumerate(records) if r != gone and matches(condition, record)]
+    assert list(rows) == want
+    everyone = where(id=[record.id for record in records])
+    assert list(index.compile(everyone, columns_of(records))) == list(index.rows)
+
+
+@given(st.lists(RECORDS, max_size=10), CONDITIONS, CONDITIONS)
+def test_the_laws_of_sets_hold(records: list[Record], a: Where, b: Where) -> None:
+    index, columns = filled(records), columns_of(records)
+
+    def rows(condition: Where) -> BitMap:
+        return index.compile(condition, columns)
+
+    assert rows(~(a & b)) == rows(~a | ~b)
+    assert rows(a) | rows(~a) == index.rows
+    assert not rows(a) & rows(~a)
+
+
+def test_add_after_remove_is_as_if_new() -> None:
+    record = Record(id="a", tags=["t"], metadata={"k": 1}, project="p")
+    index = filled([record])
+    index.remove(0, record)
+    index.add(0, record)
+    for condition in (
+        where(tags="t"),
+        where(metadata={"k": 1.0}),
+        where(project="p"),
+        where(id="a"),
+    ):
+        assert list(index.compile(condition, columns_of([record]))) == [0]
+
+
+def test_a_known_row_is_not_added_again() -> None:
+    index = filled([Record(id="a")])
+    with pytest.raises(ValueError, match="row: 0 is known already"):
+        index.add(0, Record(id="b"))
+    with pytest.raises(ValueError, match="rows: a row is known already, or given twice"):
+        index.add_many([1, 0])
+    with pytest.raises(ValueError, match="rows: a row is known already, or given twice"):
+        index.add_many([1, 1])
+    with pytest.raises(ValueError, match="kind: expected 2 values, one a row, got 1"):
+        index.add_many([1, 2], kind=["a"])
+    assert list(index.rows) == [0]
+
+
+def test_ids_are_looked_up_where_the_caller_has_them() -> None:
+    index = AttributeIndex({"a": 1, "b": 2, "outside": 99}.get)
+    index.add(1, Record(id="a"))
+    index.add_many([2], kind=["x"])
+    records = [Record(id="-"), Record(id="a"), Record(id="b", kind="x")]
+    got = index.compile(where(id=["b", "a", "outside", "none"]), columns_of(records))
+    assert list(got) == [1, 2]
+
+
+def test_what_is_returned_is_the_callers_own() -> None:
+    records = [Record(id=str(number), project="p", tags=["t"]) for number in range(3)]
+    index, columns = filled(records), columns_of(records)
+    for condition in (where(), where(project="p"), where(tags=["t"]), where(tags_all=["t"])):
+        index.compile(condition, columns).clear()
+        assert len(index.compile(condition, columns)) == 3
+    index.rows.clear()
+    assert len(index) == 3
+
+
+def test_columns_longer_than_the_index_do_not_widen_it() -> None:
+    # The core's columns also hold rows that were deleted or are not yet in the index.
+    records = [Record(id=str(number)) for number in range(5)]
+    index = AttributeIndex()
+    index.add(1, records[1])
+    for condition in (where(status="staged"), where(depth=2), ~where(kind="x"), where(project=[])):
+        rows = index.compile(condition, columns_of(records))
+        assert list(rows) == [] if condition == where(project=[]) else [1]
