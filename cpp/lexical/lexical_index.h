@@ -57,8 +57,8 @@ class LexicalIndex {
   std::vector<lexical::Hit> search(std::string_view query, std::size_t k,
                                    const lexical::AllowedRows& allowed) const;
 
-  // One list a query, the same for any number of threads. Throws as search() does, before any
-  // query has run; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
+  // One list a query, the same for any number of threads. Throws as search() does, whichever the
+  // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
   std::vector<std::vector<lexical::Hit>> search_many(std::span<const std::string_view> queries,
                                                      std::size_t k,
                                                      const lexical::AllowedRows& allowed,

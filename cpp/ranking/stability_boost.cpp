@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <limits>
 
 #include "ranking/exponential.h"
 #include "ranking/lanes.h"
@@ -26,7 +27,8 @@ inline __attribute__((always_inline)) void boost(const Real* age_days, const Rea
     const Real age = age_days[i];
     const Real given = stability[i];
     const Real taus = (age < 0 ? Real(0) : age) / bounds.tau_days;
-    const Real gain = Real(1) - Real(1) / given;
+    // 1 - 1/S, without the cancellation near S = 1, where long ages would make it count.
+    const Real gain = given > std::numeric_limits<Real>::max() ? Real(1) : (given - 1) / given;
     // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
     // age 0. The formula's value there is exp(0).
     const Real exponent = (taus == 0) | (gain == 0) ? Real(0) : taus * gain;

@@ -214,7 +214,7 @@ class LexicalIndex:
         """Return :meth:`search` of each query, the same for any number of threads.
 
         Args:
-            queries: as for :meth:`search`; a wrong one is refused before any is run.
+            queries: as for :meth:`search`.
             k: how many at most for each, from 0.
             threads: from 1; more than 64 are not used.
             where: as for :meth:`search`.

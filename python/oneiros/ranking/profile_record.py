@@ -25,6 +25,7 @@ __all__ = [
 LONGEST_TEXT = 64 * 1024
 DEEPEST = 8
 MOST_NODES = 256
+MOST_DOTS = 2 * MOST_NODES
 
 
 Kind = TypeVar("Kind")
@@ -80,7 +81,7 @@ def read_declaration(record: object, kinds: Sequence[type[Kind]], where: str) ->
 
 
 def _kind_of(record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str) -> type[Kind]:
-    if len(kinds) == 1 and "name" not in record:
+    if len(kinds) == 1 and ("name" not in record or not hasattr(kinds[0], "name")):
         return kinds[0]
     by_name = {str(getattr(kind, "name", "")): kind for kind in kinds}
     name = record.get("name")
@@ -113,6 +114,10 @@ def parse_toml(text: object) -> dict[str, object]:
     length = len(text.encode("utf-8", "surrogatepass"))
     if length > LONGEST_TEXT:
         msg = f"text: at most {LONGEST_TEXT} bytes, got {length}"
+        raise ValueError(msg)
+    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB
+        msg = f"text: at most {MOST_DOTS} dots a line"
         raise ValueError(msg)
     try:
         record = tomllib.loads(text)
