@@ -147,7 +147,7 @@ class Remember:
                     error = DuplicateId(_exists(held, is_seen=seen(held)))
                     _refuse(entry.place, error, on_error, failures)
                 else:
-                    self._update_existing(transaction, entry, held, now)
+                    self._update_existing(transaction, entry, now)
                     updated.append(entry.memory.id)
             transaction.insert_many(
                 [entry.memory for entry in fresh],
@@ -212,9 +212,7 @@ class Remember:
                 self.vectors.record(transaction, entry.width, is_made_here=is_made_here)
                 return
 
-    def _update_existing(
-        self, transaction: Transaction, entry: _Entry, held: StoredMemory, now: float
-    ) -> None:
+    def _update_existing(self, transaction: Transaction, entry: _Entry, now: float) -> None:
         changes = validate_changes(
             {
                 name: value
