@@ -72,16 +72,15 @@ class VectorIndex:
     @property
     def has_graph(self) -> bool:
         """Searches go through a graph now."""
-        return self._now.graph is not None
+        return self._now.sealed is not None
 
     @property
     def resident_bytes(self) -> int:
         """Bytes of vectors, links and tables held, room to grow left out."""
         now = self._now
-        links = 0 if now.graph is None else now.graph.link_bytes
-        vectors = now.count * self.dimension * 4
+        sealed = 0 if now.sealed is None else now.sealed.nbytes
         live = 0 if now.live is None else now.live.nbytes
-        return vectors + links + now.rows.nbytes + self._table.nbytes + live
+        return now.fresh.nbytes + now.rows.nbytes + live + sealed + self._table.nbytes
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:
         """Give rows their vectors; a row that has one gets the new one in its place.
@@ -183,15 +182,14 @@ class VectorIndex:
         if threads < 1:
             msg = f"threads: must be >= 1, got {threads}"
             raise ValueError(msg)
-        now = self._now
-        found: list[RankedList] = []
-        for start in range(0, len(queries), BATCH):
+        now, found = self._now, list[RankedList]()
+        for start in range(0, len(queries) if count else 0, BATCH):
             with limited_to(min(threads, most_threads())):
                 batch = search_batch(now, queries[start : start + BATCH], count, bits)
-            for at, ranked in enumerate(batch, start):
+            for query, ranked in zip(queries[start:], batch, strict=False):
                 # None: too close to call in a batch, or without direction
-                found.append(ranked or self.search(queries[at], count, bits))
-        return found
+                found.append(ranked or self.search(query, count, bits))
+        return found or [self.search(query, 0) for query in queries]
 
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:
         """Return the unit vectors of rows, shape (n, dimension); zeros where a row has none."""
@@ -247,7 +245,7 @@ class VectorIndex:
         self._rows.append(rows)
         self._fresh.append(vectors)
         self._now = Snapshot(
-            graph=now.graph,
+            sealed=now.sealed,
             fresh=self._fresh.values,
             rows=self._rows.values,
             live=now.live_after(gone, len(rows)),
@@ -287,14 +285,14 @@ class VectorIndex:
         newer = np.arange(former.count, now.count)
         order = np.concatenate((built.order, newer))
         is_live = now.is_live(order)
-        built.fresh.append(now.fresh[former.count - now.sealed :])
+        built.fresh.append(now.fresh[former.count - now.sealed_count :])
         self._fresh = built.fresh
         self._rows = GrowingArray(now.rows[order], room=len(order) // 2)
         self._table.clear()
         self._table.put(self._rows.values[is_live], np.flatnonzero(is_live))
         live_count = int(np.count_nonzero(is_live))
         self._now = Snapshot(
-            graph=built.graph,
+            sealed=built.sealed,
             fresh=self._fresh.values,
             rows=self._rows.values,
             live=None if live_count == len(order) else np.packbits(is_live, bitorder="little"),
