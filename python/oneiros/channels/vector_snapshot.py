@@ -34,6 +34,8 @@ class Snapshot:
     live: Bits | None
     """Packed bits of the positions in use; None: all are."""
     live_count: int
+    row_end: int
+    """Every row is below."""
     is_in_row_order: bool
     """Every position equals its row, so that allowed rows are allowed positions."""
 
@@ -114,10 +116,8 @@ class Snapshot:
             if self.count % 8:
                 chosen[-1] &= (1 << self.count % 8) - 1
         else:
-            known = self.rows < 8 * len(allowed)
-            flags = np.zeros(self.count, np.bool_)
-            flags[known] = bits_at(allowed, self.rows[known])
-            chosen = np.packbits(flags, bitorder="little")
+            flags = np.unpackbits(_at_least(allowed, -(-self.row_end // 8)), bitorder="little")
+            chosen = np.packbits(flags[self.rows], bitorder="little")
         if self.live is not None:
             chosen &= self.live
         return chosen
@@ -130,3 +130,10 @@ class Snapshot:
     def sealed_bits(self, chosen: Bits | None) -> Bits | None:
         """Return what is to be searched under the graph."""
         return None if chosen is None else chosen[: self.sealed_count // 8]
+
+
+def _at_least(bits: Bits, size: int) -> Bits:
+    """Return the bits, zeros after them if they are fewer bytes."""
+    return (
+        bits if len(bits) >= size else np.concatenate((bits, np.zeros(size - len(bits), np.uint8)))
+    )
