@@ -80,7 +80,7 @@ class Transaction(Reading):
             embedding_blobs: one for each memory, or None for no embeddings.
 
         Returns:
-            Their sequence numbers, in the same order.
+            Their sequence numbers, in order.
 
         Raises:
             DuplicateId: an id exists or comes twice. None was added.
@@ -92,8 +92,6 @@ class Transaction(Reading):
         elif len(embedding_blobs) != count:
             rule = f"one for each of the {count} memories"
             raise ValueError(wrong("embedding_blobs", rule, len(embedding_blobs)))
-        if not count:
-            return range(0)
         rows = (
             row_of(memory, revision=self.revision, embedding_blob=blob)
             for memory, blob in zip(memories, embedding_blobs, strict=True)
@@ -110,7 +108,7 @@ class Transaction(Reading):
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
-        last = self._connection.last_insert_rowid()
+        last = self._connection.last_insert_rowid() if count else -1
         return range(last - count + 1, last + 1)
 
     def update(self, id: str, changes: Mapping[str, object]) -> None:
@@ -157,8 +155,8 @@ class Transaction(Reading):
         """Add to counters, so that processes counting at once lose nothing.
 
         Args:
-            rows: (id, {counter: difference}) of access_count, revision_count, duplicate_count and
-                feedback; they stop at the ends of their ranges. Ids that are gone are passed over.
+            rows: (id, {counter: difference}); counters (the three counts and feedback) stop at the
+                ends of their ranges. Ids that are gone are passed over.
 
         Returns:
             How many rows were changed.
@@ -237,8 +235,8 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
     def erase(self, id: str) -> bool:
         """Forget a memory for good: its row, its vector and its feedback.
 
-        The bytes are overwritten at once in the pages (``secure_delete``), but older copies of
-        these stand in the log until ``Store.checkpoint``.
+        The bytes are overwritten in the pages at once; older copies of these stand in the log
+        until ``Store.checkpoint``.
 
         Returns:
             Whether there was such a memory.
