@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import EngineClosed, UnknownMemory
@@ -144,7 +145,7 @@ class Memories:
             seen=self._seen,
         )
 
-    def update(self, id: str, *, now: Time | None = None, **changes: object) -> None:
+    def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.
 
         A changed text (or title) is embedded anew by the engine's embedder; without one, give the
@@ -342,8 +343,7 @@ class Memories:
             question.profile.selection, self._within(where), _statuses(status), question.now
         )
         response = answer(question, parts.projections, visible, self._load)
-        self._reinforce([response], question, session, reinforce)
-        return response
+        return self._reinforced([response], question, session, reinforce)[0]
 
     def search_many(
         self,
@@ -406,8 +406,7 @@ class Memories:
         responses = answer_many(
             questions, parts.projections, visible, self._load, _count("threads", threads, low=1)
         )
-        self._reinforce(responses, questions[0], session, reinforce)
-        return responses
+        return self._reinforced(responses, questions[0], session, reinforce)
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -503,23 +502,28 @@ class Memories:
         _instance("profile", profile, (Profile,), "a name or a Profile")
         return profile
 
-    def _reinforce(
+    def _reinforced(
         self,
-        responses: Sequence[SearchResponse],
+        responses: Responses,
         question: Question,
         session: str | None,
         reinforce: bool | None,
-    ) -> None:
+    ) -> Responses:
+        """Strengthen what was found, if it is to be, and say so in the traces."""
         rule = question.profile.reinforcement
         if session is not None:
             FIELDS["session"].check(session)
         if rule is None or reinforce is False:
-            return
+            return responses
+        told = []
         for response in responses:
+            started = perf_counter()
             if response.results:
                 self._parts.remember.reinforce(
                     ReinforcementEvent(tuple(response.ids), question.now, session, rule)
                 )
+            told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
+        return told
 
 
 def _instance(name: str, value: object, kinds: tuple[type, ...], words: str) -> None:

@@ -137,23 +137,25 @@ class Remember:
         entries = self._embedded(entries, on_error, failures)
         updated: list[str] = []
         with self._writing() as transaction:
+            self._follow(transaction)  # before any write of our own; now every id is known here
             self._record_width(transaction, entries)
-            stored = transaction.load_stored([entry.memory.id for entry in entries])
             fresh = []
-            for entry, held in zip(entries, stored, strict=True):
-                if held is None:
+            for entry in entries:
+                if entry.memory.id not in self._projections.row_of:
                     fresh.append(entry)
-                elif on_conflict != "update" or not seen(held):
+                    continue
+                held = self._held(transaction, entry.memory.id)
+                if on_conflict != "update" or not seen(held):
                     error = DuplicateId(_exists(held, is_seen=seen(held)))
                     _refuse(entry.place, error, on_error, failures)
                 else:
-                    self._update_existing(transaction, entry, held, now)
+                    self._update_existing(transaction, entry, now)
                     updated.append(entry.memory.id)
-            transaction.insert_many(
+            sequences = transaction.insert_many(
                 [entry.memory for entry in fresh],
                 embedding_blobs=[entry.blob for entry in fresh],
             )
-            transaction.count_duplicates([entry.memory.id for entry in fresh])
+            transaction.count_duplicates(sequences)
         stored_ids = {entry.memory.id for entry in fresh}.union(updated)
         return AddReport(
             ids=[entry.memory.id for entry in entries if entry.memory.id in stored_ids],
@@ -212,9 +214,7 @@ class Remember:
                 self.vectors.record(transaction, entry.width, is_made_here=is_made_here)
                 return
 
-    def _update_existing(
-        self, transaction: Transaction, entry: _Entry, held: StoredMemory, now: float
-    ) -> None:
+    def _update_existing(self, transaction: Transaction, entry: _Entry, now: float) -> None:
         changes = validate_changes(
             {
                 name: value
@@ -411,8 +411,14 @@ class Remember:
             self.follow()
 
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
-        held: StoredMemory | None = transaction.load_stored([memory_id])[0]
-        if held is None or not seen(held):
+        held = self._held(transaction, memory_id)
+        if not seen(held):
+            raise UnknownMemory(unknown(memory_id))
+        return held
+
+    def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
+        held = transaction.load_stored([memory_id])[0]
+        if held is None:
             raise UnknownMemory(unknown(memory_id))
         return held
 

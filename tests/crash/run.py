@@ -1,4 +1,4 @@
-"""Kill a writer many times: ``python -m tests.crash.run --kills 1000`` (with PYTHONPATH=python)."""
+"""Kill a writer many times: ``python -m tests.crash.run --kills 1000`` ."""
 
 from __future__ import annotations
 

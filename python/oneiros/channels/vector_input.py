@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from oneiros.channels import Bits
 
-__all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors"]
+__all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 
 UNIT_TOLERANCE = (
     2e-7  # what rounding to float32 leaves of a norm of 1: such a vector keeps its bits
@@ -98,6 +98,16 @@ def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
         msg = f"rows: must lie in 0 to 4294967295, got {low if low < 0 else high}"
         raise ValueError(msg)
     return given.astype(np.int64, copy=False)
+
+
+def refuse_repeats(rows: npt.NDArray[np.int64]) -> None:
+    """Raise ValueError naming the first row given twice, if one is."""
+    if (np.diff(rows) > 0).all():
+        return
+    unique, counts = np.unique(rows, return_counts=True)
+    if len(unique) != len(rows):
+        msg = f"rows: each at most once, got {unique[counts > 1][0]} twice"
+        raise ValueError(msg)
 
 
 def read_allowed(value: Bits | None) -> Bits | None:
