@@ -108,6 +108,8 @@ class Recall(RuleBasedStateMachine):
     @rule(data=st.data(), changed=changes)
     def update(self, data: st.DataObject, changed: Fields) -> None:
         id = self.chosen(data, list(self.world.live()))
+        if "stability" in changed:
+            self.mind.flush()  # which of the two comes last: test_reinforcement.py
         self.mind.update(id, **changed)
         one = self.world.known[id]
         lives = {
