@@ -31,7 +31,8 @@ using Pause = std::function<void()>;
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
 class LexicalIndex {
  public:
-  static constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;
+  // A title and a text of 16 MiB each, and what stands between them.
+  static constexpr std::size_t kMaxTextBytes = (std::size_t{32} << 20U) + 1;
   static constexpr std::size_t kMaxQueryBytes = std::size_t{64} << 10U;
   static constexpr std::size_t kMaxQueryTerms = 1024;  // distinct
 

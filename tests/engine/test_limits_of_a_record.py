@@ -13,10 +13,6 @@ import oneiros
 LIMIT = 16 * 2**20
 LARGE = "ant " * (LIMIT // 4)
 MOST_KINDS = 2**16 - 1
-AFTER_THE_COMMIT = pytest.mark.xfail(
-    reason="the index refuses what the store has already committed; the file does not open again",
-    raises=(ValueError, AssertionError),
-)
 
 
 def goes_on(path: Path, mind: oneiros.Engine, count: int, kind: str = "note") -> bool:
@@ -38,7 +34,6 @@ def full_of_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@AFTER_THE_COMMIT
 @pytest.mark.parametrize(
     "refused",
     [
@@ -60,7 +55,6 @@ def test_a_kind_beyond_the_last_is_refused_whole(
     assert goes_on(path, mind, MOST_KINDS, kind="k7")
 
 
-@AFTER_THE_COMMIT
 def test_a_text_at_the_limit_may_have_a_title(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     mind = oneiros.Engine(path, analyzer="simple", durability="normal")
@@ -70,7 +64,6 @@ def test_a_text_at_the_limit_may_have_a_title(tmp_path: Path) -> None:
     assert goes_on(path, mind, 1)
 
 
-@AFTER_THE_COMMIT
 @pytest.mark.parametrize("text", ["", LARGE])
 def test_a_title_too_large_to_index_is_refused_whole(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mind.db"
@@ -85,7 +78,6 @@ def test_a_title_too_large_to_index_is_refused_whole(tmp_path: Path, text: str) 
         assert goes_on(path, mind, 1)
 
 
-@AFTER_THE_COMMIT
 def test_an_update_to_the_limit_may_have_a_title(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     mind = oneiros.Engine(path, analyzer="simple", durability="normal")
