@@ -18,9 +18,9 @@ using TermId = std::uint32_t;
 using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 
 struct AnalyzerOptions {
-  bool stop_words = true;    // leave out the English stop words
-  bool identifiers = true;   // an identifier is a token whole, and its parts are tokens too
-  Stem stem;                 // empty: surface forms are terms
+  bool stop_words = true;   // leave out the English stop words
+  bool identifiers = true;  // an identifier is a token whole, and its parts are tokens too
+  Stem stem;                // empty: surface forms are terms
 };
 
 // A word of the text. An identifier and its parts are occurrences of their own.
@@ -32,6 +32,11 @@ struct Occurrence {
 struct AnalyzedText {
   std::vector<Occurrence> occurrences;  // by position
   std::size_t cut_token_count = 0;      // tokens longer than kMaxTokenBytes, cut to it
+};
+
+struct AnalyzedQuery {
+  std::vector<TermId> terms;           // in text order, repeats kept
+  std::size_t unknown_term_count = 0;  // distinct ones that no indexed text holds, left out
 };
 
 // Thread-safe. The vocabulary only grows.
@@ -49,6 +54,8 @@ class Analyzer {
 
   // Terms of a query in text order, repeats kept; words that no indexed text holds are left out.
   std::vector<TermId> analyze_query(std::string_view utf8) const;
+  // The same, and how many were left out.
+  AnalyzedQuery analyze_whole_query(std::string_view utf8) const;
 
   std::size_t vocabulary_size() const;  // terms
   std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()

@@ -1,7 +1,123 @@
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "analysis/character_class.h"
 #include "bindings/registration.h"
 
 namespace oneiros {
+namespace {
 
-void register_analysis(py::module_& module) { static_cast<void>(module); }
+// The callable may be let go by a thread without the GIL, or after the interpreter.
+void release(py::object* callable) {
+  if (Py_IsInitialized() == 0) {
+    static_cast<void>(callable->release());
+    delete callable;
+    return;
+  }
+  const py::gil_scoped_acquire gil;
+  delete callable;
+}
+
+std::string type_name(py::handle object) {
+  return py::cast<std::string>(py::type::of(object).attr("__name__"));
+}
+
+// The bytes of a str, which must stay alive. Throws UnicodeEncodeError if it has lone surrogates.
+std::string_view utf8_of(py::handle text) {
+  Py_ssize_t length = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
+  if (utf8 == nullptr) {
+    throw py::error_already_set();
+  }
+  return {utf8, static_cast<std::size_t>(length)};
+}
+
+std::string_view text_of(const py::object& text) {
+  if (PyBytes_Check(text.ptr())) {
+    return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
+  }
+  if (!PyUnicode_Check(text.ptr())) {
+    throw py::type_error("text: expected str or bytes, got " + type_name(text));
+  }
+  return utf8_of(text);
+}
+
+std::vector<std::string> checked_stems(const py::object& answer, std::size_t count) {
+  if (!py::isinstance<py::list>(answer)) {
+    throw py::type_error("stem: must return a list of str, got " + type_name(answer));
+  }
+  const auto list = py::reinterpret_borrow<py::list>(answer);
+  if (list.size() != count) {
+    throw py::value_error("stem: must return one stem for each word, got " +
+                          std::to_string(list.size()) + " for " + std::to_string(count));
+  }
+  std::vector<std::string> stems;
+  stems.reserve(count);
+  for (const py::handle stem : list) {
+    if (!py::isinstance<py::str>(stem)) {
+      throw py::type_error("stem: must return a list of str, one is of type " + type_name(stem));
+    }
+    stems.emplace_back(utf8_of(stem));
+  }
+  return stems;
+}
+
+// Python's callable as the core's: one call with the whole list, errors to the caller.
+Stem stem_of(const py::object& callable) {
+  if (callable.is_none()) {
+    return {};
+  }
+  if (PyCallable_Check(callable.ptr()) == 0) {
+    throw py::type_error("stem: must be callable or None");
+  }
+  const std::shared_ptr<py::object> shared(new py::object(callable), release);
+  return [shared](const std::vector<std::string>& words) {
+    const py::gil_scoped_acquire gil;
+    return checked_stems((*shared)(py::cast(words)), words.size());
+  };
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
+                                                          const py::object& text) {
+  const std::string_view utf8 = text_of(text);
+  const py::gil_scoped_release nogil;
+  std::vector<std::pair<std::string, std::uint32_t>> spelt;
+  for (const Occurrence& occurrence : analyzer.analyze(utf8).occurrences) {
+    spelt.emplace_back(analyzer.term(occurrence.term), occurrence.position);
+  }
+  return spelt;
+}
+
+}  // namespace
+
+void register_analysis(py::module_& module) {
+  module.attr("unicode_version") = character_tables.unicode_version;
+  py::class_<Analyzer, std::shared_ptr<Analyzer>>(
+      module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.analyzers.")
+      .def(py::init([](bool stop_words, bool identifiers, const py::object& stem) {
+             return std::make_shared<Analyzer>(
+                 AnalyzerOptions{stop_words, identifiers, stem_of(stem)});
+           }),
+           py::kw_only(), py::arg("stop_words"), py::arg("identifiers"), py::arg("stem"),
+           "stem: called with a list of new words, must return a list of as many stems; None for "
+           "none.")
+      .def("tokens", &tokens, py::kw_only(), py::arg("text"),
+           "Terms and positions of a text, which enter the vocabulary. bytes that are not UTF-8 "
+           "part words; a str with lone surrogates is a UnicodeEncodeError.")
+      .def_property_readonly(
+          "vocabulary_size",
+          [](const Analyzer& analyzer) {
+            const py::gil_scoped_release nogil;
+            return analyzer.vocabulary_size();
+          },
+          "Terms known so far.");
+}
 
 }  // namespace oneiros

@@ -1,7 +1,119 @@
+#include <memory>
+
+#include "bindings/arrays.h"
 #include "bindings/registration.h"
+#include "columns/columns.h"
 
 namespace oneiros {
 
-void register_columns(py::module_& module) { static_cast<void>(module); }
+namespace {
+
+// The arrays of `values` as spans of their own type, and the arrays and names, kept alive.
+struct GivenColumns {
+  std::vector<std::string> names;
+  std::vector<py::array> arrays;
+  std::vector<ColumnValues> values;
+};
+
+AnyValues read_column(const py::array& array, const std::string& name, Column column) {
+  return std::visit(
+      [&](const auto& rule) -> AnyValues {
+        using T = typename std::decay_t<decltype(rule)>::Value;
+        return read_1d<T>(array, name);
+      },
+      kColumns[static_cast<std::size_t>(column)].rule);
+}
+
+GivenColumns read_columns(const py::dict& values) {
+  GivenColumns given;
+  given.names.reserve(values.size());  // the values' names point into it
+  for (const auto& [key, value] : values) {
+    const std::string& name = given.names.emplace_back(key.cast<std::string>());
+    const std::optional<Column> column = column_named(name);
+    if (!column) {
+      throw py::value_error(name + ": no column has this name");
+    }
+    if (!py::isinstance<py::array>(value)) {
+      throw py::type_error(name + ": expected an array, got " + text(py::type::of(value)));
+    }
+    const auto& array = given.arrays.emplace_back(py::reinterpret_borrow<py::array>(value));
+    given.values.push_back({name, read_column(array, name, *column)});
+  }
+  return given;
+}
+
+// A copy: the caller's array could change between the check of a row and its use.
+std::vector<std::uint32_t> copied_rows(const py::array& rows) {
+  const auto read = read_1d<std::uint32_t>(rows, "rows");
+  return {read.begin(), read.end()};
+}
+
+void write(Columns& columns, const py::array& rows, const py::dict& values) {
+  const std::vector<std::uint32_t> where = copied_rows(rows);
+  const GivenColumns given = read_columns(values);
+  const py::gil_scoped_release nogil;
+  columns.write(where, given.values);
+}
+
+void reinforce(Columns& columns, const py::array& rows, double now_seconds,
+               const py::array& session_spread, double gain, double span_days, double limit) {
+  const std::vector<std::uint32_t> where = copied_rows(rows);
+  const auto spread = read_1d<std::uint32_t>(session_spread, "session_spread");
+  const py::gil_scoped_release nogil;
+  columns.reinforce(where, now_seconds, spread, {gain, span_days, limit});
+}
+
+std::uint32_t append(Columns& columns, std::size_t count) {
+  const py::gil_scoped_release nogil;
+  return columns.append(count);
+}
+
+py::array view(const std::shared_ptr<Columns>& columns, const std::string& name) {
+  const std::optional<Column> column = column_named(name);
+  if (!column) {
+    throw py::value_error(name + ": no column has this name");
+  }
+  return std::visit(
+      [&](auto values) -> py::array {
+        using T = std::remove_const_t<typename decltype(values)::element_type>;
+        return view_of<T>(std::shared_ptr<const Columns>(columns), values);
+      },
+      columns->values(*column));
+}
+
+py::dict schema() {
+  py::dict names;
+  for (const ColumnInfo& column : kColumns) {
+    const auto dtype = std::visit(
+        [](const auto& rule) {
+          return py::dtype::of<typename std::decay_t<decltype(rule)>::Value>();
+        },
+        column.rule);
+    names[py::str(std::string(column.name))] = py::str(dtype.attr("name"));
+  }
+  return names;
+}
+
+}  // namespace
+
+void register_columns(py::module_& module) {
+  py::class_<Columns, std::shared_ptr<Columns>>(
+      module, "Columns",
+      "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
+      .def(py::init<>())
+      .def("__len__", &Columns::size)
+      .def_property_readonly("capacity", &Columns::capacity, "Rows that fit before the end.")
+      .def_static("schema", &schema, "Each column's name and NumPy dtype name.")
+      .def("append", &append, py::kw_only(), py::arg("count"),
+           "Adds rows holding the defaults; returns the first.")
+      .def(
+          "write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
+          "Writes one value a row to each column named; all is checked before anything is written.")
+      .def("view", &view, py::kw_only(), py::arg("name"),
+           "A read-only view of a column, as long as the columns are now; it never dangles.")
+      .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),
+           py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("limit"),
+           "docs/systems/reverie.md R20 for each row.");
+}
 
 }  // namespace oneiros

@@ -1,7 +1,97 @@
+#include <stdexcept>
+
+#include "bindings/arrays.h"
 #include "bindings/registration.h"
+#include "encoding/byte_reader.h"
+#include "encoding/embedding_codec.h"
 
 namespace oneiros {
 
-void register_encoding(py::module_& module) { static_cast<void>(module); }
+namespace {
+
+std::span<std::byte> writable_bytes(const py::bytes& bytes) {
+  // Allowed as long as no one else has seen the object.
+  return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr())),
+          static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+py::bytes new_bytes(std::size_t size) {
+  auto bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!bytes) {
+    throw py::error_already_set();
+  }
+  return bytes;
+}
+
+// Runs body(i) for i in [0, count); an error gets "<name> <i>: " before it.
+template <typename Body>
+void for_each_named(const char* name, std::size_t count, Body body) {
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      body(i);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(name) + " " + std::to_string(i) + ": " +
+                                  error.what());
+    }
+  }
+}
+
+std::vector<py::bytes> encode_embeddings(const py::array& matrix) {
+  const Matrix<float> read = read_2d<float>(matrix, "matrix");
+  require_dimension(read.columns);
+  std::vector<py::bytes> blobs;
+  std::vector<std::span<std::byte>> places;
+  blobs.reserve(read.rows);
+  for (std::size_t row = 0; row < read.rows; ++row) {
+    places.push_back(writable_bytes(blobs.emplace_back(new_bytes(encoded_size(read.columns)))));
+  }
+  {
+    const py::gil_scoped_release nogil;
+    for_each_named("matrix: row", read.rows, [&](std::size_t row) {
+      encode_embedding(read.values.subspan(row * read.columns, read.columns), places[row]);
+    });
+  }
+  return blobs;
+}
+
+py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dimension) {
+  require_dimension(dimension);
+  std::vector<std::span<const std::byte>> read;
+  read.reserve(blobs.size());
+  for (const py::bytes& blob : blobs) {
+    read.push_back(writable_bytes(blob));
+  }
+  // Sizes first: damaged lengths must not cost memory.
+  for_each_named("blobs: blob", read.size(), [&](std::size_t i) {
+    if (read[i].size() != encoded_size(dimension)) {
+      throw DamagedBytes("expected " + std::to_string(encoded_size(dimension)) + " bytes, found " +
+                         std::to_string(read[i].size()));
+    }
+  });
+  py::array_t<float> matrix(
+      {static_cast<py::ssize_t>(blobs.size()), static_cast<py::ssize_t>(dimension)});
+  const std::span<float> values(matrix.mutable_data(), blobs.size() * dimension);
+  {
+    const py::gil_scoped_release nogil;
+    for_each_named("blobs: blob", read.size(), [&](std::size_t i) {
+      decode_embedding(read[i], values.subspan(i * dimension, dimension));
+    });
+  }
+  return matrix;
+}
+
+}  // namespace
+
+void register_encoding(py::module_& module) {
+  module.def("encode_embeddings", &encode_embeddings, py::kw_only(), py::arg("matrix"),
+             "One blob a row of a float32 matrix of shape (n, d).");
+  module.def(
+      "embedding_dimension",
+      [](const py::bytes& blob) { return encoded_dimension(writable_bytes(blob)); }, py::kw_only(),
+      py::arg("blob"), "The dimension that an encoded embedding's header names.");
+  module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
+             py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
+}
 
 }  // namespace oneiros

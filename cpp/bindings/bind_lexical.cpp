@@ -1,7 +1,195 @@
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/arrays.h"
 #include "bindings/registration.h"
+#include "lexical/lexical_index.h"
 
 namespace oneiros {
 
-void register_lexical(py::module_& module) { static_cast<void>(module); }
+namespace {
+
+using lexical::AllowedRows;
+using lexical::Hit;
+
+[[noreturn]] void raise(const char* exception, const std::string& message) {
+  const py::object type = py::module_::import("oneiros.errors").attr(exception);
+  PyErr_SetString(type.ptr(), message.c_str());
+  throw py::error_already_set();
+}
+
+// The UTF-8 of a str, which must stay alive: no copy if it is ASCII, else one that Python keeps
+// with it.
+std::string_view utf8_of(const py::handle& object, const std::string& name) {
+  if (!PyUnicode_Check(object.ptr())) {
+    throw py::type_error(name + ": expected str, got " +
+                         text(py::type::handle_of(object).attr("__name__")));
+  }
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+  if (bytes == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) {
+      throw py::error_already_set();
+    }
+    PyErr_Clear();
+    raise("TextEncodingError", name + ": must have no lone surrogates");
+  }
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+// Strings and the list's own items, kept alive whatever becomes of the list.
+struct Texts {
+  py::tuple items;
+  std::vector<std::string_view> views;
+};
+
+Texts read_texts(const py::list& list, const std::string& name) {
+  Texts texts{.items = py::tuple(list), .views = {}};
+  texts.views.reserve(texts.items.size());
+  for (const py::handle item : texts.items) {
+    texts.views.push_back(utf8_of(item, name + "[" + std::to_string(texts.views.size()) + "]"));
+  }
+  return texts;
+}
+
+// The array must stay alive.
+AllowedRows read_allowed(const std::optional<py::array>& allowed) {
+  return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
+}
+
+// Lets Ctrl-C end a long call. Takes the GIL twenty times a second at most.
+Pause interruptible() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPeriod = std::chrono::milliseconds(50);
+  return [last = Clock::now(), kPeriod]() mutable {
+    if (Clock::now() - last < kPeriod) {
+      return;
+    }
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      throw py::error_already_set();
+    }
+    last = Clock::now();
+  };
+}
+
+std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text_object) {
+  const std::string_view utf8 = utf8_of(text_object, "text");
+  const py::gil_scoped_release nogil;
+  return index.add(row, utf8);
+}
+
+std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list& texts) {
+  const auto read_rows = read_1d<std::uint32_t>(rows, "rows");
+  const Texts read = read_texts(texts, "texts");
+  const py::gil_scoped_release nogil;
+  return index.add_many(read_rows, read.views, interruptible());
+}
+
+// Rows and scores of hit lists, one list after the other.
+struct HitArrays {
+  explicit HitArrays(std::size_t size)
+      : rows(static_cast<py::ssize_t>(size)), scores(static_cast<py::ssize_t>(size)) {}
+
+  void append(std::span<const Hit> hits) {
+    for (const Hit& hit : hits) {
+      rows.mutable_data()[filled] = hit.row;
+      scores.mutable_data()[filled++] = hit.score;
+    }
+  }
+
+  py::array_t<std::uint32_t> rows;
+  py::array_t<double> scores;
+  std::size_t filled = 0;
+};
+
+py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t k,
+                 const std::optional<py::array>& allowed) {
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  std::vector<Hit> hits;
+  {
+    const py::gil_scoped_release nogil;
+    hits = index.search(utf8, k, rows);
+  }
+  HitArrays arrays(hits.size());
+  arrays.append(hits);
+  return py::make_tuple(arrays.rows, arrays.scores);
+}
+
+py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
+                      const std::optional<py::array>& allowed, std::size_t threads) {
+  const Texts read = read_texts(queries, "queries");
+  const AllowedRows rows = read_allowed(allowed);
+  std::vector<std::vector<Hit>> lists;
+  std::vector<std::int64_t> offsets{0};
+  {
+    const py::gil_scoped_release nogil;
+    lists = index.search_many(read.views, k, rows, threads, interruptible());
+    for (const std::vector<Hit>& hits : lists) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(hits.size()));
+    }
+  }
+  HitArrays arrays(static_cast<std::size_t>(offsets.back()));
+  for (const std::vector<Hit>& hits : lists) {
+    arrays.append(hits);
+  }
+  return py::make_tuple(arrays.rows, arrays.scores, copied(offsets));
+}
+
+using Unlocked = py::call_guard<py::gil_scoped_release>;
+
+}  // namespace
+
+void register_lexical(py::module_& module) {
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) {
+        std::rethrow_exception(thrown);
+      }
+    } catch (const QueryTooLarge& error) {
+      const py::object type = py::module_::import("oneiros.errors").attr("QueryTooLarge");
+      PyErr_SetString(type.ptr(), error.what());
+    }
+  });
+  py::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>(
+      module, "LexicalIndex", "Texts in, rows ranked by BM25 out; thread-safe.")
+      .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
+                       double b, double delta) {
+             return std::make_shared<LexicalIndex>(std::move(analyzer),
+                                                   lexical::make_bm25(variant, k1, b, delta));
+           }),
+           py::kw_only(), py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"),
+           py::arg("b"), py::arg("delta"))
+      .def("add", &add, py::kw_only(), py::arg("row"), py::arg("text"),
+           "Indexes a text in place of the row's former one; returns the number of cut tokens.")
+      .def("add_many", &add_many, py::kw_only(), py::arg("rows"), py::arg("texts"),
+           "The same for many. Ctrl-C leaves the texts up to some point in.")
+      .def("delete", &LexicalIndex::remove, Unlocked(), py::kw_only(), py::arg("row"),
+           "False if the row has no text.")
+      .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),
+           "Whether the row has a text.")
+      .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
+           "The best k rows and their scores: higher score first, then the smaller row.")
+      .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
+           py::arg("allowed"), py::arg("threads"),
+           "All rows, all scores, and where each query's begin, with the end as the last.")
+      .def("seal", &LexicalIndex::seal, Unlocked(),
+           "Ends the growing segment; happens by itself too. Results do not change.")
+      .def_property_readonly("document_count",
+                             py::cpp_function(&LexicalIndex::document_count, Unlocked()),
+                             "Texts, those without a term included.")
+      .def_property_readonly("segment_count",
+                             py::cpp_function(&LexicalIndex::segment_count, Unlocked()))
+      .def_property_readonly("resident_bytes",
+                             py::cpp_function(&LexicalIndex::resident_bytes, Unlocked()),
+                             "An estimate, the analyzer's vocabulary included.");
+}
 
 }  // namespace oneiros

@@ -5,7 +5,8 @@ The public names load their modules on first use, so that ``import oneiros`` cos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+# Type checkers take this name for true. Importing it from typing would cost more than all else here.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from oneiros import kernels as kernels

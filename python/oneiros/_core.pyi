@@ -1,8 +1,166 @@
 """The C++ core. Strict: nothing is cast unasked, every argument goes by keyword."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[np.uint32]
+Rows: TypeAlias = npt.NDArray[np.uint32]
+
+unicode_version: str
+"""Of the character tables: the Unicode version of the Python that built the core."""
+
+class Analyzer:
+    def __init__(
+        self,
+        *,
+        stop_words: bool,
+        identifiers: bool,
+        stem: Callable[[list[str]], list[str]] | None,
+    ) -> None: ...
+    def tokens(self, *, text: str | bytes) -> list[tuple[str, int]]: ...
+    @property
+    def vocabulary_size(self) -> int: ...
+
+# --- lexical --------------------------------------------------------------------------------------
+
+class LexicalIndex:
+    def __init__(
+        self, *, analyzer: Analyzer, variant: str, k1: float, b: float, delta: float
+    ) -> None: ...
+    def add(self, *, row: int, text: str) -> int: ...
+    def add_many(self, *, rows: Rows, texts: list[str]) -> int: ...
+    def delete(self, *, row: int) -> bool: ...
+    def contains(self, *, row: int) -> bool: ...
+    def search(
+        self, *, query: str, k: int, allowed: npt.NDArray[np.uint8] | None
+    ) -> tuple[Rows, npt.NDArray[np.float64]]: ...
+    def search_many(
+        self, *, queries: list[str], k: int, allowed: npt.NDArray[np.uint8] | None, threads: int
+    ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+    def seal(self) -> None: ...
+    @property
+    def document_count(self) -> int: ...
+    @property
+    def segment_count(self) -> int: ...
+    @property
+    def resident_bytes(self) -> int: ...
+
+# --- columns, ranking, kernels, encoding ---------------------------------------------------------
+
+_Real = TypeVar("_Real", np.float32, np.float64)
+
+class Columns:
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @staticmethod
+    def schema() -> dict[str, str]: ...
+    def append(self, *, count: int) -> int: ...
+    def write(self, *, rows: Rows, values: dict[str, npt.NDArray[Any]]) -> None: ...
+    def view(self, *, name: str) -> npt.NDArray[Any]: ...
+    def reinforce(
+        self,
+        *,
+        rows: Rows,
+        now_seconds: float,
+        session_spread: npt.NDArray[np.uint32],
+        gain: float,
+        span_days: float,
+        limit: float,
+    ) -> None: ...
+
+class Ranked:
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def scores(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def relevance(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def retention(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def candidate_count(self) -> int: ...
+    @property
+    def future_count(self) -> int: ...
+    @property
+    def ranks(self) -> npt.NDArray[np.uint32] | None: ...
+    @property
+    def factors(self) -> npt.NDArray[np.float64] | None: ...
+
+class Plan:
+    def __init__(
+        self,
+        *,
+        rrf_k: float,
+        weights: Sequence[float] | None,
+        steps: Sequence[tuple[str, dict[str, float]]],
+    ) -> None: ...
+    def rank(
+        self,
+        *,
+        columns: Columns,
+        rankings: list[Rows],
+        now_seconds: float,
+        k: int,
+        explain: bool,
+    ) -> Ranked: ...
+    def factors(
+        self, *, columns: Columns, rows: Rows, now_seconds: float
+    ) -> npt.NDArray[np.float64]: ...
+
+def rrf(
+    *,
+    rankings: list[npt.NDArray[np.int64]],
+    k: float,
+    weights: npt.NDArray[np.float64] | None,
+    normalise: str,
+    top: int | None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+def time_decay_boost(
+    *,
+    age_days: npt.NDArray[_Real],
+    boost: float,
+    tau_days: float,
+    out: npt.NDArray[_Real] | None,
+    threads: int,
+) -> npt.NDArray[_Real]: ...
+def depth_weight(
+    *,
+    depth: npt.NDArray[_Real],
+    table: npt.NDArray[np.float64],
+    out: npt.NDArray[_Real] | None,
+    threads: int,
+) -> npt.NDArray[_Real]: ...
+def spread_weight(
+    *,
+    session_spread: npt.NDArray[_Real],
+    cap: float,
+    out: npt.NDArray[_Real] | None,
+    threads: int,
+) -> npt.NDArray[_Real]: ...
+def stability_boost(
+    *,
+    age_days: npt.NDArray[_Real],
+    stability: npt.NDArray[_Real],
+    tau_days: float,
+    low: float,
+    high: float,
+    out: npt.NDArray[_Real] | None,
+    threads: int,
+) -> npt.NDArray[_Real]: ...
+def replay_delta(
+    *,
+    peer_count: npt.NDArray[_Real],
+    age_hours: npt.NDArray[_Real],
+    max_delta: float,
+    out: npt.NDArray[_Real] | None,
+    threads: int,
+) -> npt.NDArray[_Real]: ...
+def encode_embeddings(*, matrix: npt.NDArray[np.float32]) -> list[bytes]: ...
+def embedding_dimension(*, blob: bytes) -> int: ...
+def decode_embeddings(*, blobs: list[bytes], dimension: int) -> npt.NDArray[np.float32]: ...
+
+# --- end of columns, ranking, kernels, encoding --------------------------------------------------

@@ -14,6 +14,8 @@ __all__ = [
     "QueryTooLarge",
     "StoreBusy",
     "StoreCorrupt",
+    "StoreFull",
+    "StoreIOError",
     "StorePoisoned",
     "StoreVersionError",
     "TextEncodingError",
@@ -63,6 +65,14 @@ class StoreBusy(OneirosError, TimeoutError):
 
 class StoreCorrupt(OneirosError):
     """The store's file is damaged, or is not a store of Oneiros."""
+
+
+class StoreIOError(OneirosError, OSError):
+    """The system refused to open or read the store's file."""
+
+
+class StoreFull(StoreIOError):
+    """The disk is full; the write was taken back whole, and more can be tried once there is room."""
 
 
 class StorePoisoned(OneirosError):

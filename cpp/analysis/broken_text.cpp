@@ -1,0 +1,35 @@
+#include "analysis/broken_text.h"
+
+#include "analysis/word_breaks.h"
+
+namespace oneiros {
+namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20U;  // a thread holds on to no more
+
+}  // namespace
+
+std::unique_ptr<BrokenText::Room>& BrokenText::spare() {
+  thread_local std::unique_ptr<Room> room;
+  return room;
+}
+
+BrokenText::BrokenText(std::string_view utf8, bool identifiers) : room_(std::move(spare())) {
+  if (!room_) {
+    room_ = std::make_unique<Room>();
+  }
+  room_->tokens.clear();
+  room_->text.assign(utf8);
+  break_words(room_->text, identifiers, room_->tokens);
+  room_->terms.resize(room_->tokens.tokens().size());
+}
+
+BrokenText::~BrokenText() {
+  const std::size_t bytes =
+      room_->text.capacity() + room_->tokens.capacity() + room_->terms.capacity() * sizeof(TermId);
+  if (bytes <= kKeptBytes) {
+    spare() = std::move(room_);
+  }
+}
+
+}  // namespace oneiros

@@ -1,0 +1,101 @@
+// A text after folding: lower case, no accents, compatibility forms made plain; UTF-8 with the
+// character class of every byte beside it.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "analysis/character_class.h"
+
+namespace oneiros {
+
+class FoldedText {
+ public:
+  // Replaces the content by the folding of `utf8`, at most kLargestGrowth times as long. Bytes that
+  // are not UTF-8 part words. Composed and decomposed spellings of a text fold alike.
+  void assign(std::string_view utf8);
+
+  std::size_t size() const { return size_; }
+
+  // Class of the byte at `i`, the same for all bytes of a character; kSeparator at size().
+  CharacterClass kind(std::size_t i) const {
+    return static_cast<CharacterClass>(classes_[i] & kClassBits);
+  }
+  // Was the character at `i` an upper-case letter? False at size().
+  bool was_upper(std::size_t i) const { return (classes_[i] & kUpperBit) != 0; }
+
+  char byte(std::size_t i) const { return bytes_[i]; }
+
+  // A run of letters and digits: where it ends, and whether a capital stands in it past its first
+  // byte.
+  struct Run {
+    std::size_t end;
+    bool has_capital;
+  };
+  Run letters_and_digits(std::size_t begin) const;
+
+  // First byte after the character at `i`. REQUIRES: i < size().
+  std::size_t next(std::size_t i) const;
+
+  // Valid until the next assign or append_surface; may reach into appended surfaces.
+  std::string_view slice(std::size_t begin, std::size_t end) const {
+    return {bytes_.data() + begin, end - begin};
+  }
+
+  // Keeps a surface that stands nowhere in the text, behind it; returns where it begins.
+  std::size_t append_surface(std::string_view surface);
+
+  std::size_t capacity() const { return bytes_.capacity() + classes_.capacity(); }
+
+  static constexpr std::size_t kLargestGrowth = 12;  // U+FDFA: 3 bytes to 33
+
+ private:
+  static constexpr std::uint8_t kClassBits = 0x1F;
+  static constexpr std::uint8_t kLetterOrDigitBit = 0x40;
+  static constexpr std::uint8_t kUpperBit = 0x80;
+
+  static std::uint8_t flags(CharacterClass kind, bool is_upper);
+  // Folding of an ASCII character and its flags.
+  struct Ascii;
+  static const Ascii* ascii_foldings();
+  std::size_t assign_ascii_run(std::string_view utf8, std::size_t at);
+  std::size_t assign_character(std::string_view utf8, std::size_t at);
+  void append(char32_t code_point, CharacterClass kind, bool is_upper);
+  bool compose(char32_t code_point);
+  char32_t last_of_three_bytes() const;
+
+  static constexpr std::size_t kPadding = 8;  // of classes_, for reading eight at a time
+
+  std::vector<char> bytes_;            // size_ of the text, a space, then appended surfaces
+  std::vector<std::uint8_t> classes_;  // class and bits, separators past size_
+  std::size_t size_ = 0;
+};
+
+inline FoldedText::Run FoldedText::letters_and_digits(std::size_t begin) const {
+  static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  std::uint64_t upper = kEach * kUpperBit - kUpperBit;  // not of the first byte
+  std::uint64_t capitals = 0;
+  std::size_t end = begin;
+  while (true) {
+    std::uint64_t classes = 0;
+    std::memcpy(&classes, classes_.data() + end, sizeof(classes));
+    const std::uint64_t others = ~classes & (kEach * kLetterOrDigitBit);
+    if (others != 0) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(others));  // bit 6 of the first other
+      capitals |= classes & upper & ((std::uint64_t{1} << bit) - 1);
+      end += bit / 8;
+      break;
+    }
+    capitals |= classes & upper;
+    upper = kEach * kUpperBit;
+    end += sizeof(classes);
+  }
+  return {end, capitals != 0};
+}
+
+}  // namespace oneiros

@@ -1,0 +1,61 @@
+#include "analysis/new_surfaces.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "analysis/vocabulary.h"
+
+namespace oneiros {
+
+NewSurfaces::NewSurfaces(const TokenList& list, std::span<const TermId> terms) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i] != Vocabulary::kUnknown) {
+      continue;
+    }
+    const std::uint32_t surface = surfaces_.insert(list.surface(i));
+    if (surface == is_literal_.size()) {
+      is_literal_.push_back(list.tokens()[i].is_literal);
+    }
+    gaps_.push_back({i, surface});
+  }
+}
+
+std::vector<std::string> NewSurfaces::spellings(const Stem& stem) const {
+  std::vector<std::string> words;
+  std::vector<std::string> spellings;
+  spellings.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    spellings.emplace_back(surface(i));
+    if (stem && !is_literal_[i]) {
+      words.emplace_back(surface(i));
+    }
+  }
+  if (words.empty()) {
+    return spellings;
+  }
+  std::vector<std::string> stems = stem(words);
+  if (stems.size() != words.size()) {
+    throw std::invalid_argument("stem: must return one stem for each word, got " +
+                                std::to_string(stems.size()) + " for " +
+                                std::to_string(words.size()));
+  }
+  auto next = stems.begin();
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (is_literal_[i]) {
+      continue;
+    }
+    if (!next->empty()) {
+      spellings[i] = std::move(*next);
+    }
+    ++next;
+  }
+  return spellings;
+}
+
+void NewSurfaces::fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const {
+  for (const Gap& gap : gaps_) {
+    terms[gap.token] = numbers[gap.surface];
+  }
+}
+
+}  // namespace oneiros

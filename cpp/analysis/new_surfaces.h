@@ -1,0 +1,49 @@
+// The surfaces of one text that have no term yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "analysis/string_table.h"
+#include "analysis/tokens.h"
+
+namespace oneiros {
+
+// Each surface once, in order of appearance. `list` must outlive it.
+class NewSurfaces {
+ public:
+  // Takes the tokens whose term is Vocabulary::kUnknown.
+  NewSurfaces(const TokenList& list, std::span<const TermId> terms);
+
+  bool empty() const { return gaps_.empty(); }
+  std::size_t size() const { return is_literal_.size(); }
+  std::string_view surface(std::size_t i) const {
+    return surfaces_.at(static_cast<std::uint32_t>(i));
+  }
+
+  // The term each stands for: itself if it is literal or `stem` is empty or makes nothing of it,
+  // else its stem; all are asked for in one call.
+  // Throws std::invalid_argument if `stem` returns more stems or fewer.
+  std::vector<std::string> spellings(const Stem& stem) const;
+
+  // Writes numbers[i], the term of surface(i), wherever it was missing. REQUIRES: as many numbers
+  // as surfaces, and the terms given at first.
+  void fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const;
+
+ private:
+  struct Gap {
+    std::size_t token;
+    std::uint32_t surface;
+  };
+
+  StringTable surfaces_;
+  std::vector<bool> is_literal_;
+  std::vector<Gap> gaps_;
+};
+
+}  // namespace oneiros

@@ -1,0 +1,71 @@
+// Strings numbered from 0 in order of insertion: an arena under an open-addressing hash table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace oneiros {
+
+// Reads may run beside reads; insertion needs the table for itself. Strings never move.
+class StringTable {
+ public:
+  static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
+
+  // What a string is looked up by; of use with the table that made it, while the string lives.
+  struct Key {
+    std::string_view string;
+    std::uint64_t head;  // the first eight bytes, zeros where there are fewer
+    std::uint32_t tag;   // hash below, then length
+  };
+
+  StringTable();
+
+  Key key(std::string_view string) const;
+
+  // Number of the string, or kAbsent.
+  std::uint32_t find(const Key& key) const;
+  std::uint32_t find(std::string_view string) const { return find(key(string)); }
+  // Starts to fetch what find will read.
+  void prefetch(const Key& key) const { __builtin_prefetch(&slots_[key.tag & mask_]); }
+
+  // Number of the string, new or old. Throws std::length_error past 2^32 - 2 strings or for one of
+  // 2^32 bytes or more; the table is then as before.
+  std::uint32_t insert(std::string_view string);
+
+  // REQUIRES: number < size(). The view lives as long as the table.
+  std::string_view at(std::uint32_t number) const {
+    return {strings_[number].data, strings_[number].length};
+  }
+  std::size_t size() const { return strings_.size(); }
+  std::size_t resident_bytes() const;
+
+ private:
+  struct Stored {
+    const char* data;
+    std::uint32_t length;
+  };
+  // Short strings, most words, are told apart by head and tag, without a look at the arena.
+  struct Slot {
+    std::uint64_t head;
+    std::uint32_t tag;
+    std::uint32_t number;  // kAbsent: free
+  };
+
+  void grow();
+  void place(const Slot& slot);
+  const char* keep(std::string_view string);
+
+  std::vector<Slot> slots_;  // a power of two of them, at most two thirds taken
+  std::size_t mask_;
+  std::uint64_t seed_;
+  std::vector<Stored> strings_;
+  std::vector<std::unique_ptr<char[]>> blocks_;  // NOLINT(modernize-avoid-c-arrays)
+  std::size_t block_left_ = 0;
+  char* block_next_ = nullptr;
+  std::size_t arena_bytes_ = 0;
+};
+
+}  // namespace oneiros

@@ -1,0 +1,83 @@
+#include "analysis/tokens.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/analyzer.h"
+#include "analysis/utf8.h"
+
+namespace oneiros {
+namespace {
+
+constexpr std::size_t kLimit = Analyzer::kMaxTokenBytes;
+
+// French and Italian articles and pronouns that lose a vowel before one: l'avion, dell'arte.
+constexpr std::array<std::string_view, 24> kElided = {
+    "l",  "d",   "c",    "j",    "m",    "n",    "s",    "t",  "qu",  "jusqu", "lorsqu", "puisqu",
+    "un", "all", "dall", "dell", "nell", "sull", "coll", "gl", "agl", "degl",  "negl",   "quoiqu"};
+constexpr std::size_t kLongestElided = 6;
+// English forms of be, have, will and would, and the possessive: to the word before them they add
+// nothing, and "it's" must be found by "it". "n't" is none: it says the opposite.
+constexpr std::array<std::string_view, 6> kClitics = {"'s", "'m", "'d", "'re", "'ve", "'ll"};
+
+template <typename List>
+bool holds(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+}  // namespace
+
+void TokenList::clear() {
+  tokens_.clear();
+  position_ = 0;
+  cut_count_ = 0;
+}
+
+void TokenList::add(std::size_t begin, std::size_t end, std::uint32_t position, bool is_literal) {
+  const std::size_t stop = end - begin > kLimit ? cut(begin) : end;
+  tokens_.push_back({begin, static_cast<std::uint32_t>(stop - begin), position, is_literal});
+}
+
+// Where a token that is too long ends: before the character that would pass the limit.
+std::size_t TokenList::cut(std::size_t begin) {
+  ++cut_count_;
+  std::size_t end = begin + kLimit;
+  while (is_continuation(text_->byte(end))) {
+    --end;
+  }
+  return end;
+}
+
+void TokenList::add_apostrophe_word(std::size_t begin, std::size_t end) {
+  for (const std::string_view clitic : kClitics) {
+    if (text_->slice(begin, end).ends_with(clitic)) {
+      end -= clitic.size();
+      break;
+    }
+  }
+  const std::string_view word = text_->slice(begin, end);
+  const std::size_t first = word.find('\'');
+  if (first <= kLongestElided && word.size() - first > 2 && holds(kElided, word.substr(0, first))) {
+    begin += first + 1;
+  }
+  add_word(begin, end);
+}
+
+// Left out where the limit cuts off all that makes it an identifier: then it is its first part.
+void TokenList::add_whole(std::size_t begin, std::size_t end) {
+  bool is_word = end - begin > kLimit;
+  for (std::size_t i = begin; is_word && i < begin + kLimit; ++i) {
+    const CharacterClass kind = text_->kind(i);
+    is_word = kind != CharacterClass::kConnector && is_word_kind(kind);
+  }
+  if (!is_word) {
+    add(begin, end, position_, true);
+  }
+}
+
+void TokenList::add_spelling(std::string_view word) {
+  const std::size_t begin = text_->append_surface(word);
+  add_word(begin, begin + word.size());
+}
+
+}  // namespace oneiros

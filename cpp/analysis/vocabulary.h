@@ -1,0 +1,76 @@
+// Which term a surface form stands for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "analysis/string_table.h"
+
+namespace oneiros {
+
+// Reads may run beside reads; learn needs the vocabulary for itself. Nothing is ever taken out.
+class Vocabulary {
+ public:
+  static constexpr TermId kUnknown = 0xFFFFFFFF;
+  static constexpr TermId kStopWord = 0xFFFFFFFE;
+
+  // The stop words are known surfaces, not terms.
+  explicit Vocabulary(std::span<const std::string_view> stop_words);
+
+  // The term of a surface, kStopWord, or kUnknown.
+  TermId of_surface(std::string_view surface) const;
+  // The number of a term by its own spelling, or kUnknown.
+  TermId of_term(std::string_view term) const;
+
+  // terms[i] becomes of_surface(spell(i)). The waits for memory, most of the cost of a lookup,
+  // overlap.
+  template <typename Spell>
+  void of_surfaces(Spell spell, std::span<TermId> terms) const;
+
+  // Makes `surface` stand for `term`; both enter if new. The first answer for a surface stays.
+  TermId learn(std::string_view surface, std::string_view term);
+
+  std::size_t term_count() const { return terms_.size(); }
+  std::string_view term(TermId id) const { return strings_.at(terms_[id]); }
+  std::size_t resident_bytes() const;
+
+ private:
+  struct Meaning {
+    TermId surface;  // what the string stands for as a surface
+    TermId term;     // its own number as a term
+  };
+  std::uint32_t enter(std::string_view string);
+  TermId meaning_of(std::uint32_t number) const {
+    return number == StringTable::kAbsent ? kUnknown : meanings_[number].surface;
+  }
+
+  StringTable strings_;  // surfaces and terms in one, since most are both
+  std::vector<Meaning> meanings_;
+  std::vector<std::uint32_t> terms_;  // number of each term's string
+};
+
+template <typename Spell>
+void Vocabulary::of_surfaces(Spell spell, std::span<TermId> terms) const {
+  constexpr std::size_t kAhead = 8;
+  std::array<StringTable::Key, kAhead> keys;
+  for (std::size_t i = 0; i < terms.size() + kAhead; ++i) {
+    StringTable::Key& key = keys[i % kAhead];
+    if (i >= kAhead) {
+      terms[i - kAhead] = strings_.find(key);
+    }
+    if (i < terms.size()) {
+      key = strings_.key(spell(i));
+      strings_.prefetch(key);
+    }
+  }
+  for (TermId& term : terms) {
+    term = meaning_of(term);  // until here, the number of its string
+  }
+}
+
+}  // namespace oneiros

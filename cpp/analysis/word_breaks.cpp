@@ -1,0 +1,101 @@
+#include "analysis/word_breaks.h"
+
+#include "analysis/chains.h"
+#include "analysis/identifiers.h"
+
+namespace oneiros {
+namespace {
+
+using Kind = CharacterClass;
+
+// First byte after a character and the marks on it.
+std::size_t cluster_end(const FoldedText& text, std::size_t i) {
+  i = text.next(i);
+  while (text.kind(i) == Kind::kMark) {
+    ++i;
+  }
+  return i;
+}
+
+std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& tokens) {
+  std::size_t middle = cluster_end(text, begin);
+  if (text.kind(middle) != Kind::kUnspaced) {
+    tokens.add_literal(begin, middle);
+    return middle;
+  }
+  while (text.kind(middle) == Kind::kUnspaced) {
+    const std::size_t end = cluster_end(text, middle);
+    tokens.add_literal(begin, end);
+    begin = middle;
+    middle = end;
+  }
+  return middle;
+}
+
+std::size_t add_symbol(const FoldedText& text, std::size_t begin, TokenList& tokens) {
+  std::size_t end = text.next(begin);
+  if (text.kind(begin) == Kind::kRegional && text.kind(end) == Kind::kRegional) {
+    end = text.next(end);
+  }
+  tokens.add_literal(begin, end);
+  return end;
+}
+
+std::size_t add_plain_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
+  const std::size_t end = word_end(text, begin);
+  const Traits traits(text, {begin, end});
+  if (!traits.has_word()) {
+    return end;  // a line of underscores
+  }
+  if (traits.has(Kind::kConnector)) {
+    tokens.add_literal(begin, end);
+  } else if (traits.has(Kind::kApostrophe)) {
+    tokens.add_apostrophe_word(begin, end);
+  } else {
+    tokens.add_word(begin, end);
+  }
+  return end;
+}
+
+// Does the word before `i` end there for certain? True of a space, of a full stop before one.
+bool is_plain_end(const FoldedText& text, std::size_t i) {
+  const Kind kind = text.kind(i);
+  return kind == Kind::kSeparator || (kind != Kind::kConnector && kind != Kind::kMark &&
+                                      kind != Kind::kHash && text.kind(i + 1) == Kind::kSeparator);
+}
+
+// The common case, kept short: letters and digits, no capital inside, and nothing joined to them.
+// Returns `begin` if it is anything else.
+std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
+  const FoldedText::Run run = text.letters_and_digits(begin);
+  if (run.end == begin || run.has_capital || !is_plain_end(text, run.end)) {
+    return begin;
+  }
+  tokens.add_word(begin, run.end);
+  return run.end;
+}
+
+}  // namespace
+
+void break_words(FoldedText& text, bool identifiers, TokenList& tokens) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const Kind kind = text.kind(i);
+    if (starts_word(kind)) {
+      const std::size_t end = add_bare_word(text, i, tokens);
+      if (end > i) {
+        i = end;
+      } else {
+        i = identifiers ? add_joined_words(text, i, tokens) : add_plain_word(text, i, tokens);
+      }
+    } else if (kind == Kind::kUnspaced) {
+      i = add_pairs(text, i, tokens);
+    } else if (kind == Kind::kEmoji || kind == Kind::kRegional) {
+      i = add_symbol(text, i, tokens);
+    } else {
+      ++i;
+    }
+  }
+}
+
+}  // namespace oneiros

@@ -1,0 +1,153 @@
+// NumPy arrays in and out: the only place where dtype, shape and layout are checked.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace oneiros {
+
+namespace py = pybind11;
+
+// What Python prints for `object`.
+inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
+
+// Throws TypeError unless `array` holds T in this machine's byte order, ValueError unless its
+// values stand where a T may stand.
+template <typename T>
+void require_dtype(const py::array& array, const std::string& name) {
+  if (!py::isinstance<py::array_t<T>>(array)) {
+    throw py::type_error(name + ": expected " + text(py::dtype::of<T>()) + ", got " +
+                         text(array.dtype()));
+  }
+  if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) != 0) {
+    throw py::value_error(name + ": must be aligned; pass numpy.require(..., requirements=\"A\")");
+  }
+}
+
+// A read-only span over `array`, never a copy: a silent cast would cost more than the kernel.
+// Throws TypeError on another dtype, ValueError on another shape or layout.
+template <typename T>
+std::span<const T> read_1d(const py::array& array, const std::string& name) {
+  require_dtype<T>(array, name);
+  if (array.ndim() != 1) {
+    throw py::value_error(name + ": expected shape (n,), got " + text(array.attr("shape")));
+  }
+  if (array.size() > 1 && array.strides(0) != array.itemsize()) {
+    throw py::value_error(name + ": must be contiguous; pass numpy.ascontiguousarray(...)");
+  }
+  return {static_cast<const T*>(array.data()), static_cast<std::size_t>(array.size())};
+}
+
+// A row-major matrix: `values` holds `rows` times `columns` of them.
+template <typename T>
+struct Matrix {
+  std::span<const T> values;
+  std::size_t rows;
+  std::size_t columns;
+};
+
+// As read_1d, for shape (n, d).
+template <typename T>
+Matrix<T> read_2d(const py::array& array, const std::string& name) {
+  require_dtype<T>(array, name);
+  if (array.ndim() != 2) {
+    throw py::value_error(name + ": expected shape (n, d), got " + text(array.attr("shape")));
+  }
+  if (array.size() > 1 && (array.flags() & py::array::c_style) == 0) {
+    throw py::value_error(name + ": must be contiguous; pass numpy.ascontiguousarray(...)");
+  }
+  return {{static_cast<const T*>(array.data()), static_cast<std::size_t>(array.size())},
+          static_cast<std::size_t>(array.shape(0)),
+          static_cast<std::size_t>(array.shape(1))};
+}
+
+// As read_1d, but writable and of `size` values: a place for results.
+template <typename T>
+std::span<T> write_1d(py::array& array, const std::string& name, std::size_t size) {
+  const std::span<const T> values = read_1d<T>(array, name);
+  if (values.size() != size) {
+    throw py::value_error(name + ": expected shape (" + std::to_string(size) + ",), got " +
+                          text(array.attr("shape")));
+  }
+  return {static_cast<T*>(array.mutable_data()), size};  // refuses a read-only array
+}
+
+// `out` where the caller gave one, else a new array; and a span over it.
+template <typename T>
+std::pair<py::array, std::span<T>> result_of(std::optional<py::array> out, std::size_t size) {
+  py::array array = out ? std::move(*out) : py::array_t<T>(static_cast<py::ssize_t>(size));
+  const std::span<T> values = write_1d<T>(array, "out", size);
+  return {std::move(array), values};
+}
+
+// Spans over a list of arrays, and the arrays, kept alive whatever becomes of the list.
+template <typename T>
+struct ArrayList {
+  std::vector<py::array> arrays;
+  std::vector<std::span<const T>> spans;
+};
+
+template <typename T>
+ArrayList<T> read_list(const py::list& list, const std::string& name) {
+  ArrayList<T> read;
+  read.arrays.reserve(list.size());
+  read.spans.reserve(list.size());
+  for (const py::handle item : list) {
+    if (!py::isinstance<py::array>(item)) {
+      throw py::type_error(name + ": expected a list of arrays, got " + text(py::type::of(item)));
+    }
+    read.arrays.push_back(py::reinterpret_borrow<py::array>(item));
+    read.spans.push_back(read_1d<T>(read.arrays.back(), name));
+  }
+  return read;
+}
+
+// A new array holding a copy of `values`.
+template <typename T>
+py::array_t<T> copied(const std::vector<T>& values) {
+  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+// As copied, of shape (rows, columns).
+template <typename T>
+py::array_t<T> copied(const std::vector<T>& values, std::size_t rows, std::size_t columns) {
+  return py::array_t<T>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)},
+                        values.data());
+}
+
+// Calls body with a float or a double, whichever `array` holds. Throws TypeError on another dtype.
+template <typename Body>
+auto for_real(const py::array& array, const std::string& name, Body body) {
+  if (py::isinstance<py::array_t<float>>(array)) {
+    return body(float{});
+  }
+  if (py::isinstance<py::array_t<double>>(array)) {
+    return body(double{});
+  }
+  throw py::type_error(name + ": expected float32 or float64, got " + text(array.dtype()));
+}
+
+// A read-only NumPy view of memory that `owner` keeps alive. The view holds a share in the owner,
+// so it outlives the column and the engine it came from. The owner never moves its values.
+template <typename T, typename Owner>
+py::array_t<T> view_of(std::shared_ptr<const Owner> owner, std::span<const T> values) {
+  using Share = std::shared_ptr<const Owner>;
+  auto share = std::make_unique<Share>(std::move(owner));
+  const py::capsule base(share.get(), [](void* held) { delete static_cast<Share*>(held); });
+  static_cast<void>(share.release());  // the capsule deletes it now
+  py::array_t<T> view(static_cast<py::ssize_t>(values.size()), values.data(), base);
+  view.attr("flags").attr("writeable") = false;
+  return view;
+}
+
+}  // namespace oneiros

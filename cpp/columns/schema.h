@@ -1,0 +1,113 @@
+// The columns of a memory: one declaration list. Source: docs/systems/fields.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace oneiros {
+
+// Times are seconds since the Unix epoch, UTC; NaN says "none".
+inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
+
+// X(name, type, default, lowest, highest). A column whose default is NaN takes NaN too; no column
+// takes an infinity. Codes of enumerations follow the order in which fields.md lists the words.
+// A default of all zero bits is free: new pages are zero.
+#define ONEIROS_COLUMNS(X)                                                           \
+  X(kind, std::uint16_t, 0, 0, std::numeric_limits<std::uint16_t>::max())            \
+  X(category, std::uint8_t, 1, 0, 2)                                                 \
+  X(topic_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())      \
+  X(project_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
+  X(session_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
+  X(created_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
+  X(updated_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
+  X(last_accessed_at, double, kNoTime, kLowest<double>, kHighest<double>)            \
+  X(event_at, double, kNoTime, kLowest<double>, kHighest<double>)                    \
+  X(valid_from, double, kNoTime, kLowest<double>, kHighest<double>)                  \
+  X(valid_until, double, kNoTime, kLowest<double>, kHighest<double>)                 \
+  X(ttl, double, kNoTime, 0, kHighest<double>)                                       \
+  X(importance, float, 0.5F, 0, 1)                                                   \
+  X(certainty, float, 1.0F, 0, 1)                                                    \
+  X(impact, float, 0.5F, 0, 1)                                                       \
+  X(priority, std::uint8_t, 3, 1, 5)                                                 \
+  X(veracity, std::uint8_t, 1, 0, 4)                                                 \
+  X(pinned, std::uint8_t, 0, 0, 1)                                                   \
+  X(feedback, std::int16_t, 0, kLowest<std::int16_t>, kHighest<std::int16_t>)        \
+  X(access_count, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
+  X(revision_count, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())  \
+  X(duplicate_count, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max()) \
+  X(session_spread, std::uint32_t, 1, 1, std::numeric_limits<std::uint32_t>::max())  \
+  X(strength, float, 1.0F, 0, 1)                                                     \
+  X(depth, std::uint8_t, 2, 1, 3)                                                    \
+  X(stability, float, 1.0F, 0, kHighest<float>)                                      \
+  X(consolidation_quality, float, 0.0F, 0, kHighest<float>)                          \
+  X(importance_tag, std::uint8_t, 0, 0, 4)                                           \
+  X(status, std::uint8_t, 0, 0, 2)                                                   \
+  X(core, std::uint8_t, 0, 0, 1)                                                     \
+  X(canonical_layer, std::uint8_t, 1, 0, 2)                                          \
+  X(at_floor_since, double, kNoTime, kLowest<double>, kHighest<double>)              \
+  X(cold_since, double, kNoTime, kLowest<double>, kHighest<double>)                  \
+  X(tier, std::uint8_t, 0, 0, 2)                                                     \
+  X(deleted_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
+  X(superseded, std::uint8_t, 0, 0, 1)
+
+template <typename T>
+inline constexpr T kLowest = std::numeric_limits<T>::lowest();
+template <typename T>
+inline constexpr T kHighest = std::numeric_limits<T>::max();
+
+// What a column holds before anything is written, and what may be written.
+template <typename T>
+struct ColumnRule {
+  using Value = T;
+  T initial;
+  T low;
+  T high;
+};
+
+using AnyColumnRule =
+    std::variant<ColumnRule<std::uint8_t>, ColumnRule<std::uint16_t>, ColumnRule<std::uint32_t>,
+                 ColumnRule<std::int16_t>, ColumnRule<float>, ColumnRule<double>>;
+
+struct ColumnInfo {
+  std::string_view name;
+  AnyColumnRule rule;
+};
+
+enum class Column : std::uint8_t {
+#define ONEIROS_NAME(name, type, initial, low, high) name,
+  ONEIROS_COLUMNS(ONEIROS_NAME)
+#undef ONEIROS_NAME
+};
+
+inline constexpr auto kColumns = std::to_array<ColumnInfo>({
+#define ONEIROS_INFO(name, type, initial, low, high) {#name, ColumnRule<type>{initial, low, high}},
+    ONEIROS_COLUMNS(ONEIROS_INFO)
+#undef ONEIROS_INFO
+});
+
+inline constexpr std::size_t kColumnCount = kColumns.size();
+
+template <Column kColumn>
+struct ColumnTraits;
+#define ONEIROS_TRAITS(name, type, initial, low, high) \
+  template <>                                          \
+  struct ColumnTraits<Column::name> {                  \
+    using Value = type;                                \
+  };
+ONEIROS_COLUMNS(ONEIROS_TRAITS)
+#undef ONEIROS_TRAITS
+#undef ONEIROS_COLUMNS
+
+// The type that a column holds.
+template <Column kColumn>
+using ValueOf = typename ColumnTraits<kColumn>::Value;
+
+// The column of this name, or none.
+[[nodiscard]] std::optional<Column> column_named(std::string_view name);
+
+}  // namespace oneiros

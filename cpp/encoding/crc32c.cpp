@@ -1,0 +1,92 @@
+#include "encoding/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+#include "encoding/byte_reader.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <nmmintrin.h>
+#define ONEIROS_CRC_INSTRUCTION 1
+#endif
+
+namespace oneiros {
+
+namespace {
+
+constexpr std::uint32_t kPolynomial = 0x82f63b78;  // bits reversed
+constexpr std::size_t kStride = 8;
+using Tables = std::array<std::array<std::uint32_t, 256>, kStride>;
+
+// tables[n][b]: what byte b does to the checksum once n more bytes have followed it.
+constexpr Tables make_tables() {
+  Tables tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t sum = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      sum = (sum >> 1) ^ ((sum & 1) != 0 ? kPolynomial : 0);
+    }
+    tables[0][byte] = sum;
+  }
+  for (std::size_t n = 1; n < kStride; ++n) {
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t sum = tables[n - 1][byte];
+      tables[n][byte] = (sum >> 8) ^ tables[0][sum & 0xff];
+    }
+  }
+  return tables;
+}
+
+constexpr Tables kTables = make_tables();
+
+std::uint64_t eight_bytes(const std::byte* bytes) {
+  std::array<std::byte, 8> taken;
+  std::memcpy(taken.data(), bytes, taken.size());
+  return from_little_endian<std::uint64_t>(taken);
+}
+
+#ifdef ONEIROS_CRC_INSTRUCTION
+__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(
+    std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint64_t sum = ~before;
+  std::size_t at = 0;
+  for (; at + kStride <= bytes.size(); at += kStride) {
+    sum = _mm_crc32_u64(sum, eight_bytes(bytes.data() + at));
+  }
+  auto last = static_cast<std::uint32_t>(sum);
+  for (; at < bytes.size(); ++at) {
+    last = _mm_crc32_u8(last, std::to_integer<std::uint8_t>(bytes[at]));
+  }
+  return ~last;
+}
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint32_t sum = ~before;
+  std::size_t at = 0;
+  for (; at + kStride <= bytes.size(); at += kStride) {
+    const std::uint64_t mixed = eight_bytes(bytes.data() + at) ^ sum;
+    sum = 0;
+    for (std::size_t n = 0; n < kStride; ++n) {
+      sum ^= kTables[kStride - 1 - n][(mixed >> (8 * n)) & 0xff];
+    }
+  }
+  for (; at < bytes.size(); ++at) {
+    sum = (sum >> 8) ^ kTables[0][(sum ^ std::to_integer<std::uint32_t>(bytes[at])) & 0xff];
+  }
+  return ~sum;
+}
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+#ifdef ONEIROS_CRC_INSTRUCTION
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (kHasInstruction) {
+    return crc32c_by_instruction(bytes, before);
+  }
+#endif
+  return crc32c_by_tables(bytes, before);
+}
+
+}  // namespace oneiros

@@ -1,0 +1,81 @@
+// Texts in, ranked rows out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "lexical/allowed_rows.h"
+#include "lexical/bm25.h"
+#include "lexical/index.h"
+#include "lexical/top_k.h"
+
+namespace oneiros {
+
+// A query over kMaxQueryBytes or kMaxQueryTerms.
+class QueryTooLarge : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+// Called between the parts of a long call, with no lock held, from the thread that made the call.
+// What it throws ends the call.
+using Pause = std::function<void()>;
+
+// Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
+class LexicalIndex {
+ public:
+  static constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;
+  static constexpr std::size_t kMaxQueryBytes = std::size_t{64} << 10U;
+  static constexpr std::size_t kMaxQueryTerms = 1024;  // distinct
+
+  // Throws std::invalid_argument without an analyzer.
+  LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
+               const lexical::SegmentLimits& limits = {});
+
+  // Each text takes the place of its row's former one. Returns how many tokens were cut to
+  // Analyzer::kMaxTokenBytes. Throws std::invalid_argument if the text is over kMaxTextBytes.
+  std::size_t add(std::uint32_t row, std::string_view text);
+
+  // The same for many; a row that comes twice has the last. Throws std::invalid_argument, with
+  // nothing changed, if the sizes differ or a text is too long. Whatever is thrown later: the
+  // texts up to some point are in, the others are not.
+  std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const std::string_view> texts,
+                       const Pause& pause = {});
+
+  // False if the row has no text.
+  bool remove(std::uint32_t row) { return index_.remove(row); }
+
+  // The best k texts that hold a word of the query, in rank order. Any bytes are a query.
+  // Throws QueryTooLarge.
+  std::vector<lexical::Hit> search(std::string_view query, std::size_t k,
+                                   const lexical::AllowedRows& allowed) const;
+
+  // One list a query, the same for any number of threads. Throws as search() does, whichever the
+  // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
+  std::vector<std::vector<lexical::Hit>> search_many(std::span<const std::string_view> queries,
+                                                     std::size_t k,
+                                                     const lexical::AllowedRows& allowed,
+                                                     std::size_t thread_count,
+                                                     const Pause& pause = {}) const;
+
+  void seal() { index_.seal(); }
+  bool contains(std::uint32_t row) const { return index_.contains(row); }
+  std::size_t document_count() const { return index_.document_count(); }
+  std::size_t segment_count() const { return index_.segment_count(); }
+  std::size_t resident_bytes() const;  // the analyzer's vocabulary included
+
+ private:
+  std::vector<lexical::QueryTerm> analyze_query(std::string_view query) const;
+
+  std::shared_ptr<Analyzer> analyzer_;
+  lexical::Index index_;
+};
+
+}  // namespace oneiros

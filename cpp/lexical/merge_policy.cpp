@@ -1,0 +1,33 @@
+#include "lexical/merge_policy.h"
+
+#include <cassert>
+
+namespace oneiros::lexical {
+
+std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std::size_t fan_in) {
+  assert(fan_in >= 2);
+  std::vector<std::vector<std::size_t>> levels;
+  for (std::size_t place = 0; place < segments.size(); ++place) {
+    if (segments[place].live_count == 0 ||
+        segments[place].dead_count > segments[place].live_count) {
+      return {place};
+    }
+    std::size_t level = 0;
+    for (std::size_t rest = segments[place].live_count; rest >= fan_in; rest /= fan_in) {
+      ++level;
+    }
+    if (levels.size() <= level) {
+      levels.resize(level + 1);
+    }
+    levels[level].push_back(place);
+  }
+  for (std::vector<std::size_t>& places : levels) {
+    if (places.size() >= fan_in) {
+      places.resize(fan_in);
+      return places;
+    }
+  }
+  return {};
+}
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,22 @@
+// Which sealed segments become one.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace oneiros::lexical {
+
+struct SegmentSize {
+  std::size_t live_count;
+  std::size_t dead_count;
+};
+
+// Places of the segments to merge now; empty when all is well. In turn: one that holds nothing
+// alive, one that is more dead than alive, then `fan_in` of one level, where level n has
+// fan_in^n <= live_count < fan_in^(n + 1). Each merge of a level lifts its documents to the next,
+// so a document is written at most log(N) / log(fan_in) times, and again only when as many died.
+// REQUIRES: fan_in >= 2.
+std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std::size_t fan_in);
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,55 @@
+// What scores need to know of all living documents. Whole numbers, so that no history shows in
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lexical/document.h"
+
+namespace oneiros::lexical {
+
+class Statistics {
+ public:
+  // Makes room for the document's terms, so that add() cannot fail.
+  void reserve(const Document& document) {
+    if (!document.terms.empty() && document.terms.back().term >= df_.size()) {
+      df_.resize(std::size_t{document.terms.back().term} + 1);
+    }
+  }
+
+  // REQUIRES: reserve(document) was called.
+  void add(const Document& document) noexcept {
+    ++document_count_;
+    total_length_ += document.length;
+    for (const TermFrequency& entry : document.terms) {
+      ++df_[entry.term];
+    }
+  }
+
+  // `for_each_term(visit)` calls visit(term) for each distinct term of the document that goes.
+  template <typename ForEachTerm>
+  void remove(std::uint32_t length, ForEachTerm for_each_term) {
+    --document_count_;
+    total_length_ -= length;
+    for_each_term([this](TermId term) { --df_[term]; });
+  }
+
+  // Living documents that hold the term.
+  std::uint64_t df(TermId term) const { return term < df_.size() ? df_[term] : 0; }
+  std::uint64_t document_count() const { return document_count_; }
+  // REQUIRES: document_count() > 0.
+  double average_length() const {
+    return static_cast<double>(total_length_) / static_cast<double>(document_count_);
+  }
+  std::size_t resident_bytes() const { return df_.capacity() * sizeof(std::uint32_t); }
+
+ private:
+  std::uint64_t document_count_ = 0;
+  std::uint64_t total_length_ = 0;
+  std::vector<std::uint32_t> df_;  // by term
+};
+
+}  // namespace oneiros::lexical

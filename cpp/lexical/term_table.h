@@ -1,0 +1,44 @@
+// Term numbers to slots: the vocabulary of one segment, one cache line a look-up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "analysis/analyzer.h"
+
+namespace oneiros::lexical {
+
+// Slots count up from 0 in order of insertion. Open addressing, linear probing, at most half full.
+// Readers may share it; a writer needs it alone.
+class TermTable {
+ public:
+  static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
+
+  // The term's slot; kAbsent if it has none.
+  std::uint32_t find(TermId term) const;
+
+  // The term's slot, a new one if it had none. If memory runs out, nothing has changed.
+  std::uint32_t find_or_insert(TermId term);
+
+  void reserve(std::size_t term_count);
+  std::size_t size() const { return size_; }
+  std::size_t resident_bytes() const { return entries_.capacity() * sizeof(Entry); }
+
+ private:
+  struct Entry {
+    TermId term = 0;
+    std::uint32_t slot = kAbsent;  // kAbsent: the entry is free
+  };
+
+  // The entry that holds the term, or the free one where it belongs. REQUIRES: a free entry.
+  std::size_t locate(TermId term) const;
+  void rehash(std::size_t capacity);
+
+  std::vector<Entry> entries_;  // a power of two of them, or none
+  std::size_t size_ = 0;
+  unsigned shift_ = 0;  // 32 - log2(capacity)
+};
+
+}  // namespace oneiros::lexical

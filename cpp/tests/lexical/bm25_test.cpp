@@ -1,0 +1,97 @@
+#include "lexical/bm25.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "lexical/top_k.h"
+
+using namespace oneiros::lexical;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string refusal(const char* variant, double k1, double b, double delta) {
+  try {
+    make_bm25(variant, k1, b, delta);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+}  // namespace
+
+// N = 10, df = 4, tf = 3, dl = 6, average 4, k1 = 1.2, b = 0.75: B = 0.25 + 0.75 * 1.5 = 1.375.
+TEST_CASE("BM25: each variant by hand") {
+  const Bm25 bm25{.variant = Bm25Variant::kLucene, .k1 = 1.2, .b = 0.75, .delta = 0.5};
+  const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-14); };
+  CHECK(idf(Bm25Variant::kLucene, 10, 4) == near(0.8938178760220964));     // ln(22 / 9)
+  CHECK(idf(Bm25Variant::kRobertson, 10, 4) == near(0.3677247801253174));  // ln(13 / 9)
+  CHECK(idf(Bm25Variant::kAtire, 10, 4) == near(0.9162907318741551));      // ln(5 / 2)
+  CHECK(idf(Bm25Variant::kBm25Plus, 10, 4) == near(1.0116009116784799));   // ln(11 / 4)
+  CHECK(idf(Bm25Variant::kBm25L, 10, 4) == near(0.8938178760220964));      // ln(22 / 9)
+  CHECK(Saturation<Bm25Variant::kLucene>(bm25, 4)(3, 6) == near(3.0 / 4.65));
+  CHECK(Saturation<Bm25Variant::kRobertson>(bm25, 4)(3, 6) == near(3.0 / 4.65));
+  CHECK(Saturation<Bm25Variant::kAtire>(bm25, 4)(3, 6) == near(6.6 / 4.65));
+  CHECK(Saturation<Bm25Variant::kBm25Plus>(bm25, 4)(3, 6) == near(0.5 + 6.6 / 4.65));
+  // c = 3 / 1.375 = 24 / 11
+  CHECK(Saturation<Bm25Variant::kBm25L>(bm25, 4)(3, 6) ==
+        near(2.2 * (24.0 / 11 + 0.5) / (1.2 + 24.0 / 11 + 0.5)));
+}
+
+TEST_CASE("BM25: Robertson's idf falls below 0 past half of the documents") {
+  CHECK(idf(Bm25Variant::kRobertson, 10, 5) == 0.0);
+  CHECK(idf(Bm25Variant::kRobertson, 10, 6) < 0.0);
+  CHECK(idf(Bm25Variant::kAtire, 10, 10) == 0.0);
+  CHECK(idf(Bm25Variant::kLucene, 10, 10) > 0.0);
+}
+
+TEST_CASE("BM25: the ends of the ranges give numbers") {
+  for (const double k1 : {0.0, 1.2, 1e100}) {
+    for (const double b : {0.0, 1.0}) {
+      for (const double delta : {0.0, 1e100}) {
+        const Bm25 bm25 = make_bm25("bm25l", k1, b, delta);
+        CHECK(std::isfinite(Saturation<Bm25Variant::kLucene>(bm25, 3.5)(1, 1e7)));
+        CHECK(std::isfinite(Saturation<Bm25Variant::kAtire>(bm25, 3.5)(1, 1e7)));
+        CHECK(std::isfinite(Saturation<Bm25Variant::kBm25Plus>(bm25, 3.5)(1, 1e7)));
+        CHECK(std::isfinite(Saturation<Bm25Variant::kBm25L>(bm25, 1e7)(1, 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("BM25: names, and what is refused in which words") {
+  CHECK(make_bm25("bm25+", 1, 1, 1).variant == Bm25Variant::kBm25Plus);
+  CHECK(make_bm25("bm25plus", 1, 1, 1).variant == Bm25Variant::kBm25Plus);
+  CHECK(make_bm25("bm25l", 1, 1, 1).variant == Bm25Variant::kBm25L);
+  CHECK(refusal("bm26", 1, 0.5, 1) ==
+        "variant: must be lucene, robertson, atire, bm25plus (or bm25+) or bm25l, got 'bm26'");
+  CHECK(refusal("lucene", -0.5, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got -0.5");
+  CHECK(refusal("lucene", kNaN, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got nan");
+  CHECK(refusal("lucene", kInfinity, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got inf");
+  CHECK(refusal("lucene", 1, 1.5, 1) == "b: must be a number from 0 to 1, got 1.5");
+  CHECK(refusal("lucene", 1, kNaN, 1) == "b: must be a number from 0 to 1, got nan");
+  CHECK(refusal("bm25l", 1, 0.5, -1) == "delta: must be a number from 0 to 1e+100, got -1");
+}
+
+TEST_CASE("TopK: ties go to the smaller row, in any order of arrival") {
+  TopK best(3);
+  CHECK(best.threshold() == -kInfinity);
+  for (const Hit& hit :
+       {Hit{1.0, 9}, Hit{-2.0, 1}, Hit{1.0, 4}, Hit{1.0, 7}, Hit{0.5, 0}, Hit{1.0, 2}}) {
+    best.offer(hit);
+  }
+  CHECK(best.threshold() == 1.0);
+  const std::vector<Hit> hits = best.take();
+  REQUIRE(hits.size() == 3);
+  CHECK(hits[0].row == 2);
+  CHECK(hits[1].row == 4);
+  CHECK(hits[2].row == 7);
+  CHECK(best.take().empty());
+}

@@ -1,0 +1,182 @@
+#include "lexical/lexical_index.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "lexical/parallel_for.h"
+#include "tests/lexical/plain_index.h"
+
+using namespace oneiros;
+using lexical::AllowedRows;
+using lexical::Hit;
+using lexical::testing::same;
+
+namespace {
+
+std::shared_ptr<Analyzer> simple() {
+  return std::make_shared<Analyzer>(
+      AnalyzerOptions{.stop_words = false, .identifiers = false, .stem = {}});
+}
+
+std::vector<std::uint32_t> rows_of(const std::vector<Hit>& hits) {
+  std::vector<std::uint32_t> rows;
+  for (const Hit& hit : hits) {
+    rows.push_back(hit.row);
+  }
+  return rows;
+}
+
+using Rows = std::vector<std::uint32_t>;
+using Texts = std::vector<std::string_view>;
+
+}  // namespace
+
+TEST_CASE("LexicalIndex: texts are found by their words until they go") {
+  LexicalIndex index(simple(), {});
+  CHECK(index.add(4, "red fox") == 0);
+  CHECK(index.add(2, "Red DOG") == 0);
+  CHECK(index.add(3, "") == 0);
+  CHECK(rows_of(index.search("red", 10, {})) == Rows{2, 4});
+  CHECK(rows_of(index.search("dog fox red", 1, {})) == Rows{2});
+  index.add(2, "blue dog");
+  CHECK(rows_of(index.search("red", 10, {})) == Rows{4});
+  CHECK(index.remove(4));
+  CHECK_FALSE(index.remove(4));
+  CHECK(index.search("red", 10, {}).empty());
+  CHECK(index.document_count() == 2);
+  CHECK(index.contains(3));
+  CHECK(index.resident_bytes() > 0);
+}
+
+TEST_CASE("LexicalIndex: a call that ends early leaves whole batches") {
+  LexicalIndex index(simple(), {});
+  const std::vector<std::string_view> texts(1000, "ant");
+  Rows rows(texts.size());
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    rows[row] = row;
+  }
+  int pauses = 0;
+  const auto interrupt = [&] {
+    if (++pauses == 2) {
+      throw std::runtime_error("interrupted");
+    }
+  };
+  CHECK_THROWS_WITH(index.add_many(rows, texts, interrupt), "interrupted");
+  const std::size_t count = index.document_count();
+  CHECK(count > 0);
+  CHECK(count < texts.size());
+  CHECK(index.contains(static_cast<std::uint32_t>(count - 1)));
+  CHECK_FALSE(index.contains(static_cast<std::uint32_t>(count)));
+  CHECK(index.search("ant", 2000, {}).size() == count);
+  CHECK(index.add_many(rows, texts) == 0);
+  CHECK(index.document_count() == 1000);
+}
+
+TEST_CASE("LexicalIndex: limits and wrong arguments change nothing") {
+  CHECK_THROWS_AS(LexicalIndex(nullptr, {}), std::invalid_argument);
+  LexicalIndex index(simple(), {});
+  index.add(0, "ant");
+  const std::string large(LexicalIndex::kMaxTextBytes + 1, 'a');
+  CHECK_THROWS_WITH(index.add(1, large),
+                    "text: must be at most 16777216 bytes of UTF-8, got 16777217");
+  CHECK_THROWS_AS(index.add_many(Rows{1, 2}, Texts{"bee", large}), std::invalid_argument);
+  CHECK_THROWS_AS(index.add_many(Rows{1}, Texts{"bee", "cat"}), std::invalid_argument);
+  CHECK(index.document_count() == 1);
+  const std::string long_query(LexicalIndex::kMaxQueryBytes + 1, ' ');
+  CHECK_THROWS_AS(index.search(long_query, 1, {}), QueryTooLarge);
+  std::string many = "ant ";
+  for (int i = 0; i < 1023; ++i) {
+    many += "w" + std::to_string(i) + " ";
+  }
+  CHECK(index.search(many + many, 1, {}).size() == 1);
+  CHECK_THROWS_AS(index.search(many + "bee", 1, {}), QueryTooLarge);
+  CHECK_THROWS_AS(index.search_many(Texts{"ant", long_query}, 1, {}, 2), QueryTooLarge);
+  CHECK_THROWS_AS(index.search_many(Texts{"ant"}, 1, {}, 0), std::invalid_argument);
+}
+
+TEST_CASE("LexicalIndex: any number of threads gives the same answers") {
+  LexicalIndex index(simple(), {}, {.documents = 50, .postings = 10'000, .fan_in = 3});
+  std::vector<std::string> queries;
+  for (std::uint32_t row = 0; row < 300; ++row) {
+    index.add(row, "w" + std::to_string(row % 7) + " w" + std::to_string(row % 11) + " x");
+    queries.push_back("x w" + std::to_string(row % 13));
+  }
+  const std::vector<std::uint8_t> bits(30, 0xA5);
+  const Texts views(queries.begin(), queries.end());
+  const auto one = index.search_many(views, 5, AllowedRows(bits), 1);
+  for (const std::size_t threads : {2U, 3U, 8U, 1000U}) {
+    const auto many = index.search_many(views, 5, AllowedRows(bits), threads);
+    CHECK(std::ranges::equal(one, many, same));
+  }
+  CHECK(same(one[7], index.search(views[7], 5, AllowedRows(bits))));
+  CHECK(one[7].size() == 5);
+  CHECK(index.search_many({}, 5, {}, 4).empty());
+}
+
+TEST_CASE(
+    "parallel_for: an exception on any thread is thrown to the caller, after all have ended") {
+  for (const std::size_t threads : {1U, 4U}) {
+    std::atomic<int> running = 0;
+    const auto body = [&](std::size_t i) {
+      ++running;
+      const bool is_bad = i == 37;
+      --running;
+      if (is_bad) {
+        throw std::runtime_error("37");
+      }
+    };
+    CHECK_THROWS_WITH(lexical::parallel_for(1000, threads, {}, body), "37");
+    CHECK(running == 0);
+  }
+  std::atomic<std::size_t> sum = 0;
+  lexical::parallel_for(100, 3, {}, [&](std::size_t i) { sum += i; });
+  CHECK(sum == 4950);
+  const auto stop = [] { throw std::runtime_error("pause"); };
+  CHECK_THROWS_WITH(lexical::parallel_for(100, 1, stop, [](std::size_t) {}), "pause");
+}
+
+TEST_CASE("LexicalIndex: writers and readers side by side") {
+  LexicalIndex index(simple(), {}, {.documents = 32, .postings = 10'000, .fan_in = 2});
+  std::atomic<bool> is_done = false;
+  std::atomic<std::uint64_t> wrong_count = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        while (!is_done.load()) {
+          const auto many = index.search_many(Texts{"ant w3", "bee"}, 50, {}, 2);
+          wrong_count += many.size() == 2 ? 0U : 1U;
+          for (const Hit& hit : many[0]) {
+            wrong_count += hit.row < 400 && hit.score > 0 ? 0U : 1U;
+          }
+        }
+      });
+    }
+    std::vector<std::jthread> writers;
+    for (std::uint32_t writer = 0; writer < 2; ++writer) {
+      writers.emplace_back([&, writer] {
+        for (std::uint32_t i = 0; i < 200; ++i) {
+          const std::uint32_t row = 2 * i + writer;
+          const std::string text = "ant w" + std::to_string(i % 5) + " n" + std::to_string(row);
+          index.add(row, text);
+          if (i % 4 == 3) {
+            index.remove(row);
+          }
+        }
+      });
+    }
+    writers.clear();
+    is_done = true;
+  }
+  CHECK(wrong_count == 0);
+  CHECK(index.document_count() == 300);
+  CHECK(index.search("ant", 1000, {}).size() == 300);
+}

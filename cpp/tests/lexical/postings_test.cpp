@@ -1,0 +1,146 @@
+#include "lexical/postings.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "lexical/document_table.h"
+#include "lexical/row_map.h"
+#include "lexical/term_table.h"
+
+using namespace oneiros::lexical;
+using oneiros::TermId;
+
+namespace {
+
+std::vector<DocumentNumber> documents_of(const PostingList& list) {
+  std::vector<DocumentNumber> documents;
+  for (std::size_t i = 0; i < list.block_count(); ++i) {
+    const PostingBlock block = list.block(i);
+    documents.insert(documents.end(), block.documents, block.documents + block.size);
+  }
+  return documents;
+}
+
+}  // namespace
+
+TEST_CASE("TermTable: slots count up, whatever the terms") {
+  TermTable table;
+  CHECK(table.find(3) == TermTable::kAbsent);
+  const std::vector<TermId> terms{0, 7, std::numeric_limits<TermId>::max(), 1U << 31U, 16, 32};
+  for (std::uint32_t slot = 0; slot < terms.size(); ++slot) {
+    CHECK(table.find_or_insert(terms[slot]) == slot);
+  }
+  for (TermId term = 1000; term < 6000; ++term) {
+    CHECK(table.find_or_insert(term) == term - 1000 + terms.size());
+  }
+  for (std::uint32_t slot = 0; slot < terms.size(); ++slot) {
+    CHECK(table.find(terms[slot]) == slot);
+    CHECK(table.find_or_insert(terms[slot]) == slot);
+  }
+  CHECK(table.find(5999) == 4999 + terms.size());
+  CHECK(table.find(6000) == TermTable::kAbsent);
+  CHECK(table.size() == 5000 + terms.size());
+}
+
+TEST_CASE("GrowingPostings: lists keep every posting, cut into blocks of 128") {
+  for (const std::uint32_t count : {1U, 2U, 127U, 128U, 129U, 256U, 1000U, 70'000U}) {
+    GrowingPostings postings;
+    std::vector<DocumentNumber> want;
+    for (DocumentNumber d = 0; d < count; ++d) {
+      postings.append(5, 3 * d, d + 1);
+      postings.append(6 + d % 7, d, 1);  // in between, so that lists move
+      want.push_back(3 * d);
+    }
+    const PostingList list = postings.find(5);
+    CHECK(list.size() == count);
+    CHECK(list.block_count() == (count + 127) / 128);
+    CHECK(list.block(0).size == std::min(count, 128U));
+    CHECK(list.block(list.block_count() - 1).size == (count - 1) % 128 + 1);
+    CHECK(list.block(list.block_count() - 1).frequencies[(count - 1) % 128] == count);
+    CHECK(documents_of(list) == want);
+    CHECK(postings.size() == std::size_t{2} * count);
+    CHECK(postings.resident_bytes() >= postings.size() * 8);
+  }
+}
+
+TEST_CASE("PostingList: a term without postings has no blocks") {
+  const GrowingPostings growing;
+  CHECK(growing.find(1).size() == 0);
+  CHECK(growing.find(1).block_count() == 0);
+  const SealedPostings sealed;
+  CHECK(sealed.find(1).block_count() == 0);
+}
+
+TEST_CASE("SealedPostings: each term owns its part") {
+  TermTable slots;
+  slots.find_or_insert(9);
+  slots.find_or_insert(4);
+  const SealedPostings postings(std::move(slots), {9, 4}, {0, 2, 3}, {0, 5, 1}, {1, 2, 3});
+  CHECK(documents_of(postings.find(9)) == std::vector<DocumentNumber>{0, 5});
+  CHECK(documents_of(postings.find(4)) == std::vector<DocumentNumber>{1});
+  CHECK(postings.find(4).block(0).frequencies[0] == 3);
+  CHECK(postings.find(5).size() == 0);
+  CHECK(postings.size() == 3);
+}
+
+TEST_CASE("DocumentTable: terms come back as they went in") {
+  const TermId last = std::numeric_limits<TermId>::max();
+  const std::vector<std::vector<TermId>> documents{
+      {0}, {}, {127, 128, 255, 16'383, 16'384, 1U << 21U, 1U << 28U, last}, {0, last}, {5}};
+  DocumentTable table;
+  DocumentTable copy;
+  for (std::uint32_t i = 0; i < documents.size(); ++i) {
+    Document document{.row = 10 + i, .length = i, .terms = {}};
+    for (const TermId term : documents[i]) {
+      document.terms.push_back({.term = term, .frequency = 1});
+    }
+    CHECK(table.append(document) == i);
+    CHECK(copy.append_from(table, i) == i);
+  }
+  for (std::uint32_t i = 0; i < documents.size(); ++i) {
+    for (const DocumentTable* const one : {&table, &copy}) {
+      std::vector<TermId> terms;
+      one->for_each_term(i, [&](TermId term) { terms.push_back(term); });
+      CHECK(terms == documents[i]);
+      CHECK(one->rows()[i] == 10 + i);
+      CHECK(one->lengths()[i] == i);
+    }
+  }
+}
+
+TEST_CASE("DocumentTable: documents live from revive to retire") {
+  DocumentTable table;
+  for (std::uint32_t row = 0; row < 130; ++row) {
+    table.append({.row = row, .length = 1, .terms = {}});
+  }
+  CHECK(table.live_count() == 0);
+  table.revive(0);
+  table.revive(63);
+  table.revive(64);
+  table.revive(129);
+  table.retire(63);
+  CHECK(table.live_count() == 3);
+  CHECK(table.is_alive(0));
+  CHECK_FALSE(table.is_alive(63));
+  CHECK(table.is_alive(64));
+  CHECK(table.alive_words()[2] == 2);
+}
+
+TEST_CASE("RowMap: a row far out is found and costs a page") {
+  RowMap rows;
+  const std::uint32_t far = std::numeric_limits<std::uint32_t>::max();
+  CHECK_FALSE(rows.find(0));
+  CHECK_FALSE(rows.find(far));
+  rows.reserve(far);
+  CHECK_FALSE(rows.find(far));
+  rows.set(far, {.segment = 2, .document = 7});
+  CHECK(rows.find(far)->document == 7);
+  CHECK_FALSE(rows.find(far - 1));
+  CHECK_FALSE(rows.find(12));
+  CHECK(rows.resident_bytes() < (std::size_t{1} << 27U));
+  rows.erase(far);
+  CHECK_FALSE(rows.find(far));
+}

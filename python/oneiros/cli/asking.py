@@ -1,0 +1,120 @@
+"""``oneiros search`` and ``oneiros get``: what the store holds, found and shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneiros.cli import documents
+from oneiros.cli.failures import CommandError
+from oneiros.cli.moments import seconds_of
+from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+
+if TYPE_CHECKING:
+    from oneiros.memory import Memory
+    from oneiros.scopes import Where
+
+__all__ = ["get", "search"]
+
+Names = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for; any text, taken literally.")],
+    store: StoreOption = DEFAULT_STORE,
+    k: Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")] = 10,
+    where: Annotated[
+        str | None,
+        typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.'),
+    ] = None,
+    kind: Names = None,
+    project: Names = None,
+    session: Names = None,
+    tag: Names = None,
+    now: Annotated[
+        str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Rank by this profile.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
+    json: JsonOption = False,
+    no_reinforce: Annotated[
+        bool, typer.Option("--no-reinforce", help="Leave the found memories as they are.")
+    ] = False,
+) -> None:
+    """Find memories, best first."""
+    condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
+    clock = seconds_of("--now", now)
+    with opened(existing(store)) as engine:
+        response = engine.search(
+            query,
+            k,
+            where=condition,
+            now=clock,
+            profile=profile,
+            explain=explain,
+            reinforce=False if no_reinforce else None,
+        )
+        # Inside the block: the memories of results are read from the store when first touched.
+        from oneiros.cli import rendering  # noqa: PLC0415
+        from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+        if json:
+            documents.write(rendering.response_document(response))
+            return
+        console = output()
+        if response.results:
+            console.print(rendering.results_table(response, console.width))
+        console.print(text(rendering.summary(response), style="dim"))
+
+
+def get(
+    id: Annotated[str, typer.Argument(help="Id of the memory.")],
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show one memory with all its fields."""
+    with opened(existing(store)) as engine:
+        memory = engine.get(id)
+    from oneiros.cli import rendering  # noqa: PLC0415
+
+    document = rendering.memory_document(memory)
+    if json:
+        documents.write(document)
+    else:
+        _show(memory, document)
+
+
+def _show(memory: Memory, document: dict[str, object]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in document.items():
+        if name != "text" and value not in (None, "", [], {}):
+            shown = value if isinstance(value, str) else str(documents.plain(value))
+            table.add_row(text(name, style="dim"), text(shown))
+    console = output()
+    console.print(table)
+    console.print()
+    console.print(text(memory.text))
+
+
+def _condition(where: str | None, **named: list[str] | None) -> Where | None:
+    """Return the filter of the options, all of which must hold; None without any.
+
+    Raises:
+        CommandError: what the filter's own rules refuse, in their words.
+    """
+    given = {name: values for name, values in named.items() if values}
+    if where is None and not given:
+        return None
+    from oneiros import scopes  # noqa: PLC0415  (bitmaps)
+
+    try:
+        condition = scopes.where(**given)
+        return condition if where is None else condition & scopes.Where.from_json(where)
+    except (TypeError, ValueError) as error:
+        msg = f"--where: {error}"
+        raise CommandError(msg) from error

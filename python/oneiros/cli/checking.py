@@ -1,0 +1,141 @@
+"""``oneiros stats`` and ``oneiros doctor``: how large the store is, and whether it is well."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from oneiros import __version__
+from oneiros.cli import documents
+from oneiros.cli.failures import FAILED, CommandError
+from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+
+__all__ = ["doctor", "stats"]
+
+
+def stats(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
+    """Count what the store holds."""
+    with opened(existing(store)) as engine:
+        figures = engine.stats()
+    if json:
+        documents.write(figures)
+    else:
+        _show(figures)
+
+
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    verify_erased: Annotated[
+        str | None,
+        typer.Option(help="Look for these bytes in every file of the store; - reads them in."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Check the store; tell versions.
+
+    Exit code 1 when something is wrong. Without a store at the default place only the machine is
+    described.
+    """
+    is_wanted = store != DEFAULT_STORE or verify_erased is not None or store.exists()
+    problems = _problems(existing(store), verify_erased) if is_wanted else []
+    about = machine()
+    found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
+    found |= {"problems": problems, "is_clean": not problems}
+    if json:
+        documents.write(found)
+    else:
+        _show(about)
+        _tell(store if is_wanted else None, problems)
+    if problems:
+        raise typer.Exit(FAILED)
+
+
+def machine() -> dict[str, str]:
+    """Return the versions of what the engine stands on, and the vector units of this machine."""
+    import apsw  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    from oneiros import _core  # noqa: PLC0415
+
+    return {
+        "oneiros": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "sqlite": apsw.sqlite_lib_version(),
+        "faiss": _version("faiss-cpu"),
+        "numpy": np.__version__,
+        "unicode_tables": _core.unicode_version,
+        "simd": _simd_level(),
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _simd_level() -> str:
+    """Return the widest vector units that NumPy found on this machine."""
+    import numpy as np  # noqa: PLC0415
+
+    told: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
+    units = told.get("SIMD Extensions", {})
+    found = {*units.get("baseline", ()), *units.get("found", ())}
+    levels = {
+        "AVX-512": {"X86_V4", "AVX512F"},
+        "AVX2": {"X86_V3", "AVX2"},
+        "NEON": {"NEON", "ASIMD"},
+    }
+    return next((level for level, names in levels.items() if found & names), "baseline")
+
+
+def _problems(path: Path, needle: str | None) -> list[str]:
+    sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
+    if sought == "":
+        msg = "--verify-erased: must not be empty"
+        raise CommandError(msg)
+    with opened(path) as engine:
+        problems = list(engine.check())
+        if sought is not None and not engine.verify_erased(sought):
+            problems.append("the text is still in the store's files")
+    return problems
+
+
+def _tell(store: Path | None, problems: list[str]) -> None:
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    console = output()
+    for problem in problems:
+        console.print(text(f"problem: {problem}", style="red"))
+    if store is None:
+        console.print(text(f"no store at {DEFAULT_STORE}: only the machine was looked at"))
+    elif not problems:
+        console.print(text(f"{store}: clean", style="green"))
+
+
+def _show(figures: Mapping[str, object]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in _flat(figures):
+        table.add_row(text(name.replace("_", " "), style="dim"), text(str(documents.plain(value))))
+    output().print(table)
+
+
+def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str, object]]:
+    """Yield name and value, of groups too, each name after its group's."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{group}{name} ")
+        else:
+            yield f"{group}{name}", value

@@ -1,0 +1,145 @@
+"""How a command fails: one line on stderr, and an exit code that says whose fault it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from oneiros.cli.terminal import one_line
+from oneiros.errors import OneirosError
+
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "WRONG_INPUT",
+    "CommandError",
+    "CommandGroup",
+    "interrupt_held",
+    "say",
+]
+
+FAILED = 1
+WRONG_INPUT = 2
+INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A failure in the command's own words.
+
+    Args:
+        message: what went wrong, for one line after "error: ".
+        exit_code: :data:`WRONG_INPUT` or :data:`FAILED`.
+    """
+
+    def __init__(self, message: str, exit_code: int = WRONG_INPUT) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class CommandGroup(TyperGroup):
+    """Typer's group with this project's exit codes, in the shell as under a test runner."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        """Run, report a failure on one line, exit with its code."""
+        options["standalone_mode"] = False
+        _survive_odd_encodings()
+        try:
+            outcome = super().main(args, *rest, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader (head, less) has seen enough
+            _discard_stdout()
+            sys.exit(FAILED)
+        except (KeyboardInterrupt, typer.Abort):
+            say("interrupted")
+            sys.exit(INTERRUPTED)
+        except Exception as error:
+            code = _exit_code(error)
+            if code is None:
+                raise
+            say(_words(error))
+            sys.exit(code)
+        sys.exit(outcome if isinstance(outcome, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt goes on as itself, before typer makes its own of it."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
+def say(message: str) -> None:
+    """Write one line "error: ..." on stderr, whatever the message holds."""
+    sys.stderr.write(f"error: {one_line(message)}\n")
+
+
+@contextmanager
+def interrupt_held() -> Iterator[None]:
+    """Let a Ctrl-C wait until the block is done, so that what it did is known.
+
+    A second Ctrl-C breaks in at once. Outside the main thread, where Python delivers no signals,
+    the block simply runs.
+
+    Raises:
+        KeyboardInterrupt: at the end of the block, when a Ctrl-C came during it.
+    """
+    came = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if came:
+            signal.default_int_handler(number, frame)
+        came = True
+
+    try:
+        former = signal.signal(signal.SIGINT, remember)
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+    if came:
+        raise KeyboardInterrupt
+
+
+def _exit_code(error: Exception) -> int | None:
+    """Return the exit code of an error that is reported in one line, None for a fault of ours."""
+    if isinstance(error, CommandError):
+        return error.exit_code
+    if hasattr(error, "format_message"):  # click's own, from whichever copy typer uses
+        return int(getattr(error, "exit_code", WRONG_INPUT))
+    if isinstance(error, ValueError):  # a rule of the engine that names field, value and rule
+        return WRONG_INPUT
+    return FAILED if isinstance(error, OneirosError | OSError) else None
+
+
+def _words(error: Exception) -> str:
+    if hasattr(error, "format_message"):
+        return str(error.format_message())
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def _survive_odd_encodings() -> None:
+    """Make text that the terminal's encoding lacks a visible escape instead of a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_stdout() -> None:
+    """Give the interpreter's last flush somewhere to go, or it would complain on its way out."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

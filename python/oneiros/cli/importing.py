@@ -1,0 +1,252 @@
+"""``oneiros import``: memories out of files and out of a repository's history."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneiros.cli import documents
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
+from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, opened
+from oneiros.cli.terminal import one_line, progress_bar
+from oneiros.clock import system_clock
+from oneiros.errors import DuplicateId, OneirosError
+
+if TYPE_CHECKING:
+    from oneiros.cli.sources import Row
+    from oneiros.engine import Engine
+    from oneiros.remember import AddReport
+
+    Placed = tuple[str, dict[str, Any]]
+
+__all__ = ["import_memories"]
+
+BATCH = 1000  # rows a transaction
+
+
+class OnError(StrEnum):
+    """What a row that cannot be stored does."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+    COLLECT = "collect"
+
+
+class OnConflict(StrEnum):
+    """What an id that exists does."""
+
+    RAISE = "raise"
+    UPDATE = "update"
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What an import has done so far; true at every moment, so also when it is interrupted."""
+
+    stored: int = 0
+    unchanged: int = 0
+    """Commits that were there already."""
+    skipped: int = 0
+    errors: list[dict[str, str]] = field(default_factory=list)
+    """Place and problem of each skipped row, with ``--on-error collect``."""
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How rows are treated."""
+
+    on_error: OnError
+    on_conflict: OnConflict
+    project: str | None
+    keeps_existing: bool
+    """Whether a memory whose id is there already is left alone: a commit never changes."""
+
+
+def import_memories(
+    file: Annotated[
+        Path | None, typer.Argument(help="A .jsonl, .csv or .parquet file.", show_default=False)
+    ] = None,
+    git: Annotated[
+        Path | None, typer.Option(help="A repository: each commit becomes a memory.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    project: Annotated[
+        str | None, typer.Option(help="Project of memories that name none (git: of all).")
+    ] = None,
+    extra_to_metadata: Annotated[
+        bool,
+        typer.Option("--extra-to-metadata", help="Keep columns that are no field in metadata."),
+    ] = False,
+    on_error: Annotated[
+        OnError, typer.Option(help="A bad row stops, is passed over, or is passed over and told.")
+    ] = OnError.RAISE,
+    on_conflict: Annotated[
+        OnConflict, typer.Option(help="An id that exists is an error, or is updated.")
+    ] = OnConflict.RAISE,
+    json: JsonOption = False,
+) -> None:
+    """Store memories of a file or a repository.
+
+    1,000 a transaction: a Ctrl-C leaves whole ones behind and says how many. A git history may be
+    imported again: only new commits are added.
+    """
+    rows = _begun(_rows(file, git, extra_to_metadata=extra_to_metadata))
+    rules = Rules(
+        on_error=on_error,
+        on_conflict=OnConflict.UPDATE if git else on_conflict,
+        project=project,
+        keeps_existing=git is not None,
+    )
+    tally = Tally()
+    started = time.perf_counter()
+    try:
+        with opened(store) as engine, progress_bar("importing", None) as advance:
+            for batch in _batches(rows):
+                _store(engine, batch, rules, tally)
+                advance(len(batch))
+    except KeyboardInterrupt:
+        tally.is_interrupted = True
+    except (CommandError, OneirosError) as error:
+        if not tally.stored:
+            raise
+        msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
+        raise CommandError(msg, getattr(error, "exit_code", FAILED)) from error
+    _report(tally, store, time.perf_counter() - started, json=json)
+
+
+def _rows(file: Path | None, git: Path | None, *, extra_to_metadata: bool) -> Iterator[Row]:
+    if (file is None) == (git is None):
+        msg = "import: give either a file or --git PATH"
+        raise CommandError(msg)
+    if git is not None:
+        from oneiros.cli.sources import git_history  # noqa: PLC0415
+
+        return git_history.rows(git)
+    assert file is not None
+    from oneiros.cli import sources  # noqa: PLC0415
+
+    return sources.open_file(file, extra_to_metadata=extra_to_metadata)
+
+
+def _begun(rows: Iterator[Row]) -> Iterator[Row]:
+    """Read the first row now: a source that cannot be read must not leave an empty store."""
+    first = list(islice(rows, 1))
+    return chain(first, rows)
+
+
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while batch := list(islice(rows, BATCH)):
+        yield batch
+
+
+def _store(engine: Engine, batch: list[Row], rules: Rules, tally: Tally) -> None:
+    """Store what is good of a batch, in one transaction, and count it; a Ctrl-C waits for that."""
+    rows = _readable(batch, rules, tally)
+    if rules.keeps_existing:
+        known = engine.get_many([record["id"] for _, record in rows])
+        tally.unchanged += sum(memory is not None for memory in known)
+        rows = [row for row, memory in zip(rows, known, strict=True) if memory is None]
+    with interrupt_held():
+        try:
+            report = _add(engine, rows, rules)
+        except DuplicateId:
+            if rules.on_error is OnError.RAISE:
+                raise
+            rows = _fresh(engine, rows, rules, tally)
+            report = _add(engine, rows, rules)
+        tally.stored += len(report.ids)
+    for position, broken in report.failures:
+        _refuse(rows[position][0], str(broken), rules, tally)
+
+
+def _add(engine: Engine, rows: list[Placed], rules: Rules) -> AddReport:
+    try:
+        return engine.add_many(
+            [record for _, record in rows],
+            on_conflict=rules.on_conflict.value,
+            on_error="raise" if rules.on_error is OnError.RAISE else "collect",
+        )
+    except DuplicateId as error:
+        words = str(error).partition(";")[0]  # what follows is advice for callers in Python
+        msg = f"{_span(rows)}: {words}; --on-conflict update changes it"
+        raise DuplicateId(msg) from error
+    except (TypeError, ValueError) as error:
+        raise CommandError(_placed(rows, error)) from error
+
+
+def _fresh(engine: Engine, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
+    """Return the rows whose ids are neither in the store nor on an earlier row; refuse the rest."""
+    given = [record["id"] for _, record in rows if isinstance(record.get("id"), str)]
+    seen = {memory.id for memory in engine.get_many(given) if memory is not None}
+    fresh = []
+    for place, record in rows:
+        id = record.get("id")
+        if isinstance(id, str) and id in seen:
+            _refuse(place, f"id: {id!r} exists", rules, tally)
+            continue
+        seen.update((id,) if isinstance(id, str) else ())  # another type: the engine refuses it
+        fresh.append((place, record))
+    return fresh
+
+
+def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
+    """Return place and record of the rows that have one; the engine judges the records."""
+    rows = []
+    for row in batch:
+        if row.record is None:
+            _refuse(row.place, row.problem, rules, tally)
+            continue
+        if rules.project is not None and (rules.keeps_existing or "project" not in row.record):
+            row.record["project"] = rules.project
+        rows.append((row.place, row.record))
+    return rows
+
+
+def _placed(rows: list[Placed], error: Exception) -> str:
+    """Return the message with the place of the first record that breaks a rule by itself."""
+    from oneiros.memory import Memory  # noqa: PLC0415  (heavy)
+
+    now = system_clock()
+    for place, record in rows:
+        try:
+            Memory.from_record(record, now=now)
+        except (TypeError, ValueError) as broken:
+            return f"{place}: {broken}"
+    return f"{_span(rows)}: {error}"  # not alone: against the store, or against each other
+
+
+def _span(rows: list[Placed]) -> str:
+    return rows[0][0] if len(rows) == 1 else f"{rows[0][0]} to {rows[-1][0]}"
+
+
+def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:
+    if rules.on_error is OnError.RAISE:
+        msg = f"{place}: {problem}"
+        raise CommandError(msg)
+    tally.skipped += 1
+    if rules.on_error is OnError.COLLECT:
+        tally.errors.append({"place": place, "problem": problem})
+
+
+def _report(tally: Tally, store: Path, seconds: float, *, json: bool) -> None:
+    if json:
+        documents.write(asdict(tally) | {"store": str(store), "seconds": seconds})
+    else:
+        for error in tally.errors:
+            sys.stderr.write(f"{error['place']}: {one_line(error['problem'])}\n")
+        counts = [f"{tally.stored} stored"]
+        counts += [f"{tally.unchanged} unchanged"] if tally.unchanged else []
+        counts += [f"{tally.skipped} skipped"] if tally.skipped else []
+        sys.stdout.write(f"{', '.join(counts)} in {seconds:.1f} s: {one_line(str(store))}\n")
+    if tally.is_interrupted:
+        msg = f"interrupted: {tally.stored} memories are stored, the rest is not"
+        raise CommandError(msg, INTERRUPTED)

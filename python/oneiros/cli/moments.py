@@ -1,0 +1,32 @@
+"""Times as people write them on a command line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+__all__ = ["day", "seconds_of"]
+
+
+def seconds_of(name: str, written: str | None) -> float | None:
+    """Return seconds since the epoch of ISO 8601 with an offset, or of a plain number; None of None.
+
+    Raises:
+        ValueError: anything else, naming the option and the value.
+    """
+    from oneiros.field_checks import time  # noqa: PLC0415  (the rules of a memory's own times)
+
+    if written is None:
+        return None
+    try:
+        moment: float | str = float(written)
+    except ValueError:
+        moment = written
+    return float(time(name)(moment))
+
+
+def day(seconds: float) -> str:
+    """Return the UTC date, or the number itself outside the calendar's years."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"

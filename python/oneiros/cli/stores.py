@@ -1,0 +1,47 @@
+"""The store a command works on: which file, and opening it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneiros.cli.failures import CommandError
+
+if TYPE_CHECKING:
+    from oneiros.engine import Engine
+
+__all__ = ["DEFAULT_STORE", "JsonOption", "StoreOption", "existing", "opened"]
+
+DEFAULT_STORE = Path("oneiros.db")
+
+StoreOption = Annotated[
+    Path, typer.Option("--store", "-s", envvar="ONEIROS_STORE", help="File of the store.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
+]
+
+
+def existing(path: Path) -> Path:
+    """Return the path of a store that is there: reading must never create one.
+
+    Raises:
+        CommandError: no such file.
+    """
+    if not path.is_file():
+        msg = f"{path}: no such store (--store or ONEIROS_STORE names it)"
+        raise CommandError(msg)
+    return path
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Engine]:
+    """Open the engine over the store, and close it whatever happens in the block."""
+    from oneiros.engine import Engine  # noqa: PLC0415  (--help must not pay for it)
+
+    with Engine(path) as engine:
+        yield engine

@@ -1,0 +1,114 @@
+"""Text for a terminal: what a stored text holds is shown, never obeyed.
+
+Whoever writes a memory chooses its bytes; an escape sequence could move the cursor, retitle the
+window or fake a line of output, and a bidirectional override could show words in another order
+than they have.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+__all__ = ["one_line", "output", "progress_bar", "snippet", "text", "visible"]
+
+Advance = Callable[[int], None]
+
+PLAIN_WIDTH = 120  # columns where there is no terminal to ask
+
+# C0 but \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
+# lone surrogates (which no stream can encode)
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(stored: str) -> str:
+    r"""Return the text with every character a terminal would obey made visible.
+
+    C0 controls and DEL become their control pictures (ESC: ␛), the others their number (⟨U+202E⟩).
+    Newlines and tabs stay; everything else is left as it is.
+    """
+    return OBEYED.sub(_picture, stored)
+
+
+def one_line(stored: str) -> str:
+    """Return :func:`visible` text with newlines and tabs as pictures too."""
+    return visible(stored).replace("\n", "␊").replace("\t", "␉")
+
+
+def snippet(stored: str, length: int) -> str:
+    """Return the beginning as one :func:`visible` line of at most ``length`` characters.
+
+    White space runs become single spaces; a cut is marked by an ellipsis.
+    """
+    looked_at = stored[: 8 * length]  # a text may have 16 MiB
+    shown = visible(" ".join(looked_at.split()))
+    if len(shown) <= length and len(looked_at) == len(stored):
+        return shown
+    return shown[: length - 1] + "…"
+
+
+def text(stored: str, style: str = "") -> Text:
+    """Return rich text that holds ``stored`` literally: no markup, no escapes."""
+    from rich.text import Text  # noqa: PLC0415  (--json needs no rich)
+
+    return Text(visible(stored), style=style)
+
+
+def output() -> Console:
+    """Return a console on stdout: colours on a terminal only, a fixed width elsewhere."""
+    return _console(sys.stdout)
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None) -> Iterator[Advance]:
+    """Show a progress bar on stderr while the block runs, if stderr is a terminal.
+
+    Args:
+        label: what is going on; no stored text.
+        total: steps until done, None when not known.
+
+    Yields:
+        Call it with the number of steps done; safe when nothing is shown.
+    """
+    if not sys.stderr.isatty():
+        yield _nothing
+        return
+    from rich import progress  # noqa: PLC0415
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, console=_console(sys.stderr), transient=True) as shown:
+        task = shown.add_task(label, total=total)
+        yield partial(shown.advance, task)
+
+
+def _nothing(_steps: int) -> None:
+    """Advance no bar."""
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console  # noqa: PLC0415
+
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"

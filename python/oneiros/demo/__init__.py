@@ -1,0 +1,124 @@
+"""The demo's own data: a year in the life of a software team's assistant.
+
+Written for Oneiros, under its licence. Files of this folder:
+
+- ``memories.jsonl``: one record a line, fields of :class:`oneiros.Memory`
+- ``questions.jsonl``: one judged question a line, see :class:`Question`
+- ``memories.f16.npy``, ``questions.f16.npy``: their vectors (all-MiniLM-L6-v2, 384 wide, unit
+  length, float16), row i for line i of the file of that name
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["QUESTION_TYPES", "DemoData", "Question", "load"]
+
+QUESTION_TYPES = (
+    "exact_term",
+    "paraphrase",
+    "time_bound",
+    "superseded",
+    "unanswerable",
+    "multilingual",
+    "preference",
+    "multi_hop",
+)
+
+SHOWN = ("q025", "q005", "q109", "q057", "q119", "q129", "q094", "q149")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question with judged answers; fits :func:`oneiros.evaluation.run.evaluate`."""
+
+    id: str
+    text: str
+    type: str
+    """One of :data:`QUESTION_TYPES`."""
+    answers: Mapping[str, float]
+    """Memory id -> grade, 2 the answer itself, 1 of help; empty when unanswerable."""
+    now: str
+    """When it is asked: ISO 8601 with offset."""
+    where: Mapping[str, Any] | None
+    """Filter in the JSON form of :func:`oneiros.where`, None for all memories."""
+    note: str
+    """Why the judged answers are the right ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoData:
+    """All of the demo's data, in the files' order."""
+
+    memories: Sequence[dict[str, Any]]
+    """Records as :meth:`oneiros.Engine.add_many` takes them, without vectors."""
+    questions: Sequence[Question]
+    memory_vectors: npt.NDArray[np.float32]
+    """Shape (memories, 384); unit length up to float16."""
+    question_vectors: npt.NDArray[np.float32]
+    """Shape (questions, 384); unit length up to float16."""
+
+    def shown(self) -> list[Question]:
+        """Return the questions worth looking at one by one: one of each type."""
+        by_id = {question.id: question for question in self.questions}
+        return [by_id[id] for id in SHOWN]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the memories, each with its vector under ``embedding``."""
+        pairs = zip(self.memories, self.memory_vectors, strict=True)
+        return [{**record, "embedding": vector} for record, vector in pairs]
+
+
+def load() -> DemoData:
+    """Read the data that came with the package.
+
+    Raises:
+        FileNotFoundError: the package was installed without its data.
+        ValueError: a file does not have the layout of the module's page.
+    """
+    from importlib import resources  # noqa: PLC0415  (only the demo pays for it)
+
+    home = resources.files(__name__)
+    memories = [json.loads(line) for line in _lines(home / "memories.jsonl")]
+    questions = [_question(json.loads(line)) for line in _lines(home / "questions.jsonl")]
+    return DemoData(
+        memories=memories,
+        questions=questions,
+        memory_vectors=_vectors(home / "memories.f16.npy", len(memories)),
+        question_vectors=_vectors(home / "questions.f16.npy", len(questions)),
+    )
+
+
+def _lines(file: Traversable) -> list[str]:
+    # Not splitlines(): that would also cut at U+2028 and other separators inside a JSON string.
+    return [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+
+def _question(line: Mapping[str, Any]) -> Question:
+    return Question(
+        id=line["id"],
+        text=line["text"],
+        type=line["type"],
+        answers={id: float(grade) for id, grade in line["answers"].items()},
+        now=line["now"],
+        where=line.get("where") or None,
+        note=line.get("note") or "",
+    )
+
+
+def _vectors(file: Traversable, rows: int) -> npt.NDArray[np.float32]:
+    from importlib import resources  # noqa: PLC0415
+
+    from oneiros.evaluation.collection import read_vectors  # noqa: PLC0415
+
+    with resources.as_file(file) as path:
+        return read_vectors(path, rows=rows)

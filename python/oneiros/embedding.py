@@ -1,0 +1,119 @@
+"""Texts to vectors: the user's embedder, its name and width as the store records them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneiros import _core
+from oneiros.embedders import check, name_of
+from oneiros.errors import EmbedderMismatch, StoreCorrupt
+from oneiros.fields import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.embedders import Embedder
+    from oneiros.store import Transaction
+
+    Vector = npt.NDArray[np.float32]
+
+__all__ = ["TextVectors", "decoded", "encoded"]
+
+EMBEDDER_SETTING = "embedder"
+DIMENSION_SETTING = "embedding_dimension"
+_TEXTS_A_CALL = 256
+
+
+def encoded(vector: Vector) -> bytes:
+    """Return a vector as the store keeps it: a header, float32 components, a checksum."""
+    return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+
+
+def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
+    """Return the vectors of the store, shape (n, dimension), n >= 1.
+
+    Raises:
+        StoreCorrupt: bytes that :func:`encoded` cannot have made, or of several widths.
+    """
+    try:
+        dimension = _core.embedding_dimension(blob=blobs[0])
+        return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
+    except ValueError as error:
+        msg = f"the store holds a damaged embedding ({error})"
+        raise StoreCorrupt(msg) from error
+
+
+class TextVectors:
+    """The embedder of one engine, if it has one, held to what the store was written with.
+
+    Args:
+        embedder: any callable ``list[str] -> array (n, dim)``, best with a ``name``; or None.
+        settings: the store's; name and width of the embedder whose vectors it holds.
+
+    Raises:
+        EmbedderMismatch: the store's vectors come from an embedder of another name.
+    """
+
+    def __init__(self, embedder: Embedder | None, settings: Mapping[str, str]) -> None:
+        self._embedder = embedder
+        self.name = None if embedder is None else name_of(embedder)
+        self.recorded_name = settings.get(EMBEDDER_SETTING)
+        width = settings.get(DIMENSION_SETTING)
+        self.dimension = None if width is None else int(width)
+        if self.name and self.recorded_name and self.name != self.recorded_name:
+            msg = (
+                f"embedder: the store's vectors were made by {self.recorded_name!r}, this engine "
+                f"has {self.name!r}; open it with that one, or without and call reembed()"
+            )
+            raise EmbedderMismatch(msg)
+
+    @property
+    def is_present(self) -> bool:
+        """Whether texts can be embedded."""
+        return self._embedder is not None
+
+    def of(self, texts: Sequence[str]) -> Iterator[Vector | None]:
+        """Yield one unit vector a text; None for a zero vector.
+
+        Raises:
+            ValueError, TypeError: the embedder returned something that is no such array.
+        """
+        assert self._embedder is not None
+        unit = FIELDS["embedding"].check
+        for start in range(0, len(texts), _TEXTS_A_CALL):
+            part = list(texts[start : start + _TEXTS_A_CALL])
+            matrix = check(self._embedder(part), len(part))
+            for row in matrix:
+                yield self.accept(unit(row))
+
+    def accept(self, vector: Any) -> Vector | None:
+        """Return the vector if it is as wide as the store's others.
+
+        Raises:
+            ValueError: it is not.
+        """
+        if vector is not None and self.dimension is not None and len(vector) != self.dimension:
+            msg = (
+                f"embedding: expected {self.dimension} values, as the store's vectors have, "
+                f"got {len(vector)}"
+            )
+            raise ValueError(msg)
+        accepted: Vector | None = vector
+        return accepted
+
+    def record(self, transaction: Transaction, dimension: int, *, is_made_here: bool) -> None:
+        """Write width, and name if the vectors are the embedder's, when the store lacks them."""
+        if self.dimension is None:
+            transaction.set_setting(DIMENSION_SETTING, str(dimension))
+        if is_made_here and self.name and self.recorded_name is None:
+            transaction.set_setting(EMBEDDER_SETTING, self.name)
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """Take over what the store records now."""
+        self.recorded_name = settings.get(EMBEDDER_SETTING)
+        width = settings.get(DIMENSION_SETTING)
+        self.dimension = None if width is None else int(width)

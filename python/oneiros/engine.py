@@ -1,0 +1,212 @@
+"""The engine: one store of memories, opened."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING, Any
+
+from oneiros.clock import Clock, system_clock
+from oneiros.embedding import decoded
+from oneiros.memories import Memories, Parts
+from oneiros.profiles import get as get_profile
+from oneiros.projections import LexicalOptions, Projections
+from oneiros.remember import Remember
+from oneiros.store import Store
+from oneiros.store.connections import MEMORY
+
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+    from typing import Self
+
+    from oneiros.channels.vector_upkeep import Kind
+    from oneiros.embedders import Embedder
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["Engine"]
+
+
+class Engine(Memories):
+    """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
+
+    Safe to use from many threads; many processes may open one file, each follows the others.
+
+    Args:
+        path: the store's file, made when it does not exist; ":memory:" for none.
+        profile: how to rank, by name or as a ``Profile``.
+        embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
+            searches are found by meaning only where ``embedding=`` is given.
+        analyzer: "english" or "simple"; None: what the store was last opened with, at first
+            "english". So too ``variant`` ("lucene"), ``k1`` (1.2) and ``b`` (0.75).
+        variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
+        k1: BM25's term saturation, >= 0.
+        b: BM25's length normalisation, in [0, 1].
+        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw".
+        durability: "full" survives a power cut, "normal" a crash of the process.
+        busy_timeout_seconds: how long a write waits for another process's.
+        clock: returns seconds since the Unix epoch; the only clock there is.
+        auto_refresh: follow other processes' commits before each search.
+
+    Raises:
+        StoreCorrupt: the file is damaged or is not a store.
+        StoreVersionError: a newer version wrote it.
+        EmbedderMismatch: its vectors come from another embedder.
+        ValueError, TypeError: an argument breaks its rule.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        profile: Profile | str = "reverie",
+        embedder: Embedder | None = None,
+        analyzer: str | None = None,
+        variant: str | None = None,
+        k1: float | None = None,
+        b: float | None = None,
+        vector_index: Kind = "auto",
+        durability: str = "full",
+        busy_timeout_seconds: float = 5.0,
+        clock: Clock = system_clock,
+        auto_refresh: bool = True,
+    ) -> None:
+        chosen = get_profile(profile) if isinstance(profile, str) else profile
+        store = Store(
+            path,
+            durability=durability,
+            busy_timeout_seconds=busy_timeout_seconds,
+            decode_embedding=lambda blob: decoded([blob])[0],
+        )
+        try:
+            asked = {"analyzer": analyzer, "variant": variant, "k1": k1, "b": b}
+            options = _lexical_options(store, asked)
+            projections = Projections(options, vector_index=vector_index)
+            remember = Remember(store, projections, embedder)
+        except BaseException:
+            store.close()
+            raise
+        has_others = store.path != MEMORY
+        parts = Parts(store, projections, remember, clock, chosen, auto_refresh and has_others)
+        super().__init__(parts, bounds={})
+        self._options = options
+        atexit.register(_close_if_alive, weakref.ref(self))
+
+    def flush(self) -> None:
+        """Write the waiting reinforcement to the store now.
+
+        Raises:
+            What an earlier write in the background failed with, if it did.
+        """
+        self._parts.remember.write_events()
+
+    def refresh(self) -> None:
+        """Follow the commits of other processes now."""
+        self._parts.remember.follow()
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store to a new file, consistent, while it is in use.
+
+        The copy appears whole or not at all, readable by its owner only; links are not followed.
+        """
+        self.flush()
+        self._parts.store.backup(path)
+
+    def reembed(self, embedder: Embedder) -> int:
+        """Replace every vector by this embedder's, in one transaction, and keep it for searches.
+
+        Returns:
+            How many memories were embedded.
+        """
+        return self._parts.remember.reembed(embedder)
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts and sizes of the store and what is projected from it."""
+        parts = self._parts
+        projections = parts.projections
+        vectors = projections.vectors
+        return {
+            "memories": projections.live_count,
+            "deleted": len(projections.row_of) - projections.live_count,
+            "kinds": projections.kind_counts(),
+            "revision": parts.remember.revision,
+            "embedder": parts.remember.vectors.recorded_name,
+            "embedding_dimension": parts.remember.vectors.dimension,
+            "vectors": 0 if vectors is None else len(vectors),
+            "lexical": {
+                **{
+                    field.name: getattr(self._options, field.name)
+                    for field in fields_of(self._options)
+                },
+                "documents": projections.lexical.document_count,
+                "segments": projections.lexical.segment_count,
+                "resident_bytes": projections.lexical.resident_bytes,
+            },
+            "profile": parts.profile.name,
+        }
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store's file and the projections; empty when nothing is."""
+        parts = self._parts
+        problems = list(parts.store.quick_check())
+        with parts.remember.steady():
+            parts.remember.follow()
+            problems += parts.projections.problems(parts.store.live_count())
+        return problems
+
+    def verify_erased(self, text: str) -> bool:
+        """Return whether no byte of the store's files holds this text any more."""
+        return self._parts.store.verify_erased(text.encode())
+
+    def close(self) -> None:
+        """Write what waits, and let the file go. Closing twice is once."""
+        if self._shared.is_closed:
+            return
+        self._shared.is_closed = True
+        self._shared.remember.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._shared.is_closed else f"{len(self)} memories"
+        return f"<Engine {str(self._shared.store.path)!r}, {state}>"
+
+
+def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:
+    """What was asked, else what the store was last opened with, else the defaults."""
+    recorded = store.settings()
+    default = LexicalOptions()
+    values: dict[str, Any] = {}
+    changed: dict[str, str] = {}
+    for name, value in asked.items():
+        kind = type(getattr(default, name))
+        held = recorded.get(name)
+        if value is not None:
+            values[name] = kind(value)
+            if held != str(values[name]):
+                changed[name] = str(values[name])
+        elif held is not None:
+            values[name] = kind(held)
+    options = LexicalOptions(**values)
+    if changed:
+        Projections(options).close()  # refuses what the core refuses, before it is recorded
+        with store.write() as transaction:
+            for name, text in changed.items():
+                transaction.set_setting(name, text)
+    return options
+
+
+def _close_if_alive(reference: weakref.ref[Engine]) -> None:
+    engine = reference()
+    if engine is not None:
+        engine.close()

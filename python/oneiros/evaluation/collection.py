@@ -1,0 +1,183 @@
+"""Reader of judged collections, for tests and benchmarks.
+
+One folder a collection:
+
+- ``corpus.jsonl`` or ``corpus.jsonl.gz``: ``{"_id", "title"?, "text", "timestamp"?, "metadata"?}``
+- ``queries.jsonl`` (or ``.gz``): ``{"_id", "text", "timestamp"?, "metadata"?}``
+- ``qrels.tsv``: a header line, then query id, document id and grade; a pair not listed is not
+  relevant
+- ``NAME.corpus.f16.npy``, ``NAME.queries.f16.npy`` (optional): float16 unit vectors, row i for
+  line i of the file of that name
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Collection", "Document", "Query", "read", "read_vectors"]
+
+VECTORS = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One document of a collection."""
+
+    id: str
+    title: str
+    text: str
+    timestamp: str | None
+    """As the file has it: ISO 8601, UTC when it names no offset."""
+    metadata: Mapping[str, Any]
+
+    @property
+    def title_and_text(self) -> str:
+        """Title and text as one field, as the reference figures index it."""
+        return f"{self.title} {self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One query with its judgements; fits :func:`oneiros.evaluation.run.evaluate`."""
+
+    id: str
+    text: str
+    timestamp: str | None
+    metadata: Mapping[str, Any]
+    answers: Mapping[str, float]
+    """Document id -> grade; empty when the query was not judged."""
+
+    @property
+    def type(self) -> str:
+        """The metadata's category, "all" without one."""
+        return str(self.metadata.get("category", "all"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """A collection in memory."""
+
+    name: str
+    documents: Sequence[Document]
+    queries: Sequence[Query]
+    document_vectors: npt.NDArray[np.float32] | None
+    """Shape (documents, dimension); None where the folder has none."""
+    query_vectors: npt.NDArray[np.float32] | None
+    """Shape (queries, dimension); None where the folder has none."""
+
+
+def read(folder: str | Path, *, vectors: str | None = VECTORS) -> Collection:
+    """Read a collection.
+
+    Args:
+        folder: see the module's page for its files.
+        vectors: name of the vector files; None leaves them out (and NumPy unimported).
+
+    Returns:
+        All of it, in the files' order.
+
+    Raises:
+        FileNotFoundError: a file other than the vectors is missing.
+        ValueError: a line or a vector file breaks the layout, named by file and line.
+    """
+    home = Path(folder)
+    answers = _read_judgements(home / "qrels.tsv")
+    documents = [_document(line) for line in _lines(home, "corpus.jsonl")]
+    queries = [_query(line, answers) for line in _lines(home, "queries.jsonl")]
+    return Collection(
+        name=home.name,
+        documents=documents,
+        queries=queries,
+        document_vectors=_optional(home, vectors, "corpus", len(documents)),
+        query_vectors=_optional(home, vectors, "queries", len(queries)),
+    )
+
+
+def read_vectors(path: Path, *, rows: int) -> npt.NDArray[np.float32]:
+    """Read float16 vectors as float32, without pickle.
+
+    Args:
+        path: a ``.npy`` file, float16 of shape (``rows``, dimension).
+        rows: how many there must be.
+
+    Raises:
+        ValueError: another dtype or shape, or a value that is not finite.
+    """
+    import numpy as np  # noqa: PLC0415  (readers of text alone need none)
+
+    stored = np.load(path, allow_pickle=False)
+    if stored.dtype != np.float16 or stored.ndim != 2 or len(stored) != rows:
+        msg = f"{path.name}: expected float16 ({rows}, dim), got {stored.dtype} {stored.shape}"
+        raise ValueError(msg)
+    vectors: npt.NDArray[np.float32] = stored.astype(np.float32)
+    if not np.isfinite(vectors).all():
+        msg = f"{path.name}: holds NaN or infinity"
+        raise ValueError(msg)
+    return vectors
+
+
+def _optional(
+    home: Path, vectors: str | None, part: str, rows: int
+) -> npt.NDArray[np.float32] | None:
+    path = home / f"{vectors}.{part}.f16.npy"
+    return read_vectors(path, rows=rows) if vectors is not None and path.exists() else None
+
+
+def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
+    packed = home / f"{name}.gz"
+    content = (
+        gzip.decompress(packed.read_bytes()) if packed.exists() else (home / name).read_bytes()
+    )
+    for number, line in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
+        try:
+            record = json.loads(line)
+            if not (isinstance(record["_id"], str) and isinstance(record["text"], str)):
+                raise TypeError
+        except (ValueError, TypeError, KeyError) as error:
+            msg = f"{name} line {number}: expected an object with strings _id and text"
+            raise ValueError(msg) from error
+        yield record
+
+
+def _document(line: Mapping[str, Any]) -> Document:
+    return Document(
+        id=line["_id"],
+        title=line.get("title") or "",
+        text=line["text"],
+        timestamp=line.get("timestamp"),
+        metadata=line.get("metadata") or {},
+    )
+
+
+def _query(line: Mapping[str, Any], answers: Mapping[str, Mapping[str, float]]) -> Query:
+    return Query(
+        id=line["_id"],
+        text=line["text"],
+        timestamp=line.get("timestamp"),
+        metadata=line.get("metadata") or {},
+        answers=answers.get(line["_id"], {}),
+    )
+
+
+def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
+    answers: dict[str, dict[str, float]] = {}
+    with path.open(encoding="utf-8") as lines:
+        next(lines, None)  # the header
+        for number, line in enumerate(lines, start=2):
+            cells = line.rstrip("\r\n").split("\t")
+            try:
+                query_id, document_id, grade = cells
+                answers.setdefault(query_id, {})[document_id] = float(grade)
+            except ValueError as error:
+                msg = f"{path.name} line {number}: expected query id, document id, grade by tabs"
+                raise ValueError(msg) from error
+    return answers

@@ -1,0 +1,133 @@
+"""Evaluation of a search over judged questions, overall and by type of question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Protocol, TypeVar
+
+from oneiros.evaluation.metrics import mean, ndcg_at, recall_at, reciprocal_rank
+
+__all__ = ["JudgedQuestion", "Report", "Scores", "evaluate"]
+
+
+class JudgedQuestion(Protocol):
+    """What :func:`evaluate` reads of a question."""
+
+    @property
+    def id(self) -> str:
+        """Name of the question, unique among those evaluated together."""
+
+    @property
+    def type(self) -> str:
+        """Group it is reported under."""
+
+    @property
+    def answers(self) -> Mapping[str, float]:
+        """Memory id -> grade; above 0 is relevant."""
+
+
+Question = TypeVar("Question", bound=JudgedQuestion)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Averages over a group of questions, each in [0, 1]."""
+
+    count: int
+    ndcg: float
+    recall: float
+    mrr: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What :func:`evaluate` measured."""
+
+    ndcg_depth: int
+    recall_depth: int
+    overall: Scores
+    by_type: Mapping[str, Scores]
+    """In the order in which the types first appeared."""
+    by_question: Mapping[str, Scores]
+    """Question id -> its own figures (``count`` 1)."""
+    unanswerable_count: int
+    """Questions without a relevant memory; not asked, since no ranking is right for them."""
+
+    def to_document(self) -> dict[str, object]:
+        """Return the averages (not the single questions) as plain JSON values."""
+        return {
+            "ndcg_depth": self.ndcg_depth,
+            "recall_depth": self.recall_depth,
+            "overall": asdict(self.overall),
+            "by_type": {name: asdict(scores) for name, scores in self.by_type.items()},
+            "unanswerable_count": self.unanswerable_count,
+        }
+
+
+def evaluate(
+    search: Callable[[Question], Sequence[str]],
+    questions: Iterable[Question],
+    *,
+    ndcg_depth: int = 10,
+    recall_depth: int = 5,
+) -> Report:
+    """Ask every answerable question once and average the figures of merit.
+
+    Args:
+        search: question -> ids, best first. The reciprocal rank looks at all it returns, so the
+            length it returns is the depth of the MRR.
+        questions: see :class:`JudgedQuestion`; unique ids.
+        ndcg_depth: k of nDCG@k, >= 1.
+        recall_depth: k of recall@k, >= 1.
+
+    Returns:
+        The report; every question weighs the same, so a type weighs by its number of questions.
+
+    Raises:
+        ValueError: two questions of one id, no answerable question, or a depth below 1.
+    """
+    types: dict[str, list[Scores]] = {}
+    by_question: dict[str, Scores] = {}
+    unanswerable_count = 0
+    for question in questions:
+        if not any(grade > 0 for grade in question.answers.values()):
+            unanswerable_count += 1
+            continue
+        if question.id in by_question:
+            msg = f"questions: ids must be unique, got {question.id!r} twice"
+            raise ValueError(msg)
+        scores = _scores(search(question), question.answers, ndcg_depth, recall_depth)
+        by_question[question.id] = scores
+        types.setdefault(question.type, []).append(scores)
+    if not by_question:
+        msg = "questions: none of them has a relevant memory"
+        raise ValueError(msg)
+    return Report(
+        ndcg_depth=ndcg_depth,
+        recall_depth=recall_depth,
+        overall=_average(list(by_question.values())),
+        by_type={name: _average(group) for name, group in types.items()},
+        by_question=by_question,
+        unanswerable_count=unanswerable_count,
+    )
+
+
+def _scores(
+    ranking: Sequence[str], answers: Mapping[str, float], ndcg_depth: int, recall_depth: int
+) -> Scores:
+    return Scores(
+        count=1,
+        ndcg=ndcg_at(ranking, answers, ndcg_depth),
+        recall=recall_at(ranking, answers, recall_depth),
+        mrr=reciprocal_rank(ranking, answers),
+    )
+
+
+def _average(group: Sequence[Scores]) -> Scores:
+    return Scores(
+        count=len(group),
+        ndcg=mean(one.ndcg for one in group),
+        recall=mean(one.recall for one in group),
+        mrr=mean(one.mrr for one in group),
+    )

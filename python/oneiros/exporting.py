@@ -1,0 +1,60 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+    from oneiros.memory import Memory
+
+__all__ = ["write_jsonl"]
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[TextIO]:
+    """Open a file that takes its name only when the block ends well; readable by its owner only."""
+    if path.is_symlink():
+        msg = f"path: {path} is a symbolic link, and exports do not follow links"
+        raise ValueError(msg)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def write_jsonl(path: Path, memories: Iterable[Memory], *, embeddings: bool) -> int:
+    """Write one JSON object a memory; ``add_many`` reads them back.
+
+    Args:
+        path: replaced when all is written; never through a symbolic link.
+        memories: in the order they are written.
+        embeddings: whether vectors are written.
+
+    Returns:
+        How many were written.
+    """
+    count = 0
+    with _new_file(path) as file:
+        for memory in memories:
+            record = memory.to_record()
+            if not embeddings:
+                del record["embedding"]
+            file.write(json.dumps(record, ensure_ascii=False, allow_nan=False))
+            file.write("\n")
+            count += 1
+    return count

@@ -1,0 +1,297 @@
+"""What a field accepts: one check a kind of field, each a closure made once.
+
+A check takes what the user gave and returns what a memory holds, or raises ``ValueError`` or
+``TypeError`` naming the field, the rule and the value. The first line of most checks is the common
+case, since imports run them by the million.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from oneiros.errors import TextEncodingError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Check"]
+
+Check = Callable[[Any], Any]
+
+TEXT_LIMIT = 16 * 2**20
+"""Bytes of UTF-8 in a text."""
+JSON_LIMIT = 2**20
+"""Bytes of JSON in metadata, tags or sessions."""
+DEPTH_LIMIT = 32
+"""Levels of nesting in metadata."""
+LAST_NUMBER = 1e11
+"""A time given as a number above this is milliseconds by mistake."""
+FLOAT32_MAX = 3.4028234663852886e38
+# A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as
+# it is, so that what was exported comes back with the same bits.
+_UNIT_TOLERANCE = 2.0**-22
+
+
+def wrong(name: str, rule: str, value: object) -> str:
+    """Return the message of every refusal: the field, the rule and the (shortened) value."""
+    return f"{name}: must be {rule}, got {reprlib.repr(value)}"
+
+
+def plain(value: object) -> object:
+    """Return the Python scalar inside a NumPy scalar, anything else unchanged."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        item: object = value.item()  # type: ignore[attr-defined]
+        return item
+    return value
+
+
+def text(name: str, *, low: int, high: int) -> Check:
+    """Return the check of a string of ``low`` to ``high`` bytes of UTF-8."""
+
+    def check(value: Any) -> str:
+        if type(value) is not str:
+            value = _exact_str(name, value)
+        size = len(value) if value.isascii() else len(encoded(name, value))
+        if low <= size <= high:
+            return value  # type: ignore[no-any-return]
+        raise ValueError(wrong(name, f"{low} to {high} bytes of UTF-8, not {size}", value))
+
+    return check
+
+
+def _exact_str(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(wrong(name, "a str", value))
+    return str.__str__(value)  # a subclass may carry behaviour; the store holds none
+
+
+def encoded(name: str, value: str) -> bytes:
+    """Return ``value`` as UTF-8.
+
+    Raises:
+        TextEncodingError: it holds a lone surrogate.
+    """
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"{name}: holds a lone surrogate at position {error.start}, so it is not text"
+        raise TextEncodingError(msg) from None
+
+
+def number(name: str, *, low: float, high: float, rule: str) -> Check:
+    """Return the check of a finite float in [low, high]."""
+
+    def check(value: Any) -> float:
+        if type(value) is not float:
+            value = _exact_float(name, value)
+        if low <= value <= high:  # false for NaN
+            return value  # type: ignore[no-any-return]
+        raise ValueError(wrong(name, rule, value))
+
+    return check
+
+
+def _exact_float(name: str, value: object) -> float:
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(wrong(name, "a number", value))
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(wrong(name, "a finite number", value)) from None
+
+
+def integer(name: str, *, low: int, high: int) -> Check:
+    """Return the check of an int in [low, high]."""
+
+    def check(value: Any) -> int:
+        if type(value) is not int:
+            value = plain(value)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(wrong(name, "an int", value))
+        if low <= value <= high:
+            return int(value)
+        raise ValueError(wrong(name, f"an int in [{low}, {high}]", value))
+
+    return check
+
+
+def boolean(name: str) -> Check:
+    """Return the check of True or False."""
+
+    def check(value: Any) -> bool:
+        if value is True or value is False:
+            return value
+        value = plain(value)
+        if isinstance(value, bool):
+            return value
+        raise TypeError(wrong(name, "True or False", value))
+
+    return check
+
+
+def one_of(name: str, values: tuple[str, ...]) -> Check:
+    """Return the check of one of a few words."""
+    known = {word: word for word in values}
+
+    def check(value: Any) -> str:
+        try:
+            return known[value]
+        except (KeyError, TypeError):
+            raise ValueError(wrong(name, "one of " + ", ".join(values), value)) from None
+
+    return check
+
+
+def time(name: str) -> Check:
+    """Return the check of a time: seconds, an aware datetime or ISO 8601 with an offset."""
+
+    def check(value: Any) -> float:
+        if type(value) is float and -math.inf < value <= LAST_NUMBER:
+            return value
+        return _time_of(name, value)
+
+    return check
+
+
+def _time_of(name: str, value: object) -> float:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(wrong(name, "ISO 8601 with an offset", value)) from None
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            raise ValueError(wrong(name, "aware (it has no time zone)", value))
+        return value.timestamp()
+    seconds = _exact_float(name, value)
+    if not math.isfinite(seconds):
+        raise ValueError(wrong(name, "finite", value))
+    if seconds > LAST_NUMBER:
+        rule = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
+        raise ValueError(wrong(name, rule, value))
+    return seconds
+
+
+def words(name: str) -> Callable[[Any], list[str]]:
+    """Return the check of a list of strings, kept in order."""
+
+    def check(value: Any) -> list[str]:
+        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+            raise TypeError(wrong(name, "a list of str", value))
+        found = [
+            word if type(word) is str else _exact_str(f"{name}[{place}]", word)
+            for place, word in enumerate(value)
+        ]
+        size = len(encoded(name, "".join(found))) + len(found)
+        if size > JSON_LIMIT:
+            raise ValueError(wrong(name, f"at most {JSON_LIMIT} bytes of UTF-8, not {size}", found))
+        return found
+
+    return check
+
+
+def word_set(name: str) -> Check:
+    """Return the check of a set of strings (any iterable of them)."""
+    check_words = words(name)
+    return lambda value: frozenset(check_words(value))
+
+
+def metadata(name: str) -> Check:
+    """Return the check of a JSON object: a deep copy, so that later changes stay outside."""
+
+    def check(value: Any) -> dict[str, object]:
+        if not isinstance(value, Mapping):
+            raise TypeError(wrong(name, "a JSON object (a dict)", value))
+        if not value:
+            return {}
+        copy: dict[str, object] = _json_copy(name, value, DEPTH_LIMIT)  # type: ignore[assignment]
+        try:
+            size = len(encoded(name, json.dumps(copy, ensure_ascii=False, separators=(",", ":"))))
+        except TextEncodingError:
+            raise
+        except ValueError as error:  # an int with more digits than Python prints
+            msg = f"{name}: must be JSON ({error})"
+            raise ValueError(msg) from None
+        if size > JSON_LIMIT:
+            raise ValueError(wrong(name, f"at most {JSON_LIMIT} bytes of JSON, not {size}", value))
+        return copy
+
+    return check
+
+
+def _json_copy(name: str, value: object, levels_left: int) -> object:
+    if value is None or type(value) in (str, int, bool):
+        return value
+    value = plain(value)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        raise ValueError(wrong(name, "a finite number", value))
+    if isinstance(value, (Mapping, list, tuple)):
+        if levels_left == 0:
+            raise ValueError(wrong(name, f"at most {DEPTH_LIMIT} levels deep", value))
+        if isinstance(value, Mapping):
+            return _json_object(name, value, levels_left - 1)
+        return [_json_copy(f"{name}[{i}]", v, levels_left - 1) for i, v in enumerate(value)]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(wrong(name, "JSON (object, array, str, number, true, false, null)", value))
+
+
+def _json_object(name: str, value: Mapping[object, object], levels_left: int) -> dict[str, object]:
+    copy: dict[str, object] = {}
+    for key, inner in value.items():
+        if not isinstance(key, str):
+            raise TypeError(wrong(name, "a JSON object with str keys", key))
+        copy[str.__str__(key)] = _json_copy(f"{name}.{key:.40}", inner, levels_left)
+    return copy
+
+
+def embedding(name: str) -> Check:
+    """Return the check of a vector: float32 of length 1, or None for the zero vector."""
+
+    def check(value: Any) -> npt.NDArray[np.float32] | None:
+        import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
+
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiu":
+            rule = f"an array of real numbers, not {given.dtype}"
+            raise TypeError(wrong(name, rule, value))
+        if given.ndim != 1 or given.size == 0:
+            rule = f"of shape (n,) with n >= 1, not {given.shape}"
+            raise ValueError(wrong(name, rule, value))
+        wide = given.astype(np.float64)
+        finite = np.isfinite(wide)
+        if not finite.all():
+            place = int(np.argmin(finite))
+            raise ValueError(wrong(f"{name}[{place}]", "finite", wide[place].item()))
+        return _of_length_one(name, wide)
+
+    return check
+
+
+def _of_length_one(name: str, wide: npt.NDArray[np.float64]) -> npt.NDArray[np.float32] | None:
+    import numpy as np  # noqa: PLC0415
+
+    with np.errstate(over="ignore", under="ignore"):
+        squared = float(np.dot(wide, wide))
+        if squared == 0.0:
+            return None
+        if not math.isfinite(squared):
+            raise ValueError(wrong(name, "of finite length", wide))
+        if abs(squared - 1.0) > _UNIT_TOLERANCE:
+            wide = wide / math.sqrt(squared)
+        unit: npt.NDArray[np.float32] = wide.astype(np.float32)
+    unit.setflags(write=False)
+    return unit

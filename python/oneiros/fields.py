@@ -1,0 +1,170 @@
+"""The fields of a memory, their kinds, defaults and ranges: the table of docs/systems/fields.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from oneiros import field_checks as check
+from oneiros.field_checks import FLOAT32_MAX, TEXT_LIMIT, Check
+
+__all__ = [
+    "CATEGORIES",
+    "ENUMS",
+    "FIELDS",
+    "LAYERS",
+    "LAYER_BY_DEPTH",
+    "PRIORITY_BY_KIND",
+    "PRIORITY_OTHERWISE",
+    "Field",
+]
+
+U32_MAX = 2**32 - 1
+INT16_MAX = 2**15 - 1
+FLOAT64_MAX = 1.7976931348623157e308
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a memory."""
+
+    name: str
+    kind: str
+    """text, embedding, words, word_set, metadata, time, seconds, float32, int, bool, enum or id."""
+    column: str | None
+    """The dtype of its column in the core, under the field's name; None: it has none there."""
+    nullable: bool
+    """Whether None is a value (for all others, None in a record means "not given")."""
+    check: Check
+    """Returns what a memory holds for what the user gave, or raises naming the field."""
+
+
+ENUMS: Final = MappingProxyType(  # a word's place is its code, in columns and in the store
+    {
+        "category": ("episodic", "semantic", "procedural"),
+        "veracity": ("stated", "unknown", "inferred", "imported", "tool"),
+        "importance_tag": ("none", "proximity", "explicit", "cross_session", "schema_violation"),
+        "status": ("staged", "consolidated", "archived"),
+        "canonical_layer": ("episodic", "intermediate", "semantic"),
+        "tier": ("hot", "cold", "stub"),
+    }
+)
+CATEGORIES: Final = ENUMS["category"]
+LAYERS: Final = ENUMS["canonical_layer"]
+LAYER_BY_DEPTH: Final = MappingProxyType({1: LAYERS[0], 2: LAYERS[1], 3: LAYERS[2]})
+
+PRIORITY_OTHERWISE: Final = 3
+PRIORITY_BY_KIND: Final = MappingProxyType(  # docs/systems/omega.md O13
+    dict.fromkeys(("constraint", "checkpoint", "reminder", "user_preference"), 5)
+    | dict.fromkeys(("error_pattern", "lesson_learned", "decision", "skill_template"), 4)
+    | {"session_summary": 2}
+    | dict.fromkeys(("coordination_snapshot", "session_respawn", "file_summary", "code_chunk"), 1)
+)
+
+
+def _text(name: str, *, low: int = 0, high: int = TEXT_LIMIT, nullable: bool = False) -> Field:
+    kind = "id" if name in ("id", "superseded_by") else "text"
+    checked = check.text(name, low=low, high=high)
+    column = "uint16" if name == "kind" else None
+    return Field(name=name, kind=kind, column=column, nullable=nullable, check=checked)
+
+
+def _time(name: str, *, nullable: bool = True) -> Field:
+    return Field(
+        name=name, kind="time", column="float64", nullable=nullable, check=check.time(name)
+    )
+
+
+def _float(name: str, *, high: float = 1.0) -> Field:
+    rule = "a number in [0, 1]" if high == 1.0 else "a finite float32 >= 0"
+    checked = check.number(name, low=0.0, high=high, rule=rule)
+    return Field(name=name, kind="float32", column="float32", nullable=False, check=checked)
+
+
+def _int(name: str, column: str, *, low: int, high: int) -> Field:
+    checked = check.integer(name, low=low, high=high)
+    return Field(name=name, kind="int", column=column, nullable=False, check=checked)
+
+
+def _bool(name: str) -> Field:
+    return Field(name=name, kind="bool", column="uint8", nullable=False, check=check.boolean(name))
+
+
+def _enum(name: str) -> Field:
+    checked = check.one_of(name, ENUMS[name])
+    return Field(name=name, kind="enum", column="uint8", nullable=False, check=checked)
+
+
+def _ttl() -> Field:
+    rule = "a finite number of seconds >= 0"
+    checked = check.number("ttl", low=0.0, high=FLOAT64_MAX, rule=rule)
+    return Field(name="ttl", kind="seconds", column="float64", nullable=True, check=checked)
+
+
+_TABLE = (  # in the order of docs/systems/fields.md
+    _text("id", low=1, high=256),
+    _text("text"),
+    _text("title"),
+    Field(
+        name="embedding",
+        kind="embedding",
+        column=None,
+        nullable=True,
+        check=check.embedding("embedding"),
+    ),
+    _text("kind", low=1, high=64),
+    _enum("category"),
+    _text("topic", nullable=True),
+    _text("project", nullable=True),
+    _text("session", nullable=True),
+    Field(
+        name="sessions",
+        kind="word_set",
+        column=None,
+        nullable=False,
+        check=check.word_set("sessions"),
+    ),
+    Field(name="tags", kind="words", column=None, nullable=False, check=check.words("tags")),
+    Field(
+        name="metadata",
+        kind="metadata",
+        column=None,
+        nullable=False,
+        check=check.metadata("metadata"),
+    ),
+    _time("created_at", nullable=False),
+    _time("updated_at", nullable=False),
+    _time("last_accessed_at"),
+    _time("event_at"),
+    _time("valid_from"),
+    _time("valid_until"),
+    _ttl(),
+    _float("importance"),
+    _float("certainty"),
+    _float("impact"),
+    _int("priority", "uint8", low=1, high=5),
+    _enum("veracity"),
+    _bool("pinned"),
+    _int("feedback", "int16", low=-INT16_MAX - 1, high=INT16_MAX),
+    _int("access_count", "uint32", low=0, high=U32_MAX),
+    _int("revision_count", "uint32", low=0, high=U32_MAX),
+    _int("duplicate_count", "uint32", low=0, high=U32_MAX),
+    _int("session_spread", "uint32", low=1, high=U32_MAX),
+    _float("strength"),
+    _int("depth", "uint8", low=1, high=3),
+    _float("stability", high=FLOAT32_MAX),
+    _float("consolidation_quality", high=FLOAT32_MAX),
+    _enum("importance_tag"),
+    _enum("status"),
+    _bool("core"),
+    _enum("canonical_layer"),
+    _time("at_floor_since"),
+    _time("cold_since"),
+    _enum("tier"),
+    _text("superseded_by", low=1, high=256, nullable=True),
+    _time("deleted_at"),
+)
+
+FIELDS: Final = MappingProxyType({field.name: field for field in _TABLE})
+"""Every field of a memory by name, in the order of docs/systems/fields.md."""

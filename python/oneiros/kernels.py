@@ -1,0 +1,173 @@
+"""Every formula on its own, over scalars or arrays.
+
+Conventions (docs/systems/README.md): arguments go by position in the order printed or by name;
+Python numbers, float32 or float64 arrays, integer arrays. They broadcast; strided or foreign-endian
+input is converted; a formula's own numbers (``tau_days`` and the like) are single. ``out=`` takes
+the result, ``threads=`` cuts large arrays (no value depends on it). The result has the widest float
+dtype given; integers and Python numbers alone: float64; nothing but Python numbers: a Python float.
+
+The strict forms, which convert nothing, are the ``values`` of ``oneiros.ranking.factors``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros import _core
+from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
+from oneiros.ranking.factors import Depth, Spread, Stability, TimeDecay
+from oneiros.ranking.fusion import rrf
+from oneiros.ranking.replay import Replay
+
+__all__ = [
+    "depth_weight",
+    "replay_delta",
+    "rrf",
+    "spread_weight",
+    "stability_boost",
+    "time_decay_boost",
+]
+
+_TIME_DECAY = TimeDecay()
+_DEPTH = Depth()
+_SPREAD = Spread()
+_STABILITY = Stability()
+_REPLAY = Replay()
+
+
+def time_decay_boost(
+    age_days: npt.ArrayLike,
+    boost: float = _TIME_DECAY.boost,
+    tau_days: float = _TIME_DECAY.tau_days,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``1 + boost * exp(-age_days / tau_days)``, in [1, 1 + boost].
+
+    Args:
+        age_days: days since the last update; below 0 counts as 0, NaN (no timestamp) gives 1.
+        boost: gain at age 0, 0 to 1e6.
+        tau_days: days after which the gain has fallen to 1/e, > 0.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R4.
+    """
+    parameters = judged(TimeDecay, boost=boost, tau_days=tau_days)
+    return run(_core.time_decay_boost, {"age_days": age_days}, parameters, out, threads)
+
+
+def depth_weight(
+    depth: npt.ArrayLike,
+    table: tuple[float, float, float] = _DEPTH.table,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``table[depth - 1]``.
+
+    Args:
+        depth: 1, 2 or 3; NaN gives NaN.
+        table: the weights of depth 1, 2 and 3, each 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: another depth, a weight out of its range, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R6.
+    """
+    weights = np.array(Depth(table=table).table)
+    return run(_core.depth_weight, {"depth": depth}, {"table": weights}, out, threads)
+
+
+def spread_weight(
+    session_spread: npt.ArrayLike,
+    cap: float = _SPREAD.cap,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``min(ln(1 + session_spread) / ln(2), cap)``, exactly 1 at a spread of 1.
+
+    Args:
+        session_spread: sessions that used the memory, >= 0; NaN gives NaN.
+        cap: the greatest factor, > 0; infinity is no cap.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a spread below 0 or infinite, a parameter out of its range, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R7.
+    """
+    values = {"session_spread": session_spread}
+    return run(_core.spread_weight, values, judged(Spread, cap=cap), out, threads)
+
+
+def stability_boost(
+    age_days: npt.ArrayLike,
+    stability: npt.ArrayLike,
+    tau_days: float = _STABILITY.tau_days,
+    low: float = _STABILITY.low,
+    high: float = _STABILITY.high,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``exp((age_days / tau_days) * (1 - 1 / stability))``, clamped to [low, high].
+
+    Args:
+        age_days: days since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
+        stability: 1 gives exactly 1 for every age, 0 or below gives ``low``, NaN gives NaN.
+        tau_days: days, > 0.
+        low: the least factor, 0 to ``high``.
+        high: the greatest factor, ``low`` to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R8.
+    """
+    parameters = judged(Stability, tau_days=tau_days, low=low, high=high)
+    values = {"age_days": age_days, "stability": stability}
+    return run(_core.stability_boost, values, parameters, out, threads)
+
+
+def replay_delta(
+    peer_count: npt.ArrayLike,
+    age_hours: npt.ArrayLike,
+    max_delta: float = _REPLAY.max_delta,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max_delta / (1 + age_hours) * ln(1 + peer_count)``, clamped to [0, max_delta].
+
+    Args:
+        peer_count: memories replayed with it, >= 0; NaN gives NaN.
+        age_hours: hours since creation; below 0 counts as 0, NaN gives NaN.
+        max_delta: the greatest gain of one replay, 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a count below 0 or infinite, a parameter out of its range, shapes that do not
+            broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R17.
+    """
+    values = {"peer_count": peer_count, "age_hours": age_hours}
+    return run(_core.replay_delta, values, judged(Replay, max_delta=max_delta), out, threads)

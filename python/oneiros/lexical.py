@@ -1,0 +1,299 @@
+"""A lexical index on its own: texts in, ids and BM25 scores out."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros import _core, analyzers
+from oneiros.lexical_arguments import (
+    Id,
+    checked_count,
+    checked_id,
+    checked_ids,
+    checked_number,
+    checked_texts,
+)
+
+__all__ = ["Hits", "LexicalIndex"]
+
+PUBLISHED_DELTA = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
+"""Lower bound of a match, by variant: Lv and Zhai (2011)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """What a search found, best first; ties in order of insertion."""
+
+    ids: npt.NDArray[Any]
+    """Shape (n,); int64 while every id of the index is an int, else objects."""
+
+    scores: npt.NDArray[np.float64]
+    """Shape (n,), falling. Robertson's and ATIRE's may be 0, Robertson's below 0."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[tuple[Id, float]]:
+        """Yield (id, score) pairs."""
+        return zip(self.ids.tolist(), self.scores.tolist(), strict=True)
+
+
+class LexicalIndex:
+    """Texts by id, found by their words and ranked by BM25.
+
+    A text is found as soon as :meth:`add` returns. A score depends on nothing but the texts that
+    are there: not on the order they came in, nor on what was there before. Thread-safe: searches
+    run side by side, also beside one that writes.
+
+    Args:
+        variant: ``"lucene"`` (without the constant factor k1 + 1), ``"robertson"``, ``"atire"``,
+            ``"bm25plus"`` (or ``"bm25+"``) or ``"bm25l"``, each as in Kamphuis et al., "Which BM25
+            do you mean?" (ECIR 2020), table 1.
+        k1: how slowly repeats of a word stop counting, from 0 to 1e100.
+        b: how much long texts are held back, from 0 to 1.
+        analyzer: ``"english"`` or ``"simple"``; see :func:`oneiros.analyzers.make`.
+        delta: what a match is worth at least, from 0 to 1e100; of ``"bm25plus"`` (1.0 unless given)
+            and ``"bm25l"`` (0.5) only.
+
+    Raises:
+        ValueError: an unknown variant or analyzer, a number out of its range, or a ``delta`` for a
+            variant that has none.
+    """
+
+    def __init__(
+        self,
+        variant: str = "lucene",
+        k1: float = 1.2,
+        b: float = 0.75,
+        analyzer: str = "english",
+        *,
+        delta: float | None = None,
+    ) -> None:
+        if delta is not None and variant not in PUBLISHED_DELTA:
+            msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
+            raise ValueError(msg)
+        self._core = _core.LexicalIndex(
+            analyzer=analyzers.make(analyzer),
+            variant=variant,
+            k1=checked_number(k1, "k1"),
+            b=checked_number(b, "b"),
+            delta=checked_number(
+                PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
+            ),
+        )
+        self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
+        self._write_lock = threading.Lock()
+        # An id keeps its row until it is deleted. Whether the row has a text, the core knows.
+        self._rows: dict[Id, int] = {}
+        self._ids = np.empty(16, dtype=np.object_)  # by row; replaced when full, never reused
+        self._is_text_id = np.zeros(16, dtype=np.bool_)  # by row
+        self._row_count = 0
+        self._text_id_count = 0  # among the ids that are there
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return self._core.document_count
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            row = self._rows.get(checked_id(id, "id"))
+        except (TypeError, ValueError):
+            return False  # 1.0 and True are no ids
+        return row is not None and self._core.contains(row=row)
+
+    def __repr__(self) -> str:
+        return f"LexicalIndex({self._settings}, texts={len(self)})"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes: an estimate that leaves out the ids' own objects."""
+        return self._core.resident_bytes + self._ids.nbytes + sys.getsizeof(self._rows)
+
+    def add(self, id: Id, text: str) -> int:
+        """Add a text, or put it in place of the id's former one.
+
+        Args:
+            id: an int of 64 bits or a str. 1 and "1" are two ids.
+            text: any str of at most 16 MiB of UTF-8; an empty one counts as a text, too.
+
+        Returns:
+            How many words were longer than 256 bytes and were cut to that.
+
+        Raises:
+            TypeError: the id is neither int nor str, or the text no str.
+            ValueError: the id is out of range or the text too long.
+            TextEncodingError: the text (or the id) holds lone surrogates.
+        """
+        id = checked_id(id, "id")
+        with self._write_lock:
+            try:
+                (row,) = self._rows_of([id])
+                return self._core.add(row=row, text=text)
+            except BaseException:
+                self._forget_missing([id])
+                raise
+
+    def add_many(self, ids: Sequence[Id] | npt.NDArray[Any], texts: Sequence[str]) -> int:
+        """Add many texts; an id that comes twice has its last text.
+
+        Nothing is added if an argument is wrong. Ctrl-C ends the call between two texts: what came
+        before is in.
+
+        Returns:
+            How many words were longer than 256 bytes and were cut to that.
+
+        Raises:
+            TypeError: as :meth:`add`, naming the place.
+            ValueError: as :meth:`add`, naming the place; or the lengths differ.
+            TextEncodingError: as :meth:`add`, naming the place.
+        """
+        checked = checked_ids(ids, "ids")
+        given = checked_texts(texts, "texts")
+        if len(checked) != len(given):
+            msg = f"texts: must be as many as ids ({len(checked)}), got {len(given)}"
+            raise ValueError(msg)
+        with self._write_lock:
+            try:
+                rows = np.array(self._rows_of(checked), dtype=np.uint32)
+                return self._core.add_many(rows=rows, texts=given)
+            except BaseException:
+                self._forget_missing(checked)
+                raise
+
+    def delete(self, id: Id) -> bool:
+        """Delete a text; return False if there is none of this id.
+
+        Raises:
+            TypeError: the id is neither int nor str.
+            ValueError: the id is out of range.
+        """
+        id = checked_id(id, "id")
+        with self._write_lock:
+            row = self._rows.get(id)
+            if row is None:
+                return False
+            is_deleted = self._core.delete(row=row)
+            self._forget(id)
+        return is_deleted
+
+    def search(self, query: str, k: int = 10, where: Collection[Id] | None = None) -> Hits:
+        """Return the best ``k`` texts that hold a word of the query.
+
+        Args:
+            query: any str of at most 64 KiB of UTF-8 and 1,024 distinct words; nothing in it is
+                syntax. A word asked for twice counts twice.
+            k: how many at most, from 0.
+            where: the ids that may be found (unknown ones do no harm); None for all. Scores are
+                the same with and without.
+
+        Raises:
+            TypeError: the query is no str, ``k`` no int, or ``where`` no collection of ids.
+            ValueError: ``k`` is below 0.
+            QueryTooLarge: the query is over a limit.
+            TextEncodingError: the query holds lone surrogates.
+        """
+        count = checked_count(k, "k", least=0)
+        rows, scores = self._core.search(query=query, k=count, allowed=self._allowed(where))
+        return Hits(ids=self._ids_of(rows), scores=scores)
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        threads: int = 1,
+        where: Collection[Id] | None = None,
+    ) -> list[Hits]:
+        """Return :meth:`search` of each query, the same for any number of threads.
+
+        Args:
+            queries: as for :meth:`search`.
+            k: how many at most for each, from 0.
+            threads: from 1; more than 64 are not used.
+            where: as for :meth:`search`.
+
+        Raises:
+            TypeError: as :meth:`search`.
+            ValueError: ``k`` is below 0 or ``threads`` below 1.
+            QueryTooLarge: a query is over a limit.
+            TextEncodingError: a query holds lone surrogates.
+        """
+        rows, scores, offsets = self._core.search_many(
+            queries=checked_texts(queries, "queries"),
+            k=checked_count(k, "k", least=0),
+            allowed=self._allowed(where),
+            threads=checked_count(threads, "threads", least=1),
+        )
+        ids = self._ids_of(rows)
+        bounds = offsets.tolist()
+        return [
+            Hits(ids=ids[start:end], scores=scores[start:end])
+            for start, end in itertools.pairwise(bounds)
+        ]
+
+    def seal(self) -> None:
+        """Move fresh texts to where they are packed for search; happens by itself, too."""
+        self._core.seal()
+
+    def _rows_of(self, ids: list[Id]) -> list[int]:
+        """Return the ids' rows, new ones for new ids."""
+        self._make_room(len(ids))
+        rows = []
+        for id in ids:
+            row = self._rows.get(id)
+            if row is None:
+                row = self._row_count
+                self._ids[row] = id  # before the core knows the row: searches look it up
+                self._is_text_id[row] = isinstance(id, str)
+                self._row_count += 1
+                self._text_id_count += isinstance(id, str)
+                self._rows[id] = row
+            rows.append(row)
+        return rows
+
+    def _make_room(self, count: int) -> None:
+        needed = self._row_count + count
+        if needed > len(self._ids):
+            size = max(needed, 2 * len(self._ids))
+            self._ids = _enlarged(self._ids, size)
+            self._is_text_id = _enlarged(self._is_text_id, size)
+
+    def _forget_missing(self, ids: list[Id]) -> None:
+        """Forget the ids whose texts did not get in."""
+        for id in ids:
+            row = self._rows.get(id)
+            if row is not None and not self._core.contains(row=row):
+                self._forget(id)
+
+    def _forget(self, id: Id) -> None:
+        del self._rows[id]
+        self._text_id_count -= isinstance(id, str)
+
+    def _ids_of(self, rows: _core.Rows) -> npt.NDArray[Any]:
+        ids = self._ids[rows]
+        # A str among the hits may have been the last, and deleted since.
+        has_text_ids = self._text_id_count > 0 or self._is_text_id[rows].any()
+        return ids if has_text_ids else ids.astype(np.int64)
+
+    def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
+        """Return the rows of the ids as packed bits."""
+        if where is None:
+            return None
+        rows = [self._rows.get(id) for id in checked_ids(where, "where")]
+        known = [row for row in rows if row is not None]
+        bits = np.zeros(max(known, default=-1) + 1, dtype=np.bool_)
+        bits[known] = True
+        return np.packbits(bits, bitorder="little")
+
+
+def _enlarged(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    larger = np.zeros(size, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,80 @@
+"""What callers of the lexical index may pass: each check names field, value and rule."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros.errors import TextEncodingError
+
+__all__ = ["Id", "checked_count", "checked_id", "checked_ids", "checked_number", "checked_texts"]
+
+Id = int | str
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def checked_number(value: object, name: str) -> float:
+    """Return a real number as a float; TypeError if it is none."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        msg = f"{name}: must be a number, got {type(value).__name__}"
+        raise TypeError(msg)
+    return float(value)
+
+
+def checked_id(id: object, name: str) -> Id:
+    """Return an id as an int of 64 bits or a str, else raise TypeError or ValueError."""
+    if isinstance(id, str):
+        try:
+            id.encode()
+        except UnicodeEncodeError:
+            msg = f"{name}: must have no lone surrogates, got {id!a}"
+            raise TextEncodingError(msg) from None
+        return str(id)
+    if isinstance(id, bool | np.bool_) or not hasattr(id, "__index__"):
+        msg = f"{name}: must be an int or a str, got {type(id).__name__}"
+        raise TypeError(msg)
+    number = operator.index(id)
+    if not INT64_MIN <= number <= INT64_MAX:
+        msg = f"{name}: must fit 64 bits, got {number}"
+        raise ValueError(msg)
+    return number
+
+
+def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
+    """Return many ids; an error names the place."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Collection | np.ndarray):
+        msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
+        raise TypeError(msg)
+    items = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    return [
+        id
+        if (type(id) is int and INT64_MIN <= id <= INT64_MAX) or (type(id) is str and id.isascii())
+        else checked_id(id, f"{name}[{place}]")
+        for place, id in enumerate(items)
+    ]
+
+
+def checked_texts(texts: Sequence[str], name: str) -> list[str]:
+    """Return the texts as a list; what is in it, the core checks."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Sequence | np.ndarray):
+        msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"
+        raise TypeError(msg)
+    return list(texts)
+
+
+def checked_count(value: object, name: str, *, least: int) -> int:
+    """Return an int from ``least`` up, cut to 64 bits."""
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        msg = f"{name}: must be an int, got {type(value).__name__}"
+        raise TypeError(msg)
+    count = operator.index(value)
+    if count < least:
+        msg = f"{name}: must be at least {least}, got {count}"
+        raise ValueError(msg)
+    return min(count, INT64_MAX)

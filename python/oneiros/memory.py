@@ -1,0 +1,235 @@
+"""A memory: the record that everything else finds, ranks, strengthens and forgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from oneiros.field_checks import LAST_NUMBER, wrong
+from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
+from oneiros.ulid import new_ulid
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["ENUMS", "FIELDS", "Memory", "validate_changes"]
+
+_CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
+_TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
+_COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Memory:
+    """One memory with all its fields; docs/systems/fields.md gives their ranges.
+
+    Times are seconds since the Unix epoch, UTC; ``ttl`` is in seconds. What comes out of the store
+    is complete and valid. A memory made by hand needs only ``text``: what is still at its "given
+    at add" mark (``id`` "", a NaN time, priority 0, layer "", spread 0) is filled in, and every
+    field checked, by :meth:`from_record`, which every ``add`` goes through.
+
+    Two memories are equal when all their fields are, embeddings bit for bit.
+    """
+
+    id: str = ""
+    text: str
+    title: str = ""
+    embedding: npt.NDArray[np.float32] | None = None
+    kind: str = "note"
+    category: str = "semantic"
+    topic: str | None = None
+    project: str | None = None
+    session: str | None = None
+    sessions: frozenset[str] = frozenset()
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, object] = field(default_factory=dict)
+    created_at: float = math.nan
+    updated_at: float = math.nan
+    last_accessed_at: float | None = None
+    event_at: float | None = None
+    valid_from: float | None = None
+    valid_until: float | None = None
+    ttl: float | None = None
+    importance: float = 0.5
+    certainty: float = 1.0
+    impact: float = 0.5
+    priority: int = 0
+    veracity: str = "unknown"
+    pinned: bool = False
+    feedback: int = 0
+    access_count: int = 0
+    revision_count: int = 0
+    duplicate_count: int = 0
+    session_spread: int = 0
+    strength: float = 1.0
+    depth: int = 2
+    stability: float = 1.0
+    consolidation_quality: float = 0.0
+    importance_tag: str = "none"
+    status: str = "staged"
+    core: bool = False
+    canonical_layer: str = ""
+    at_floor_since: float | None = None
+    cold_since: float | None = None
+    tier: str = "hot"
+    superseded_by: str | None = None
+    deleted_at: float | None = None
+
+    @staticmethod
+    def from_record(record: Mapping[str, object] | Memory, *, now: float) -> Memory:
+        """Check a record and fill in what it leaves out.
+
+        None in a record means "not given". Times may be seconds, an aware ``datetime`` or an ISO
+        8601 string with an offset. An embedding is normalised to length 1 (a zero vector becomes
+        None). Left out, ``id`` becomes a new ULID, ``created_at`` is ``now``, ``updated_at`` is
+        ``created_at``, ``priority`` follows the kind (docs/systems/omega.md O13),
+        ``canonical_layer`` the depth, ``sessions`` holds the ``session``, ``session_spread`` is
+        their number, at least 1.
+
+        Args:
+            record: field names to values, or a memory (all its fields are checked again).
+            now: seconds since the Unix epoch, for the id and the times left out.
+
+        Raises:
+            TypeError: the record is no mapping, or a value has the wrong type.
+            ValueError: an unknown field, no text, or a value outside its range.
+            TextEncodingError: a string holds a lone surrogate.
+        """
+        if isinstance(record, Memory):
+            record = _given(record)
+        elif not isinstance(record, Mapping):
+            raise TypeError(wrong("record", "a mapping of fields or a Memory", record))
+        values: dict[str, Any] = {}
+        checks = _CHECKS
+        for name, value in record.items():
+            if name not in checks:
+                raise ValueError(_unknown(name))
+            if value is not None:
+                values[name] = checks[name][0](value)
+        if "text" not in values:
+            msg = "text: required, and missing from the record"
+            raise ValueError(msg)
+        _fill_in(values, now)
+        return Memory(**values)
+
+    def to_record(self, *, iso: bool = False) -> dict[str, object]:
+        """Return the memory as a dict that ``json.dumps`` takes, every field in it.
+
+        ``Memory.from_record(memory.to_record(), now=...)`` is the same memory.
+
+        Args:
+            iso: give times as ISO 8601 in UTC, for people; that rounds them to microseconds.
+                Times past the year 5138, which would be refused as numbers, always come so.
+        """
+        record = {name: getattr(self, name) for name in FIELDS}
+        if self.embedding is not None:
+            record["embedding"] = self.embedding.tolist()
+        record["sessions"] = sorted(self.sessions)
+        record["tags"] = list(self.tags)
+        for name in _TIMES:
+            seconds = record[name]
+            if seconds is not None and (iso or seconds > LAST_NUMBER):
+                record[name] = _iso(seconds)
+        return record
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Memory):
+            return NotImplemented
+        same = all(getattr(self, name) == getattr(other, name) for name in _COMPARABLE)
+        return same and _bits(self.embedding) == _bits(other.embedding)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.text))
+
+
+def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
+    """Check the values of an update.
+
+    Args:
+        changes: field names to new values; None empties a field that may be empty.
+
+    Returns:
+        The values as a memory holds them.
+
+    Raises:
+        TypeError: a value has the wrong type.
+        ValueError: an unknown field, ``id`` (which never changes), a value outside its range, or
+            None for a field that always has a value.
+        TextEncodingError: a string holds a lone surrogate.
+    """
+    values: dict[str, object] = {}
+    for name, value in changes.items():
+        if name not in _CHECKS:
+            raise ValueError(_unknown(name))
+        if name == "id":
+            msg = f"id: cannot be changed, got {value!r}"
+            raise ValueError(msg)
+        check, nullable = _CHECKS[name]
+        if value is None and not nullable:
+            msg = f"{name}: always has a value, got None"
+            raise ValueError(msg)
+        values[name] = None if value is None else check(value)
+    return values
+
+
+def _bits(embedding: npt.NDArray[np.float32] | None) -> bytes | None:
+    return None if embedding is None else embedding.tobytes()
+
+
+def _fill_in(values: dict[str, Any], now: float) -> None:
+    """Give what depends on `now` or on other fields."""
+    if "id" not in values:
+        values["id"] = new_ulid(now)
+    if "created_at" not in values:
+        values["created_at"] = _CHECKS["created_at"][0](now)
+    if "updated_at" not in values:
+        values["updated_at"] = values["created_at"]
+    if "priority" not in values:
+        values["priority"] = PRIORITY_BY_KIND.get(values.get("kind", ""), PRIORITY_OTHERWISE)
+    if "canonical_layer" not in values:
+        values["canonical_layer"] = LAYER_BY_DEPTH[values.get("depth", 2)]
+    if "sessions" not in values and "session" in values:
+        values["sessions"] = frozenset((values["session"],))
+    spread = max(1, len(values.get("sessions", ())))
+    if values.setdefault("session_spread", spread) < spread:
+        rule = f"at least the number of sessions, {spread}"
+        raise ValueError(wrong("session_spread", rule, values["session_spread"]))
+
+
+_BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
+
+
+def _given(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory but those still to be filled in."""
+    values = {name: getattr(memory, name) for name in FIELDS}
+    if not memory.session_spread and not memory.sessions:
+        del values["sessions"]
+    for name, blank in _BLANKS.items():
+        if values[name] == blank:
+            del values[name]
+    for name in _TIMES:
+        seconds = values[name]
+        if seconds is None or math.isnan(seconds):  # not given
+            del values[name]
+        elif seconds > LAST_NUMBER:
+            values[name] = _iso(seconds)
+    return values
+
+
+def _unknown(name: object) -> str:
+    import difflib  # noqa: PLC0415 - for the message only
+
+    near = difflib.get_close_matches(str(name), FIELDS, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else "; free values go into metadata"
+    return f"{name}: no field of a memory has this name{hint}"
+
+
+def _iso(seconds: float) -> str | float:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OverflowError, ValueError):  # before the year 1: a number says it
+        return seconds

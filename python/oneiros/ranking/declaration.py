@@ -1,0 +1,116 @@
+"""Checks that every declaration of a profile's part shares.
+
+A declaration is data: its numbers are checked once, when it is made, and brought to one form
+(``30`` and ``30.0`` are one profile, with one hash).
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+
+__all__ = ["require_flag", "require_int", "require_number", "require_numbers", "settle"]
+
+
+def settle(declaration: object, field: str, value: object) -> None:
+    """Set ``field`` of a frozen declaration that is still being made."""
+    object.__setattr__(declaration, field, value)
+
+
+def require_number(
+    field: str,
+    value: object,
+    *,
+    low: float,
+    high: float = math.inf,
+    above_low: bool = False,
+    finite: bool = True,
+) -> float:
+    """Return ``value`` as a float.
+
+    Args:
+        field: its name, for the error.
+        value: an int, a float or another real number; bool is refused.
+        low: the least value allowed.
+        high: the greatest value allowed.
+        above_low: ``low`` itself is refused too.
+        finite: infinity is refused; NaN always is.
+
+    Raises:
+        TypeError: ``value`` is no number.
+        ValueError: ``value`` lies outside.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        msg = f"{field}: expected a number, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond every float
+        number = math.inf if str(value)[0] != "-" else -math.inf
+    low_holds = number > low if above_low else number >= low
+    if not (low_holds and number <= high) or (finite and math.isinf(number)):
+        bounds = [f"> {low:g}" if above_low else f">= {low:g}"]
+        bounds += [f"<= {high:g}"] if math.isfinite(high) else []
+        bounds += ["finite"] if finite and not math.isfinite(high) else []
+        msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
+        raise ValueError(msg)
+    return number
+
+
+def require_numbers(
+    field: str, value: object, *, low: float, high: float, count: int | None = None
+) -> tuple[float, ...]:
+    """Return ``value``, a tuple, list or array of numbers, as a tuple of floats.
+
+    Args:
+        field: its name, for the error.
+        value: what to check; each item as :func:`require_number`.
+        low: the least number allowed.
+        high: the greatest number allowed.
+        count: how many there must be; None: at least one.
+
+    Raises:
+        TypeError: ``value`` is no sequence of numbers.
+        ValueError: another count, or a number outside.
+    """
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        msg = f"{field}: expected a list of numbers, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    items = list(value) if isinstance(value, Iterable) else []
+    if len(items) != count if count is not None else not items:
+        wanted = "at least one number" if count is None else f"{count} numbers"
+        msg = f"{field}: expected {wanted}, got {value!r}"
+        raise ValueError(msg)
+    return tuple(
+        require_number(f"{field}[{index}]", item, low=low, high=high)
+        for index, item in enumerate(items)
+    )
+
+
+def require_int(field: str, value: object, *, low: int, high: int) -> int:
+    """Return ``value``, an int from ``low`` to ``high``.
+
+    Raises:
+        TypeError: ``value`` is no int (bool is none).
+        ValueError: ``value`` lies outside.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        msg = f"{field}: expected an integer, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if not low <= value <= high:
+        msg = f"{field}: must be in {low} to {high}, got {value!r}"
+        raise ValueError(msg)
+    return value
+
+
+def require_flag(field: str, value: object) -> bool:
+    """Return ``value``, a bool.
+
+    Raises:
+        TypeError: ``value`` is anything else, 0 and 1 included.
+    """
+    if not isinstance(value, bool):
+        msg = f"{field}: expected true or false, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    return value

@@ -1,0 +1,209 @@
+"""A profile: which channels, fused how, multiplied by what. Data, and nothing but data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Self, TypeVar
+
+from oneiros import _core
+from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
+from oneiros.ranking.declaration import settle
+from oneiros.ranking.factors import FACTORS, Factor
+from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.ranking.profile_record import (
+    content_hash,
+    parse_toml,
+    read_declaration,
+    record_of,
+    require_keys,
+    toml_of,
+)
+from oneiros.ranking.reinforcement import Reinforcement
+from oneiros.ranking.selection import Selection
+
+__all__ = ["Profile"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
+_KEYS = ("name", "channels", "fusion", "factors", "selection", "reinforcement")
+_MOST_FACTORS = 32
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What one scoring system does with a query's candidates.
+
+    Frozen, comparable, hashable; ``str(profile)`` is its TOML. A profile of one's own::
+
+        mine = Profile(name="mine", factors=(TimeDecay(tau_days=7.0), Strength()))
+    """
+
+    name: str
+    """1 to 64 letters, digits, spaces, dots, dashes or underscores."""
+
+    channels: tuple[ChannelDeclaration, ...] = (LexicalChannel(), VectorChannel())
+    """What is asked, at least one, each kind once; ranks are fused in this order."""
+
+    fusion: ReciprocalRankFusion = field(default_factory=ReciprocalRankFusion)
+    """How ranks become a relevance."""
+
+    factors: tuple[Factor, ...] = ()
+    """What the relevance is multiplied by, in this order, each kind once."""
+
+    selection: Selection = field(default_factory=Selection)
+    """What recall hides."""
+
+    reinforcement: Reinforcement | None = field(default_factory=Reinforcement)
+    """What a recall does to the memories it returns; None: nothing."""
+
+    _hash: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        _require_name(self.name)
+        settle(self, "channels", _checked_parts("channels", self.channels, CHANNELS))
+        settle(self, "factors", _checked_parts("factors", self.factors, FACTORS))
+        _require_part("fusion", self.fusion, ReciprocalRankFusion)
+        _require_part("selection", self.selection, Selection)
+        if self.reinforcement is not None:
+            _require_part("reinforcement", self.reinforcement, Reinforcement)
+        if not self.channels:
+            msg = "channels: at least one, got none"
+            raise ValueError(msg)
+        if len(self.factors) > _MOST_FACTORS:
+            msg = f"factors: at most {_MOST_FACTORS}, got {len(self.factors)}"
+            raise ValueError(msg)
+        weights = self.fusion.weights
+        if weights is not None and len(weights) != len(self.channels):
+            msg = f"fusion.weights: one a channel ({len(self.channels)}), got {weights!r}"
+            raise ValueError(msg)
+        settle(self, "_hash", content_hash(self.record()))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over every part and the name, 64 hexadecimal digits.
+
+        Two profiles have one hash where they are equal, whatever order the fields were given in and
+        whichever version of Python computes it.
+        """
+        return self._hash
+
+    def __hash__(self) -> int:
+        return hash(self._hash)
+
+    def __str__(self) -> str:
+        return self.to_toml()
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with the fields given changed.
+
+        Raises:
+            TypeError: an unknown field, or a value of another type.
+            ValueError: a value out of its range.
+        """
+        for key in changes:
+            if key not in _KEYS:
+                msg = f"{key}: a profile has no such field; known: {', '.join(_KEYS)}"
+                raise TypeError(msg)
+        return replace(self, **changes)
+
+    def record(self) -> dict[str, object]:
+        """Return the profile as a table of tables; ``reinforcement`` is false where there is none."""
+        reinforcement = self.reinforcement
+        return {
+            "name": self.name,
+            "channels": [record_of(channel) for channel in self.channels],
+            "fusion": record_of(self.fusion),
+            "factors": [record_of(factor) for factor in self.factors],
+            "selection": record_of(self.selection),
+            "reinforcement": False if reinforcement is None else record_of(reinforcement),
+        }
+
+    def to_toml(self) -> str:
+        """Return the profile as TOML, with every field; :meth:`from_toml` reads it back."""
+        return toml_of(self.record())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Read a profile from TOML. What is absent has its default; ``name`` must be there.
+
+        Args:
+            text: at most 64 KiB, 8 levels and 256 values.
+
+        Raises:
+            TypeError: a value of another type.
+            ValueError: no TOML, an unknown key or name, a value out of its range; the message names
+                the place, as in ``factors[1].tau_days: must be > 0 and finite, got 0``.
+        """
+        record = parse_toml(text)
+        require_keys(record, _KEYS, "profile")
+        if "name" not in record:
+            msg = "name: a profile must have one"
+            raise ValueError(msg)
+        parts: dict[str, Any] = {"name": record["name"]}
+        for key, kinds in (("channels", CHANNELS), ("factors", FACTORS)):
+            if key in record:
+                parts[key] = _read_parts(record[key], kinds, key)
+        for key, kind in (
+            ("fusion", ReciprocalRankFusion),
+            ("selection", Selection),
+            ("reinforcement", Reinforcement),
+        ):
+            if key in record:
+                parts[key] = read_declaration(record[key], (kind,), key) if record[key] else None
+        return cls(**parts)
+
+    def compile(self) -> _core.Plan:
+        """Return the core's plan: fusion, then the factors in order. Equal profiles share one."""
+        return _compiled(self)
+
+
+@lru_cache(maxsize=256)
+def _compiled(profile: Profile) -> _core.Plan:
+    weights = profile.fusion.weights
+    return _core.Plan(
+        rrf_k=profile.fusion.k,
+        weights=None if weights is None else list(weights),
+        steps=[(factor.name, factor.parameters()) for factor in profile.factors],
+    )
+
+
+def _require_name(name: object) -> None:
+    if not isinstance(name, str):
+        msg = f"name: expected str, got {type(name).__name__} {name!r}"
+        raise TypeError(msg)
+    if not _NAME.fullmatch(name):
+        msg = f"name: must match {_NAME.pattern}, got {name!r}"
+        raise ValueError(msg)
+
+
+def _require_part(where: str, part: object, *kinds: type) -> None:
+    if not isinstance(part, kinds):
+        known = " or ".join(kind.__name__ for kind in kinds)
+        msg = f"{where}: expected {known}, got {type(part).__name__} {part!r}"
+        raise TypeError(msg)
+
+
+def _checked_parts(where: str, parts: object, kinds: tuple[type[Part], ...]) -> tuple[Part, ...]:
+    if not isinstance(parts, tuple | list):
+        msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
+        raise TypeError(msg)
+    seen: set[str] = set()
+    for index, part in enumerate(parts):
+        _require_part(f"{where}[{index}]", part, *kinds)
+        if part.name in seen:
+            msg = f"{where}[{index}]: {part.name} stands there twice"
+            raise ValueError(msg)
+        seen.add(part.name)
+    return tuple(parts)
+
+
+def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:
+    if not isinstance(records, list):
+        msg = f"{where}: expected a list of tables, got {type(records).__name__} {records!r}"
+        raise TypeError(msg)
+    return tuple(
+        read_declaration(record, kinds, f"{where}[{index}]") for index, record in enumerate(records)
+    )

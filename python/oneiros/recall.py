@@ -1,0 +1,212 @@
+"""The recall path: query -> channels -> fusion and factors -> response, one call a stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from oneiros.response import (
+    ChannelScore,
+    Explanation,
+    FactorValue,
+    SearchResponse,
+    SearchTrace,
+    StageTrace,
+    shelve,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros import _core
+    from oneiros.channels import RankedList
+    from oneiros.projections import Projections, Visible
+    from oneiros.ranking.profile import Profile
+    from oneiros.response import LoadMemories
+
+__all__ = ["Question", "answer", "answer_many"]
+
+STAGE_OF_CHANNEL = {"lexical": "bm25_search", "vector": "vector_search"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One search, checked: what the channels and the plan need to know."""
+
+    query: str
+    vector: npt.NDArray[np.float32] | None
+    """Unit length, shape (dimension,); None leaves the vector channel out."""
+    absent: str
+    """Why the vector channel is left out; empty when it is not."""
+    k: int
+    now: float
+    profile: Profile
+    is_explained: bool
+
+
+class _Stages:
+    """Collects the trace; a stage's time is what passed since the last one ended."""
+
+    def __init__(self) -> None:
+        self._started = self._last = perf_counter()
+        self._stages: list[StageTrace] = []
+
+    def end(self, name: str, candidates: int, survivors: int, note: str = "") -> None:
+        now = perf_counter()
+        duration_ms = (now - self._last) * 1e3
+        self._stages.append(StageTrace(name, candidates, survivors, duration_ms, note=note))
+        self._last = now
+
+    def trace(self, notes: Sequence[str] = ()) -> SearchTrace:
+        total_ms = (self._last - self._started) * 1e3
+        return SearchTrace(tuple(self._stages), total_ms, tuple(notes))
+
+
+def answer(
+    question: Question, projections: Projections, visible: Visible, load: LoadMemories
+) -> SearchResponse:
+    """Run one search.
+
+    Args:
+        question: the checked search.
+        projections: what searches read.
+        visible: the rows that recall may return.
+        load: the store's loader, for the memories of the results.
+    """
+    stages = _Stages()
+    stages.end("validity_filter", projections.live_count, visible.row_count)
+    found: list[RankedList] = []
+    for channel in question.profile.channels:
+        depth = channel.depth
+        if channel.name == "vector":
+            hits, note = _by_vector(question, projections, visible, depth)
+        else:
+            hits, note = projections.by_words(question.query, depth, visible), ""
+        found.append(hits)
+        stages.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, len(hits.rows), note)
+    return _rank(question, projections, found, load, stages)
+
+
+def answer_many(
+    questions: Sequence[Question],
+    projections: Projections,
+    visible: Visible,
+    load: LoadMemories,
+    threads: int,
+) -> list[SearchResponse]:
+    """Run a batch of searches of one profile and k: each channel takes it in one call.
+
+    The answers are those of :func:`answer`, question by question.
+    """
+    if not questions:
+        return []
+    profile = questions[0].profile
+    stages = [_Stages() for _ in questions]
+    found: list[list[RankedList]] = [[] for _ in questions]
+    notes = [question.absent for question in questions]
+    for part in stages:
+        part.end("validity_filter", projections.live_count, visible.row_count)
+    for channel in profile.channels:
+        depth = channel.depth
+        if channel.name == "vector":
+            vectors = [question.vector for question in questions]
+            lists = projections.by_vectors(vectors, depth, visible, threads=threads)
+            said = notes
+        else:
+            queries = [question.query for question in questions]
+            lists = projections.by_words_many(queries, depth, visible, threads)
+            said = [""] * len(questions)
+        for hits, mine, part, note in zip(lists, found, stages, said, strict=True):
+            mine.append(hits)
+            part.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, len(hits.rows), note)
+    return [
+        _rank(question, projections, mine, load, part)
+        for question, mine, part in zip(questions, found, stages, strict=True)
+    ]
+
+
+def _by_vector(
+    question: Question, projections: Projections, visible: Visible, depth: int
+) -> tuple[RankedList, str]:
+    hits = projections.by_vectors([question.vector], depth, visible)[0]
+    return hits, question.absent
+
+
+def _rank(
+    question: Question,
+    projections: Projections,
+    found: Sequence[RankedList],
+    load: LoadMemories,
+    stages: _Stages,
+) -> SearchResponse:
+    ranked = question.profile.compile().rank(
+        columns=projections.columns,
+        rankings=[hits.rows for hits in found],
+        now_seconds=question.now,
+        k=question.k,
+        explain=question.is_explained,
+    )
+    hit_count = sum(len(hits.rows) for hits in found)
+    stages.end("fusion", hit_count, ranked.candidate_count, "in one pass with scoring")
+    ids = projections.ids
+    names = [ids[row] for row in ranked.rows.tolist()]
+    stages.end("scoring", ranked.candidate_count, len(names))
+    scores = list(
+        zip(
+            ranked.relevance.tolist(),
+            ranked.retention.tolist(),
+            ranked.scores.tolist(),
+            strict=True,
+        )
+    )
+    explanations = (
+        _explanations(question.profile, found, ranked)
+        if question.is_explained
+        else [None] * len(names)
+    )
+    notes = []
+    if ranked.future_count:
+        notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
+    reach = max(channel.depth for channel in question.profile.channels)
+    if question.k > reach:
+        notes.append(
+            f"k {question.k} is beyond the channels' depth of {reach}: what lies deeper is not looked at"
+        )
+    return SearchResponse(
+        query=question.query,
+        now=question.now,
+        profile=question.profile.name,
+        profile_hash=question.profile.hash,
+        results=shelve(names, scores, explanations, load),
+        trace=stages.trace(notes),
+    )
+
+
+def _explanations(
+    profile: Profile, found: Sequence[RankedList], ranked: _core.Ranked
+) -> list[Explanation | None]:
+    assert ranked.ranks is not None  # explain=True was asked
+    assert ranked.factors is not None
+    factor_names = [factor.name for factor in profile.factors]
+    explanations: list[Explanation | None] = []
+    for place in range(len(ranked.rows)):
+        channels = []
+        for number, (channel, hits) in enumerate(zip(profile.channels, found, strict=True)):
+            rank = int(ranked.ranks[number, place])
+            score = float(hits.scores[rank - 1]) if rank else None
+            channels.append(ChannelScore(channel.name, rank or None, score))
+        values = ranked.factors[:, place].tolist()
+        factors = tuple(map(FactorValue, factor_names, values))
+        explanations.append(
+            Explanation(
+                tuple(channels),
+                float(ranked.relevance[place]),
+                factors,
+                float(ranked.scores[place]),
+            )
+        )
+    return explanations

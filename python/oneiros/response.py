@@ -1,0 +1,215 @@
+"""What a search answers: results, how each came to its score, and what every stage did."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from oneiros.errors import UnknownMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from oneiros.memory import Memory
+
+    LoadMemories = Callable[[Sequence[str]], list[Memory | None]]
+
+__all__ = [
+    "ChannelScore",
+    "Explanation",
+    "FactorValue",
+    "SearchResponse",
+    "SearchResult",
+    "SearchTrace",
+    "StageTrace",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """One stage of a search. Source: docs/systems/cognitive.md C15."""
+
+    name: str
+    candidate_count: int
+    """Memories that entered the stage."""
+    survivor_count: int
+    """Memories that left it."""
+    duration_ms: float
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    note: str = ""
+    """Why the stage did less than it might have; empty when there is nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTrace:
+    """Every stage in the order it ran. Source: docs/systems/cognitive.md C15."""
+
+    stages: tuple[StageTrace, ...]
+    total_ms: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens that language models used in all stages."""
+        return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelScore:
+    """Where one channel ranked a memory, from 1; ``rank`` and ``score`` are None when it did not."""
+
+    name: str
+    rank: int | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactorValue:
+    """What one factor multiplied the score by."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a score came about: ``relevance`` times each factor, in order, is ``score`` to the bit."""
+
+    channels: tuple[ChannelScore, ...]
+    relevance: float
+    factors: tuple[FactorValue, ...]
+    score: float
+
+    def evaluate(self) -> float:
+        """Combine relevance and factors again, the way the core did."""
+        score = self.relevance
+        for factor in self.factors:
+            score *= factor.value
+        return score
+
+
+class _Shelf:
+    """Loads the memories of one response from the store, all at once, on the first touch."""
+
+    __slots__ = ("_ids", "_load", "_lock", "_memories")
+
+    def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
+        self._ids = ids
+        self._load = load
+        self._lock = threading.Lock()
+        self._memories: dict[str, Memory | None] | None = None
+
+    def memory(self, memory_id: str) -> Memory:
+        with self._lock:
+            if self._memories is None:
+                self._memories = dict(zip(self._ids, self._load(self._ids), strict=True))
+        found = self._memories[memory_id]
+        if found is None:
+            msg = f"id: {memory_id!r} was forgotten after the search"
+            raise UnknownMemory(msg)
+        return found
+
+
+class SearchResult:
+    """One ranked memory."""
+
+    __slots__ = (
+        "_shelf",
+        "combined_score",
+        "explanation",
+        "id",
+        "is_associative",
+        "relevance_score",
+        "retention_score",
+        "via_deep_recall",
+    )
+
+    def __init__(
+        self,
+        shelf: _Shelf,
+        memory_id: str,
+        scores: tuple[float, float, float],
+        explanation: Explanation | None,
+    ) -> None:
+        self._shelf = shelf
+        self.id = memory_id
+        self.relevance_score, self.retention_score, self.combined_score = scores
+        self.explanation = explanation
+        self.is_associative = False
+        self.via_deep_recall = False
+
+    @property
+    def memory(self) -> Memory:
+        """The memory as the store holds it when this is first touched.
+
+        Raises:
+            UnknownMemory: it was forgotten since the search.
+        """
+        return self._shelf.memory(self.id)
+
+    @property
+    def score(self) -> float:
+        """The same as ``combined_score``."""
+        return self.combined_score
+
+    def __repr__(self) -> str:
+        return f"SearchResult(id={self.id!r}, score={self.combined_score:.6g})"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """The answer to one query, best first; always with its trace."""
+
+    query: str
+    now: float
+    """The clock of this search, seconds UTC."""
+    profile: str
+    """Name of the profile that ranked."""
+    profile_hash: str
+    """Content hash of that profile."""
+    results: tuple[SearchResult, ...]
+    trace: SearchTrace
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[SearchResult]:
+        return iter(self.results)
+
+    def with_reinforcement(self, duration_ms: float) -> SearchResponse:
+        """Return the response with the stage that followed it in its trace."""
+        count = len(self.results)
+        stage = StageTrace("reinforcement", count, count, duration_ms)
+        trace = self.trace
+        longer = SearchTrace(
+            (*trace.stages, stage), trace.total_ms + duration_ms, notes=trace.notes
+        )
+        return replace(self, trace=longer)
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the results, best first."""
+        return [result.id for result in self.results]
+
+
+def shelve(
+    ids: Sequence[str],
+    scores: Sequence[tuple[float, float, float]],
+    explanations: Sequence[Explanation | None],
+    load: LoadMemories,
+) -> tuple[SearchResult, ...]:
+    """Build the results of one response; their memories load together on the first touch.
+
+    Args:
+        ids: best first.
+        scores: (relevance, retention, combined) of each id.
+        explanations: one an id, or None.
+        load: the store's loader, ids in, memories out, None for one that is gone.
+    """
+    shelf = _Shelf(ids, load)
+    return tuple(
+        SearchResult(shelf, memory_id, triple, explanation)
+        for memory_id, triple, explanation in zip(ids, scores, explanations, strict=True)
+    )

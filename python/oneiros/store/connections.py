@@ -1,0 +1,218 @@
+"""Connections to one file: how they are opened, and the readers kept for reuse."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+import apsw
+
+from oneiros.clock import Deadline
+from oneiros.errors import StoreBusy, StoreIOError
+from oneiros.store import schema
+
+Result = TypeVar("Result")
+
+__all__ = ["DURABILITIES", "MEMORY", "Readers", "create_private", "open_writer", "run_when_free"]
+
+MEMORY: Final = ":memory:"
+
+_OLDEST_SQLITE: Final = (3, 51, 3)  # 3.7.0 to 3.51.2 can lose commits in WAL mode
+_BUSY_SLICE_MILLISECONDS: Final = 50  # SQLite's own waits do not hear Ctrl-C; ours between them do
+_IDLE_READERS: Final = 8
+
+DURABILITIES: Final = {"full": "FULL", "normal": "NORMAL"}  # and what SQLite calls them
+_SAFETY: Final = (
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+    (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
+    (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
+)
+_PRAGMAS: Final = """
+PRAGMA cell_size_check = ON;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA mmap_size = 0;
+PRAGMA journal_size_limit = 67108864;
+"""
+
+
+def require_sqlite() -> None:
+    """Refuse an SQLite that can lose commits.
+
+    Raises:
+        RuntimeError: apsw's SQLite is older than 3.51.3.
+    """
+    version = apsw.sqlite_lib_version()
+    if tuple(int(part) for part in version.split(".")) < _OLDEST_SQLITE:
+        wanted = ".".join(map(str, _OLDEST_SQLITE))
+        msg = f"SQLite {version} can lose commits in WAL mode; install apsw >= {wanted}"
+        raise RuntimeError(msg)
+
+
+def create_private(path: str) -> None:
+    """Make the file, readable by its owner only, unless there is one.
+
+    SQLite gives the log and the index of the log the same permissions.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return  # opening and closing it here would drop SQLite's locks on it in this process
+    try:
+        os.fchmod(descriptor, 0o600)  # whatever the umask took away
+    finally:
+        os.close(descriptor)
+    sync_folder(path)
+
+
+def sync_folder(path: str) -> None:
+    """Make the file's name durable."""
+    descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH100, PTH120
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_writer(
+    path: str, *, vfs: str | None, durability: str, deadline: Deadline
+) -> apsw.Connection:
+    """Open a connection for writing; make or bring forward the tables.
+
+    The tables come before WAL mode: a crash between the two leaves a store, not a foreign file.
+    """
+    connection = _connected(path, vfs=vfs, busy_milliseconds=_BUSY_SLICE_MILLISECONDS)
+    try:
+        run_when_free(lambda: _prepare(connection), deadline)
+        schema.verify(connection)
+        if path != MEMORY:
+            run_when_free(lambda: _use_log(connection), deadline)
+        connection.execute(f"PRAGMA synchronous = {DURABILITIES[durability]}")
+    except BaseException:
+        connection.close(True)
+        raise
+    return connection
+
+
+def run_when_free(action: Callable[[], Result], deadline: Deadline) -> Result:
+    """Run ``action`` as soon as no other process holds the lock it needs.
+
+    Raises:
+        StoreBusy: the deadline has passed.
+    """
+    while True:
+        try:
+            return action()
+        except apsw.BusyError as error:
+            if deadline.left() <= 0:
+                msg = "another process holds the store's lock"
+                raise StoreBusy(msg) from error
+            deadline.pause(0.002)
+
+
+def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE
+    if path == MEMORY:
+        flags |= apsw.SQLITE_OPEN_MEMORY
+    connection = apsw.Connection(path, flags=flags, vfs=vfs)
+    try:
+        connection.set_busy_timeout(busy_milliseconds)
+        for option, value in _SAFETY:
+            connection.config(option, value)
+        connection.execute(_PRAGMAS)
+    except BaseException:
+        connection.close(True)
+        raise
+    return connection
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    """Make or migrate the tables, unless they are there, in one transaction."""
+    if schema.is_current(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not schema.is_current(connection):  # another process may have been quicker
+            schema.migrate(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    # The pragma fails silently under an I/O error: what it answers is the mode in force.
+    mode = connection.execute("PRAGMA journal_mode = WAL").get
+    if mode != "wal":
+        msg = f"the file cannot be written ahead (journal mode {mode!r}); is it on a network drive?"
+        raise StoreIOError(msg)
+
+
+def roll_back(connection: apsw.Connection) -> None:
+    """Take the open transaction back, unless SQLite has done so itself."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+class Readers:
+    """Connections for reading, lent to one thread at a time and kept for the next.
+
+    In WAL mode a reader sees the last commit at its start and waits for no writer.
+    """
+
+    def __init__(self, path: str, *, vfs: str | None, timeout_seconds: float) -> None:
+        self._path = path
+        self._vfs = vfs
+        self._busy_milliseconds = math.ceil(timeout_seconds * 1000)
+        self._idle: deque[apsw.Connection] = deque()
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @contextmanager
+    def lend(self) -> Iterator[apsw.Connection]:
+        """Lend a connection for a block."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self.opened()
+        try:
+            yield connection
+        finally:
+            self._take_back(connection)
+
+    def close(self) -> None:
+        """Close the idle connections; those lent out close when they come back."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, deque()
+        for connection in idle:
+            connection.close()
+
+    def idle(self) -> list[apsw.Connection]:
+        """Return the connections that are not lent out."""
+        return list(self._idle)
+
+    def opened(self) -> apsw.Connection:
+        """Return a new connection, to be closed by the caller."""
+        connection = _connected(
+            self._path, vfs=self._vfs, busy_milliseconds=self._busy_milliseconds
+        )
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _take_back(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            is_kept = not self._is_closed and len(self._idle) < _IDLE_READERS
+            if is_kept:
+                self._idle.append(connection)
+        if not is_kept:
+            connection.close()

@@ -1,0 +1,298 @@
+"""The store: opening, reading, writing, keeping it whole."""
+
+from __future__ import annotations
+
+import math
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import apsw
+
+from oneiros.clock import LONGEST_WAIT_SECONDS
+from oneiros.errors import EngineClosed
+from oneiros.field_checks import wrong
+from oneiros.store import connections, files
+from oneiros.store.connections import MEMORY, Readers
+from oneiros.store.failures import translated
+from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.rows import StoredMemory
+from oneiros.store.watcher import Watcher
+from oneiros.store.writer import Write, Writer
+
+if TYPE_CHECKING:
+    from oneiros.memory import Memory
+
+__all__ = ["Store"]
+
+
+class Store:
+    """Every memory of an engine, in one SQLite file in WAL mode.
+
+    Any thread of any number of processes may call anything. Writes wait for each other, up to
+    ``busy_timeout_seconds``; readers see the last commit and wait for nobody. A store does not
+    cross ``fork``: the child opens its own.
+
+    When a commit or sync fails, what the disk holds is not known any more: the write raises
+    ``StorePoisoned``, and so do all later ones; reading goes on, and opening the file anew recovers
+    it. A full disk before the commit is milder: ``StoreFull``, the write is taken back whole.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: str = "full",
+        busy_timeout_seconds: float = 5.0,
+        vfs: str | None = None,
+        decode_embedding: DecodeEmbedding | None = None,
+    ) -> None:
+        """Open the store, or make it.
+
+        Args:
+            path: the file (made readable by its owner only), or ":memory:".
+            durability: "full": a write that has returned survives a loss of power. "normal": it
+                survives a crash of the process; after a loss of power the last may be missing.
+            busy_timeout_seconds: how long to wait for another writer; at least 0.
+            vfs: SQLite's name of the file system to go through; None: the machine's own.
+            decode_embedding: turns stored bytes into a vector, for memories that are loaded.
+
+        Raises:
+            ValueError: another durability, a negative timeout, an empty path.
+            StoreCorrupt: a damaged file, or one that is no store.
+            StoreVersionError: written by a newer version.
+            StoreBusy: another process kept the file locked for too long.
+            OSError: the file cannot be opened or made.
+        """
+        if durability not in connections.DURABILITIES:
+            rule = "one of " + ", ".join(connections.DURABILITIES)
+            raise ValueError(wrong("durability", rule, durability))
+        timeout_seconds = _checked_timeout(busy_timeout_seconds)
+        self._path = _checked_path(path)
+        self._process = os.getpid()
+        self._decode = decode_embedding
+        self._is_closed = False
+        connections.require_sqlite()
+        if self._path != MEMORY:
+            connections.create_private(self._path)
+        with self._translating():
+            self._writer = Writer(
+                self._path,
+                vfs=vfs,
+                durability=durability,
+                timeout_seconds=timeout_seconds,
+                decode=decode_embedding,
+            )
+        self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
+        self._watcher = Watcher(self._path, self._readers)
+        _OPEN.add(self)
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path, or ":memory:"."""
+        return self._path
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        """Read one state of the store: ``with store.read() as reading``.
+
+        What others commit during the block is not seen in it. Not for use by several threads.
+
+        Raises:
+            EngineClosed: the store is closed, or came here by ``fork``.
+        """
+        with self._unmoving() as connection:
+            yield Reading(connection, self._path, self._decode)
+
+    def write(self) -> Write:
+        """Write: ``with store.write() as transaction``.
+
+        The block's end commits; an exception out of it takes everything back. Entering and leaving
+        raise:
+
+        - ``StoreBusy``: others kept the store locked for longer than the timeout;
+        - ``StoreFull``: no room on the disk, all is taken back;
+        - ``StorePoisoned``: this or an earlier write failed on the disk;
+        - ``EngineClosed``: the store is closed, or came here by ``fork``;
+        - ``RuntimeError``: this thread is writing already.
+        """
+        self._require_open()
+        return Write(self._writer)
+
+    def revision(self) -> int:
+        """Return the number of the last commit of any process; cheap while there is none new."""
+        if self._path == MEMORY:
+            with self.read() as reading:
+                return reading.last_revision()
+        self._require_open()
+        with self._translating():
+            return self._watcher.revision()
+
+    def settings(self) -> dict[str, str]:
+        """Return every setting."""
+        with self.read() as reading:
+            return reading.settings()
+
+    def changes(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
+        """Yield what commits after the revision ``after`` left changed; see ``Reading.changes``.
+
+        All lists come from one state of the store, that of the first.
+        """
+        with self.read() as reading:
+            lists = reading.changes(after, batch)
+            if self._path != MEMORY:
+                yield from lists
+                return
+            held = list(lists)  # a writer must not wait for whoever reads these
+        yield from held
+
+    def erased(self, after: int) -> list[str]:
+        """Return the ids forgotten for good since the revision ``after``."""
+        with self.read() as reading:
+            return reading.erased(after)
+
+    def load(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return the memories of the ids, soft-deleted ones too; None where there is none."""
+        with self.read() as reading:
+            return reading.load(ids)
+
+    def count(self) -> int:
+        """Return the number of memories, soft-deleted ones too."""
+        with self.read() as reading:
+            return reading.count()
+
+    def live_count(self) -> int:
+        """Return the number of memories that are not soft-deleted."""
+        with self.read() as reading:
+            return reading.live_count()
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store as it is now to a new file; writers go on meanwhile.
+
+        The copy appears whole or not at all, durable, readable by its owner only; a file of that
+        name is replaced.
+
+        Raises:
+            ValueError: the path is a symbolic link, or the store's own.
+            OSError: the copy cannot be written.
+        """
+        target = Path(path)
+        if self._path != MEMORY and target.exists() and target.samefile(self._path):
+            raise ValueError(wrong("path", "another file than the store's own", str(target)))
+        with self._unmoving() as connection:
+            files.copy_to(connection, target)
+
+    def quick_check(self) -> list[str]:
+        """Read the whole file and return what is wrong with it; nothing for a sound one."""
+        with self.read() as reading:
+            return reading.quick_check()
+
+    def checkpoint(self) -> None:
+        """Move the log into the file and empty it; after ``erase`` this removes the last copies.
+
+        Raises:
+            StoreBusy: a reader of an older state kept the log in use for longer than the timeout.
+            StorePoisoned: a write or sync failed.
+        """
+        self._require_open()
+        if self._path != MEMORY:
+            self._writer.checkpoint()
+
+    def verify_erased(self, needle: bytes) -> bool:
+        """Return whether none of the file and its log holds the bytes any more.
+
+        Args:
+            needle: such as a forgotten text in UTF-8, at least one byte; of one over 128 bytes
+                the beginning alone counts as found, since SQLite may have cut the rest off.
+        """
+        if not needle:
+            raise ValueError(wrong("needle", "at least one byte", needle))
+        with self._unmoving() as connection:
+            if self._path == MEMORY:
+                return needle not in connection.serialize("main")
+            return not files.contains(connection, needle)
+
+    def close(self) -> None:
+        """Close the store; calling it again, or in a child process, does nothing."""
+        if self._is_closed or os.getpid() != self._process:
+            return
+        self._is_closed = True
+        with self._translating(), ExitStack() as closing:
+            closing.callback(self._writer.close)  # the last to close moves the log into the file
+            closing.callback(self._readers.close)
+            closing.callback(self._watcher.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _unmoving(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that sees one state."""
+        self._require_open()
+        if self._path == MEMORY:  # the only connection: reading takes turns with writing
+            with self._translating(), self._writer.exclusive() as connection:
+                yield connection
+            return
+        with self._translating(), self._readers.lend() as connection:
+            connection.execute("BEGIN")
+            try:
+                _ = connection.execute(
+                    "SELECT count(*) FROM setting"
+                ).get  # BEGIN alone pins nothing
+                yield connection
+            finally:
+                connections.roll_back(connection)
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            msg = f"{self._path}: the store is closed"
+            raise EngineClosed(msg)
+        if os.getpid() != self._process:
+            msg = f"{self._path}: opened before fork; a child process opens the store for itself"
+            raise EngineClosed(msg)
+
+    def _connections(self) -> list[apsw.Connection]:
+        return [self._writer.connection, *self._watcher.connections(), *self._readers.idle()]
+
+
+def _checked_path(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(wrong("path", "a str or a path of str", path))
+    if not text or "\0" in text:
+        raise ValueError(wrong("path", "a file's name, or ':memory:'", text))
+    return (
+        text if text == MEMORY else str(Path(text).absolute())
+    )  # connections are opened later too
+
+
+def _checked_timeout(seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(wrong("busy_timeout_seconds", "a finite number of seconds >= 0", seconds))
+    return min(seconds, LONGEST_WAIT_SECONDS)
+
+
+_OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()
+_LEFT_TO_PARENT: Final[list[apsw.Connection]] = []
+
+
+def _leave_to_parent() -> None:
+    """Keep a child process from closing, by collecting garbage, what its parent still uses."""
+    for store in _OPEN:
+        _LEFT_TO_PARENT.extend(store._connections())
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)

@@ -1,0 +1,49 @@
+"""What SQLite's errors mean to a caller."""
+
+from __future__ import annotations
+
+import apsw
+
+from oneiros.errors import (
+    EngineClosed,
+    OneirosError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreIOError,
+)
+
+__all__ = ["is_failed_write", "translated"]
+
+_MEANING: tuple[tuple[tuple[type[apsw.Error], ...], type[OneirosError], str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError, apsw.ProtocolError),
+        StoreBusy,
+        "another process holds the store's lock",
+    ),
+    (
+        (apsw.CorruptError, apsw.NotADBError),
+        StoreCorrupt,
+        "the store's file is damaged, or is no store",
+    ),
+    ((apsw.FullError,), StoreFull, "the disk is full"),
+    ((apsw.ConnectionClosedError,), EngineClosed, "the store was closed meanwhile"),
+)
+
+
+def translated(error: apsw.Error, path: str) -> Exception:
+    """Return the exception to raise for SQLite's.
+
+    Out of memory is Python's ``MemoryError``; what has no name of its own is a ``StoreIOError``.
+    """
+    if isinstance(error, apsw.NoMemError):
+        return MemoryError(f"{path}: {error}")
+    for kinds, meaning, words in _MEANING:
+        if isinstance(error, kinds):
+            return meaning(f"{path}: {words} ({error})")
+    return StoreIOError(f"{path}: {type(error).__name__}: {error}")
+
+
+def is_failed_write(error: BaseException) -> bool:
+    """Return whether the error leaves it open what the disk holds, so that writing must stop."""
+    return isinstance(error, (apsw.IOError, apsw.CorruptError, apsw.NotADBError))

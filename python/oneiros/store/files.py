@@ -1,0 +1,135 @@
+"""The store's files as bytes: copies, and proof that nothing is left of what was forgotten."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from oneiros.store.connections import sync_folder
+
+__all__ = ["contains", "copy_to"]
+
+_PAGES_AT_A_TIME: Final = 1024
+_BEGINNING: Final = 128  # so much of a text lies in one piece at least, behind its id
+# A text longer than a page goes on behind the four bytes that lead to the next page; so many of
+# its bytes at such a place are taken for a piece of it.
+_PIECE: Final = 16
+_LINK: Final = 4
+
+
+def copy_to(source: apsw.Connection, path: Path) -> None:
+    """Copy the database as it is now to ``path``: whole or not at all, readable by its owner only.
+
+    REQUIRES: a read transaction is open on ``source``, so that writers do not make it start anew.
+
+    Raises:
+        ValueError: ``path`` is a symbolic link, which a copy does not follow, or the log of
+            another database lies there, which SQLite would replay into the copy.
+        OSError: the copy cannot be written.
+    """
+    if path.is_symlink():
+        msg = f"path: must not be a symbolic link, got {str(path)!r}"
+        raise ValueError(msg)
+    for log in (f"{path}-wal", f"{path}-journal"):
+        if os.path.lexists(log):
+            msg = f"path: must not be a database in use, but {log!r} exists"
+            raise ValueError(msg)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.fchmod(descriptor, 0o600)  # whatever the umask took away
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        _copy_pages(source, temporary)
+        _sync(temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(str(path))
+
+
+def _copy_pages(source: apsw.Connection, path: Path) -> None:
+    target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_PAGES_AT_A_TIME)  # between steps Ctrl-C is heard
+    finally:
+        target.close()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def contains(connection: apsw.Connection, needle: bytes) -> bool:
+    """Return whether the bytes stand anywhere in the database file or its log.
+
+    Free pages and what lies between records are searched too. SQLite cuts a long text at the ends
+    of pages, so its beginning and its pieces are looked for as well.
+    """
+    page_size = int(connection.execute("PRAGMA page_size").get)
+    main = _File(connection, 0, connection.filename, header=0, before_page=0, page=page_size)
+    log = _File(connection, 1, connection.filename_wal, header=32, before_page=24, page=page_size)
+    return any(file.contains(needle) for file in (main, log))
+
+
+class _File:
+    """A file of pages, each perhaps behind a frame header, read through SQLite.
+
+    Opening and closing the file ourselves would drop this process's locks on it.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        which: int,
+        path: str,
+        *,
+        header: int,
+        before_page: int,
+        page: int,
+    ) -> None:
+        self._connection = connection
+        self._which = which
+        self._size = Path(path).stat().st_size if Path(path).exists() else 0
+        self._header = header
+        self._before_page = before_page
+        self._page = page
+
+    def contains(self, needle: bytes) -> bool:
+        beginning = needle[:_BEGINNING]
+        tail = b""
+        for block in self._blocks():
+            window = tail + block
+            if beginning in window or self._holds_piece(block, needle):
+                return True
+            tail = window[-len(beginning) :]
+        return False
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield the file after its header, cut between pages."""
+        step = (self._before_page + self._page) * _PAGES_AT_A_TIME
+        for offset in range(self._header, self._size, step):
+            amount = min(step, self._size - offset)
+            yield self._connection.read("main", self._which, offset, amount)[1]
+
+    def _holds_piece(self, block: bytes, needle: bytes) -> bool:
+        first = self._before_page + _LINK
+        for start in range(first, len(block), self._before_page + self._page):
+            place = needle.find(block[start : start + _PIECE])
+            while place >= 0 and len(needle) - place >= _PIECE:
+                rest = needle[place : place + self._page - _LINK]
+                if block.startswith(rest, start):
+                    return True
+                place = needle.find(block[start : start + _PIECE], place + 1)
+        return False

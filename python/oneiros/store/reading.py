@@ -1,0 +1,138 @@
+"""What can be read from one state of the store, by readers and inside a write alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import apsw
+
+from oneiros.errors import StoreCorrupt
+from oneiros.store.failures import translated
+from oneiros.store.rows import SELECT, StoredMemory, stored
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.memory import Memory
+
+__all__ = ["Reading"]
+
+DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
+
+# The tables that followers ask about; whatever a commit does, it marks a row in one of them.
+_LAST_REVISION: Final = """
+SELECT max(
+  coalesce((SELECT max(revision) FROM memory), 0),
+  coalesce((SELECT max(revision) FROM erased), 0),
+  coalesce((SELECT max(revision) FROM setting), 0))
+"""
+_ALL: Final = f"{SELECT} NOT INDEXED ORDER BY sequence"
+_CHANGED: Final = f"""{SELECT} WHERE sequence IN (
+  SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?)
+ORDER BY sequence"""
+
+
+class Reading:
+    """One unmoving state of the store. Made by ``Store.read`` and ``Store.write``."""
+
+    def __init__(
+        self, connection: apsw.Connection, path: str, decode: DecodeEmbedding | None
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._decode = decode
+
+    def last_revision(self) -> int:
+        """Return the number of the last commit, 0 before the first."""
+        return int(self._rows(_LAST_REVISION)[0][0])
+
+    def settings(self) -> dict[str, str]:
+        """Return every setting."""
+        return dict(self._rows("SELECT key, value FROM setting"))
+
+    def changes(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
+        """Yield every memory that a commit after ``after`` added or changed.
+
+        Args:
+            after: a revision; 0 for all memories, the soft-deleted among them.
+            batch: memories in a list, at least 1.
+
+        Yields:
+            Lists in order of insertion; each memory once, as it is now.
+        """
+        if batch < 1:
+            msg = f"batch: must be at least 1, got {batch!r}"
+            raise ValueError(msg)
+        cursor = self._run(_CHANGED, (after,)) if after > 0 else self._run(_ALL)
+        while rows := self._fetch(cursor, batch):
+            yield stored(rows)
+
+    def erased(self, after: int) -> list[str]:
+        """Return the ids forgotten for good since the revision, in order."""
+        sql = "SELECT id FROM erased WHERE revision > ? ORDER BY revision, id"
+        return [row[0] for row in self._rows(sql, (after,))]
+
+    def load_stored(self, ids: Sequence[str]) -> list[StoredMemory | None]:
+        """Return the rows of the ids, in their order; None where there is none."""
+        sql = f"{SELECT} WHERE id = ?"
+        found = (self._rows(sql, (id,)) for id in ids)
+        return [stored(rows)[0] if rows else None for rows in found]
+
+    def load(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return the memories of the ids, soft-deleted ones too; None where there is none.
+
+        Embeddings come only where the store was given a ``decode_embedding``.
+        """
+        return [None if row is None else self._memory(row) for row in self.load_stored(ids)]
+
+    def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
+        """Return (number, id, kind, verdict, time) of the feedback given after that number."""
+        sql = """
+SELECT number, id, feedback_event.kind, verdict, time
+FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
+        return self._rows(sql, (after,))
+
+    def count(self) -> int:
+        """Return the number of memories, soft-deleted ones too."""
+        return int(self._rows("SELECT count(*) FROM memory")[0][0])
+
+    def live_count(self) -> int:
+        """Return the number of memories that are not soft-deleted."""
+        return int(self._rows("SELECT count(*) FROM memory WHERE deleted_at IS NULL")[0][0])
+
+    def quick_check(self) -> list[str]:
+        """Read the whole file and return what is wrong with it; nothing for a sound one."""
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA quick_check")]
+        except StoreCorrupt as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
+    def _memory(self, row: StoredMemory) -> Memory:
+        if row.embedding is None or self._decode is None:
+            return row.memory()
+        return row.memory(self._decode(row.embedding))
+
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
+        try:
+            return self._connection.execute(sql, values)  # reads the first row, if there is one
+        except apsw.Error as error:
+            raise self._failed(error) from error
+
+    def _fetch(self, cursor: apsw.Cursor, count: int | None = None) -> list[tuple[Any, ...]]:
+        try:
+            return list(islice(cursor, count))
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        except UnicodeDecodeError as error:
+            msg = f"{self._path}: a text in the store is not UTF-8 ({error})"
+            raise StoreCorrupt(msg) from error
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._fetch(self._run(sql, values))
+
+    def _failed(self, error: apsw.Error) -> Exception:
+        return translated(error, self._path)

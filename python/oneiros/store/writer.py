@@ -1,0 +1,183 @@
+"""The one connection that writes: taking turns, committing, and stopping when the disk fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import apsw
+
+from oneiros.clock import Deadline
+from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
+from oneiros.store import connections
+from oneiros.store.failures import is_failed_write, translated
+from oneiros.store.reading import DecodeEmbedding
+from oneiros.store.transaction import Transaction
+
+__all__ = ["Write", "Writer"]
+
+
+class Writer:
+    """Hands out one transaction at a time. Thread-safe."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        vfs: str | None,
+        durability: str,
+        timeout_seconds: float,
+        decode: DecodeEmbedding | None,
+    ) -> None:
+        self._path = path
+        self._timeout = timeout_seconds
+        self._decode = decode
+        self._lock = threading.RLock()  # held by the thread that writes
+        self._is_writing = False
+        self._is_closed = False
+        self._poison = ""
+        self.connection = connections.open_writer(
+            path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
+        )
+
+    @contextmanager
+    def exclusive(self) -> Iterator[apsw.Connection]:
+        """Wait for this process's other writers, up to the timeout."""
+        self._acquire()
+        try:
+            yield self.connection
+        finally:
+            self._lock.release()
+
+    def begin(self) -> Transaction:
+        """Start a transaction; ``end`` must follow, in the same thread."""
+        self._acquire()
+        try:
+            if self._is_writing:
+                msg = "write() inside write() of the same thread"
+                raise RuntimeError(msg)
+            self._require_sound()
+            return self._begun()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def end(self, transaction: Transaction, error: BaseException | None) -> None:
+        """Commit, or take everything back after an error."""
+        try:
+            transaction.is_over = True
+            if error is None and transaction.failure is None:
+                self._commit()
+            else:
+                self._take_back(transaction.failure, error)
+        finally:
+            self._is_writing = False
+            self._lock.release()
+
+    def checkpoint(self) -> None:
+        """Move the log into the file and empty it."""
+        with self.exclusive() as connection:
+            self._require_sound()
+            try:
+                connections.run_when_free(
+                    lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE),
+                    Deadline(self._timeout),
+                )
+            except apsw.Error as error:
+                raise self._poisoned(error) from error
+
+    def close(self) -> None:
+        """Close the connection, after the write in progress."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self.connection.close()
+
+    def _begun(self) -> Transaction:
+        try:
+            connections.run_when_free(
+                lambda: self.connection.execute("BEGIN IMMEDIATE"), Deadline(self._timeout)
+            )
+            transaction = Transaction(self.connection, self._path, self._decode)
+        except BaseException as error:
+            connections.roll_back(self.connection)
+            if isinstance(error, apsw.Error):
+                raise translated(error, self._path) from error
+            raise
+        self._is_writing = True
+        return transaction
+
+    def _commit(self) -> None:
+        try:
+            self.connection.execute("COMMIT")
+        except apsw.BusyError as error:
+            connections.roll_back(self.connection)
+            raise translated(error, self._path) from error
+        except apsw.Error as error:
+            raise self._poisoned(error) from error
+
+    def _take_back(self, failure: apsw.Error | None, error: BaseException | None) -> None:
+        """Roll back; what failed on the disk is raised, even where the block swallowed it."""
+        try:
+            connections.roll_back(self.connection)
+        except apsw.Error as second:
+            raise self._poisoned(second) from second
+        if failure is not None and is_failed_write(failure):
+            raise self._poisoned(failure) from failure
+        if failure is not None and error is None:
+            raise translated(failure, self._path) from failure
+
+    def _poisoned(self, error: apsw.Error) -> StorePoisoned:
+        """Stop writing for good, leaving the files as they are for whoever opens them next.
+
+        The connection stays open where it can: the last one to close takes the index of the log
+        with it, and the next reader would then find the commit that was refused here.
+        """
+        self._poison = f"{type(error).__name__}: {error}"
+        self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        try:
+            connections.roll_back(self.connection)
+        except apsw.Error:
+            self.connection.close(True)  # the only other way to let go of the lock
+        return StorePoisoned(self._poison_words())
+
+    def _acquire(self) -> None:
+        if not self._lock.acquire(timeout=self._timeout):
+            msg = f"{self._path}: another thread has been writing for {self._timeout} s"
+            raise StoreBusy(msg)
+        if self._is_closed:  # closed while this thread waited
+            self._lock.release()
+            msg = f"{self._path}: the store is closed"
+            raise EngineClosed(msg)
+
+    def _require_sound(self) -> None:
+        if self._poison:
+            raise StorePoisoned(self._poison_words())
+
+    def _poison_words(self) -> str:
+        return (
+            f"{self._path}: a write failed ({self._poison}); open the store anew to go on writing"
+        )
+
+
+class Write:
+    """The block of one write. Made by ``Store.write``."""
+
+    __slots__ = ("_transaction", "_writer")
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def __enter__(self) -> Transaction:
+        self._transaction = self._writer.begin()
+        return self._transaction
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.end(self._transaction, error)

@@ -1,0 +1,149 @@
+"""``oneiros search`` and ``oneiros get`` on a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiros.engine import Engine
+from tests.cli.conftest import RECORDS, Run
+
+NOW = "2025-02-01T00:00:00Z"
+
+
+def found(run: Run, store: Path, *arguments: object) -> list[str]:
+    outcome = run("search", *arguments, "--store", store, "--now", NOW, "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    return [result["id"] for result in outcome.document["results"]]
+
+
+def test_search_finds_by_words(run: Run, store: Path) -> None:
+    assert set(found(run, store, "coffee")) == {"m1", "m2"}
+    assert found(run, store, "ERR_CONN-42") == ["m3"]
+    assert found(run, store, "nothing of the kind") == []
+    assert found(run, store, "") == []
+    assert len(found(run, store, "coffee", "-k", 1)) == 1
+    assert found(run, store, "coffee", "-k", 0) == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "ids"),
+    [
+        (["--kind", "note"], {"m2"}),
+        (["--kind", "note", "--kind", "user_preference"], {"m1", "m2"}),
+        (["--project", "x"], {"m1"}),
+        (["--tag", "kitchen"], {"m2"}),
+        (["--session", "s1"], set()),
+        (["--where", '{"kind": ["note", "lesson"]}'], {"m2"}),
+        (["--where", '{"not": {"kind": "note"}}', "--project", "x"], {"m1"}),
+        (
+            ["--where", '{"occurred_at": ["2025-01-02T00:00:00Z", "2025-01-03T00:00:00Z"]}'],
+            {"m2"},
+        ),
+    ],
+)
+def test_filters_all_hold(run: Run, store: Path, filters: list[str], ids: set[str]) -> None:
+    assert set(found(run, store, "coffee", *filters)) == ids
+
+
+def test_an_explained_document_adds_up(run: Run, store: Path) -> None:
+    outcome = run("search", "coffee", "-s", store, "--now", NOW, "--explain", "--json")
+    for result in outcome.document["results"]:
+        explanation = result["explanation"]
+        score = explanation["relevance"]
+        for factor in explanation["factors"]:
+            score *= factor["value"]
+        assert score == result["score"]
+        assert explanation["channels"][0]["name"] == "lexical"
+
+
+def test_the_clock_rules_the_scores(run: Run, store: Path) -> None:
+    scores = []
+    for now in ("2025-01-05T00:00:00Z", "2025-06-01T00:00:00Z", "1736035200"):
+        arguments = ("search", "coffee", "-s", store, "--now", now, "--json", "--no-reinforce")
+        scores.append(run(*arguments).document["results"][0]["score"])
+    assert scores[0] > scores[1]
+    assert scores[0] == scores[2]  # the same moment, as a number
+
+
+def access_count(store: Path, id: str) -> int:
+    with Engine(store) as engine:
+        return engine.get(id).access_count
+
+
+def test_a_search_reinforces_unless_told_not_to(run: Run, store: Path) -> None:
+    run("search", "ERR_CONN-42", "-s", store, "--no-reinforce")
+    assert access_count(store, "m3") == 0
+    run("search", "ERR_CONN-42", "-s", store)
+    assert access_count(store, "m3") == 1
+
+
+def test_people_get_a_table_and_a_summary(run: Run, store: Path) -> None:
+    outcome = run("search", "coffee", "-s", store, "--explain", "--now", NOW)
+    assert outcome.exit_code == 0
+    assert outcome.stderr == ""
+    assert "Ada takes her coffee black" in outcome.stdout
+    assert "lexical" in outcome.stdout
+    assert "2 results in " in outcome.stdout
+    assert "profile reverie" in outcome.stdout
+
+
+@pytest.mark.parametrize("extra", [[], ["--explain"], ["--json"]])
+@pytest.mark.parametrize("command", [["search", "tea"], ["get", "m4"]])
+def test_hostile_text_never_reaches_the_terminal(
+    run: Run, store: Path, command: list[str], extra: list[str]
+) -> None:
+    if command[0] == "get":
+        extra = [one for one in extra if one != "--explain"]
+    outcome = run(*command, *extra, "-s", store)
+    assert outcome.exit_code == 0
+    assert "[bold" in outcome.stdout  # a narrow cell may break the line between the words
+    assert "red]gone[/]" in outcome.stdout
+    for character in ("\x1b", "\x9b", "\u202e", "\x07"):
+        assert character not in outcome.stdout
+
+
+def test_a_hostile_query_or_id_comes_back_harmless(run: Run, store: Path) -> None:
+    hostile = "\x1b]0;owned\x07\nx"
+    assert run("search", hostile, "-s", store).exit_code == 0
+    outcome = run("get", hostile, "-s", store)
+    assert outcome.exit_code == 1
+    assert "\x1b" not in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_get_shows_every_field_that_says_something(run: Run, store: Path) -> None:
+    document = run("get", "m1", "-s", store, "--json").document
+    assert document["text"] == RECORDS[0]["text"]
+    assert document["created_at"] == "2025-01-01T00:00:00+00:00"
+    assert document["kind"] == "user_preference"
+    shown = run("get", "m1", "-s", store).stdout
+    assert "user_preference" in shown
+    assert shown.rstrip().endswith(RECORDS[0]["text"])
+    assert "valid_until" not in shown  # has no value
+
+
+def test_an_unknown_id_fails_in_one_line(run: Run, store: Path) -> None:
+    outcome = run("get", "absent", "-s", store, "--json")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith("error: ")
+    assert "absent" in outcome.stderr
+
+
+def test_an_unknown_profile_is_wrong_input(run: Run, store: Path) -> None:
+    outcome = run("search", "tea", "-s", store, "--profile", "nobody")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "nobody" in outcome.stderr
+
+
+@pytest.mark.parametrize("command", [["search", "tea"], ["get", "m1"], ["stats"], ["doctor"]])
+def test_a_file_that_is_no_store_fails_and_is_left_alone(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary", encoding="utf-8")
+    outcome = run(*command, "-s", path)
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("error: ")
+    assert path.read_text(encoding="utf-8") == "dear diary"

@@ -1,0 +1,73 @@
+"""``oneiros stats`` and ``oneiros doctor`` on a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros.engine import Engine
+from tests.cli.conftest import RECORDS, Run
+
+
+def test_stats_counts_the_memories(run: Run, store: Path) -> None:
+    document = run("stats", "-s", store, "--json").document
+    assert len(RECORDS) in document.values()
+    shown = run("stats", "-s", store).stdout
+    assert len(shown.splitlines()) >= len(document)
+
+
+def test_doctor_finds_a_healthy_store_clean(run: Run, store: Path) -> None:
+    outcome = run("doctor", "-s", store, "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    document = outcome.document
+    assert (document["is_clean"], document["problems"]) == (True, [])
+    machine = document["machine"]
+    assert machine["oneiros"] == oneiros.__version__
+    assert machine["numpy"] == np.__version__
+    assert tuple(map(int, machine["sqlite"].split("."))) >= (3, 51, 3)
+    assert machine["simd"] in {"AVX-512", "AVX2", "NEON", "baseline"}
+    assert machine["unicode_tables"].count(".") == 2
+    assert "clean" in run("doctor", "-s", store).stdout
+
+
+def test_doctor_without_a_store_describes_the_machine(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("doctor", "--json")
+    assert outcome.exit_code == 0
+    assert outcome.document["store"] is None
+    assert "only the machine" in run("doctor").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_says_whether_a_text_is_erased(run: Run, store: Path) -> None:
+    before = run("doctor", "-s", store, "--verify-erased", "ERR_CONN-42", "--json")
+    assert before.exit_code == 1
+    assert before.document["problems"] == ["the text is still in the store's files"]
+    with Engine(store) as engine:
+        engine.forget("m3")
+    after = run("doctor", "-s", store, "--verify-erased", "ERR_CONN-42", "--json")
+    assert (after.exit_code, after.document["is_clean"]) == (0, True)
+
+
+def test_the_text_to_look_for_may_come_by_stdin(run: Run, store: Path) -> None:
+    arguments = ("doctor", "-s", store, "--verify-erased", "-")
+    assert run(*arguments, stdin="coffee black\n").exit_code == 1
+    assert run(*arguments, stdin="green tea\n").exit_code == 0
+    outcome = run(*arguments, stdin="\n")
+    assert (outcome.exit_code, outcome.stderr) == (2, "error: --verify-erased: must not be empty\n")
+
+
+def test_doctor_finds_damage(run: Run, store: Path) -> None:
+    content = bytearray(store.read_bytes())
+    place = content.index(b"The coffee machine broke")
+    page = place - place % 4096
+    content[page : page + 4096] = b"\xa5" * 4096  # a page of the memories, overwritten
+    store.write_bytes(content)
+    outcome = run("doctor", "-s", store)
+    assert outcome.exit_code == 1
+    assert "problem: " in outcome.stdout or outcome.stderr.startswith("error: ")

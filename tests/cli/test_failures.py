@@ -1,0 +1,102 @@
+"""Failures: one line on stderr, the right exit code, Ctrl-C held while it must be."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import NoReturn
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from oneiros.cli.failures import CommandError, CommandGroup, interrupt_held
+from oneiros.errors import StoreBusy, UnknownMemory, UnknownProfile
+
+
+def failing(error: BaseException) -> typer.Typer:
+    app = typer.Typer(cls=CommandGroup)
+
+    @app.callback()
+    def group() -> None:
+        """A group, so that the class under test is used."""
+
+    @app.command()
+    def fail() -> NoReturn:
+        raise error
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (CommandError("no such file"), 2, "error: no such file\n"),
+        (CommandError("pyarrow is missing", 1), 1, "error: pyarrow is missing\n"),
+        (ValueError("importance: must lie in [0, 1], got 7"), 2, "error: importance: must"),
+        (UnknownProfile("no profile 'x'"), 2, "error: no profile 'x'\n"),
+        (UnknownMemory("no memory 'x'"), 1, "error: no memory 'x'\n"),
+        (StoreBusy("locked for 5 s"), 1, "error: locked for 5 s\n"),
+        (FileNotFoundError(2, "No such file", "x.db"), 1, "error: x.db: No such file\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (ValueError("two\nlines \x1b[2J"), 2, "error: two␊lines ␛[2J\n"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_an_error_is_one_line_and_a_code(error: BaseException, code: int, line: str) -> None:
+    result = CliRunner().invoke(failing(error), ["fail"])
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr.startswith(line)
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_fault_of_ours_is_not_dressed_up_as_an_input_error() -> None:
+    result = CliRunner().invoke(failing(ZeroDivisionError()), ["fail"])
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["fail", "--nothing"], ["fail", "surplus"]])
+def test_wrong_usage_exits_2_in_one_line(arguments: list[str]) -> None:
+    result = CliRunner().invoke(failing(ValueError()), arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+
+
+def press_ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def hold_while_pressing(steps: list[int], presses: int) -> None:
+    with interrupt_held():
+        for step in range(presses):
+            press_ctrl_c()
+            steps.append(step)
+
+
+def test_a_held_interrupt_comes_after_the_block() -> None:
+    steps: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        hold_while_pressing(steps, 1)
+    assert steps == [0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_breaks_in() -> None:
+    steps: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        hold_while_pressing(steps, 2)
+    assert steps == [0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_in_the_block_is_not_hidden_by_a_held_interrupt() -> None:
+    def block() -> None:
+        with interrupt_held():
+            press_ctrl_c()
+            msg = "disk full"
+            raise OSError(msg)
+
+    with pytest.raises(OSError, match="disk full"):
+        block()

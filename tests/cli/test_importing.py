@@ -1,0 +1,272 @@
+"""``oneiros import`` into a real store: all sources, bad rows, conflicts, interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from oneiros.cli import importing
+from oneiros.cli.sources import Row
+from oneiros.engine import Engine
+from tests.cli.conftest import Run
+from tests.cli.test_git_history import Repository
+
+GOOD = [{"id": f"m{number}", "text": f"memory number {number}"} for number in range(5)]
+
+
+def lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def ids_in(store: Path) -> list[str]:
+    with Engine(store) as engine:
+        return [f"m{n}" for n in range(100) if engine.get_many([f"m{n}"])[0] is not None]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "agent.db"
+
+
+@pytest.mark.parametrize("extension", [".jsonl", ".csv", ".parquet"])
+def test_every_format_comes_in_whole(
+    run: Run, tmp_path: Path, target: Path, extension: str
+) -> None:
+    path = tmp_path / f"memories{extension}"
+    if extension == ".jsonl":
+        lines(path, [{"id": "a", "text": "green tea", "tags": ["hot"], "importance": 0.75}])
+    elif extension == ".csv":
+        path.write_text("id,text,tags,importance\na,green tea,hot,0.75\n", encoding="utf-8")
+    else:
+        columns = {"id": ["a"], "text": ["green tea"], "tags": [["hot"]], "importance": [0.75]}
+        pq.write_table(pa.table(columns), path)
+    outcome = run("import", path, "-s", target, "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.document["stored"] == 1
+    with Engine(target) as engine:
+        memory = engine.get("a")
+        assert (memory.text, memory.tags, memory.importance) == ("green tea", ["hot"], 0.75)
+        assert engine.search("tea").ids == ["a"]
+
+
+def test_people_are_told_the_counts(run: Run, tmp_path: Path, target: Path) -> None:
+    outcome = run("import", lines(tmp_path / "m.jsonl", GOOD), "-s", target)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith("5 stored in ")
+
+
+@pytest.fixture
+def in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+
+
+BAD: list[Any] = [*GOOD[:3], {"id": "bad", "text": "x", "importance": 7}, GOOD[4]]
+
+
+@pytest.mark.usefixtures("in_pairs")
+def test_a_bad_row_stops_and_takes_its_batch_along(run: Run, tmp_path: Path, target: Path) -> None:
+    outcome = run("import", lines(tmp_path / "m.jsonl", BAD), "-s", target)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("error: line 4: importance: must be")
+    assert outcome.stderr.endswith("(2 memories of earlier batches are stored)\n")
+    assert ids_in(target) == ["m0", "m1"]
+
+
+@pytest.mark.usefixtures("in_pairs")
+@pytest.mark.parametrize("policy", ["skip", "collect"])
+def test_bad_rows_may_be_passed_over(run: Run, tmp_path: Path, target: Path, policy: str) -> None:
+    path = lines(tmp_path / "m.jsonl", [*BAD, ["not an object"]])
+    outcome = run("import", path, "-s", target, "--on-error", policy, "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert (outcome.document["stored"], outcome.document["skipped"]) == (4, 2)
+    places = [error["place"] for error in outcome.document["errors"]]
+    assert places == (["line 4", "line 6"] if policy == "collect" else [])
+    assert ids_in(target) == ["m0", "m1", "m2", "m4"]
+
+
+def test_vectors_of_another_width_are_told_apart(run: Run, tmp_path: Path, target: Path) -> None:
+    records = [{"text": "a", "embedding": [1, 2]}, {"text": "b", "embedding": [1, 2, 3]}]
+    path = lines(tmp_path / "m.jsonl", records)
+    refused = run("import", path, "-s", target)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: line 1 to line 2: embedding: ")
+    outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
+    assert outcome.document["stored"] == 1
+    assert [error["place"] for error in outcome.document["errors"]] == ["line 2"]
+
+
+def test_people_are_told_the_collected_errors(run: Run, tmp_path: Path, target: Path) -> None:
+    bad = [{"text": "x", "\x1b[2J": 1}]
+    outcome = run("import", lines(tmp_path / "m.jsonl", bad), "-s", target, "--on-error", "collect")
+    assert outcome.stderr.startswith("line 1: column ")
+    assert "\x1b" not in outcome.stderr
+    assert "0 stored, 1 skipped" in outcome.stdout
+
+
+def test_an_extra_column_is_refused_or_kept(run: Run, tmp_path: Path, target: Path) -> None:
+    path = lines(tmp_path / "m.jsonl", [{"id": "a", "text": "x", "colour": "red"}])
+    refused = run("import", path, "-s", target)
+    assert refused.exit_code == 2
+    assert "line 1: column 'colour' is not a field of a memory" in refused.stderr
+    assert run("import", path, "-s", target, "--extra-to-metadata").exit_code == 0
+    with Engine(target) as engine:
+        assert engine.get("a").metadata == {"colour": "red"}
+
+
+def test_an_id_that_exists_is_an_error_or_an_update(run: Run, tmp_path: Path, target: Path) -> None:
+    run("import", lines(tmp_path / "m.jsonl", GOOD), "-s", target)
+    again = lines(tmp_path / "n.jsonl", [{"id": "m1", "text": "changed"}])
+    refused = run("import", again, "-s", target)
+    assert refused.exit_code == 2
+    assert refused.stderr == "error: line 1: id: 'm1' exists; --on-conflict update changes it\n"
+    with Engine(target) as engine:
+        engine.search("memory", now=1e9)  # something to keep: the access counts
+    assert run("import", again, "-s", target, "--on-conflict", "update").exit_code == 0
+    with Engine(target) as engine:
+        memory = engine.get("m1")
+        assert (memory.text, memory.access_count, len(engine)) == ("changed", 1, 5)
+
+
+def test_ids_that_exist_may_be_passed_over(run: Run, tmp_path: Path, target: Path) -> None:
+    run("import", lines(tmp_path / "m.jsonl", GOOD[:2]), "-s", target)
+    more = lines(
+        tmp_path / "n.jsonl", [*GOOD, {"id": "m4", "text": "again"}, {"id": [7], "text": "x"}]
+    )
+    outcome = run("import", more, "-s", target, "--on-error", "collect", "--json")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    places = {error["place"] for error in outcome.document["errors"]}
+    assert (outcome.document["stored"], places) == (3, {"line 1", "line 2", "line 6", "line 7"})
+    with Engine(target) as engine:
+        assert engine.get("m4").text == GOOD[4]["text"]
+
+
+def test_memories_without_a_project_get_the_one_given(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    records = [{"id": "a", "text": "x"}, {"id": "b", "text": "y", "project": "own"}]
+    run("import", lines(tmp_path / "m.jsonl", records), "-s", target, "--project", "given")
+    with Engine(target) as engine:
+        assert [engine.get(id).project for id in "ab"] == ["given", "own"]
+
+
+def test_a_git_history_can_be_imported_again_and_again(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    repository = Repository(tmp_path / "project")
+    hash = repository.commit("Teach the parser commas", "src/parse.py")
+    first = run("import", "--git", repository.path, "-s", target, "--json").document
+    assert (first["stored"], first["unchanged"]) == (1, 0)
+    with Engine(target) as engine:
+        before = engine.get(f"git:{hash}")
+    repository.commit("Second", "b")
+    second = run("import", "--git", repository.path, "-s", target, "--json").document
+    assert (second["stored"], second["unchanged"]) == (1, 1)
+    with Engine(target) as engine:
+        assert engine.get(f"git:{hash}") == before  # not even its revision count or its dates
+        assert before.project == "project"
+        assert before.tags == ["src/parse.py"]
+        assert before.event_at == before.created_at == before.updated_at
+        assert engine.search("parser commas", k=1).ids == [f"git:{hash}"]
+
+
+def test_a_git_history_may_get_another_project(run: Run, tmp_path: Path, target: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    hash = repository.commit("One", "a")
+    run("import", "--git", repository.path, "-s", target, "--project", "given")
+    with Engine(target) as engine:
+        assert engine.get(f"git:{hash}").project == "given"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("m.csv", "colour\nred\n"), ("m.parquet", "no"), ("m.jsonl", "")]
+)
+def test_a_useless_source_leaves_no_store(
+    run: Run, tmp_path: Path, target: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    outcome = run("import", tmp_path / name, "-s", target)
+    assert outcome.exit_code == (0 if name == "m.jsonl" else 2)
+    assert target.exists() == (name == "m.jsonl")  # an empty source is a source
+
+
+def test_a_directory_that_is_no_repository_leaves_no_store(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    outcome = run("import", "--git", tmp_path / "plain", "-s", target)
+    assert outcome.exit_code == 2
+    assert "not a git repository" in outcome.stderr
+    assert not target.exists()
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # what an import of a missing module meets
+    outcome = run("import", tmp_path / "m.parquet", "-s", target)
+    assert outcome.exit_code == 1
+    assert outcome.stderr == (
+        "error: reading Parquet needs pyarrow: pip install 'oneiros[arrow]'\n"
+    )
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
+    run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    def rows() -> Iterator[Row]:
+        for number in range(25):
+            yield Row(place=f"line {number}", record={"id": f"m{number}", "text": "x"})
+        os.kill(os.getpid(), signal.SIGINT)
+        yield Row(place="line 26", problem="never reached")
+
+    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(importing, "_rows", lambda *_, **__: rows())
+    outcome = run("import", tmp_path / "x", "-s", target, *(["--json"] if as_json else []))
+    assert outcome.exit_code == 130
+    assert outcome.stderr == "error: interrupted: 20 memories are stored, the rest is not\n"
+    if as_json:
+        assert (outcome.document["stored"], outcome.document["is_interrupted"]) == (20, True)
+    assert len(ids_in(target)) == 20
+
+
+def test_ctrl_c_in_a_real_process_leaves_what_it_says(tmp_path: Path, target: Path) -> None:
+    path = lines(tmp_path / "m.jsonl", [{"text": f"memory {n}"} for n in range(300_000)])
+    command = [
+        sys.executable,
+        "-m",
+        "oneiros.cli",
+        "import",
+        str(path),
+        "-s",
+        str(target),
+        "--json",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    log = target.with_name(target.name + "-wal")
+    waited_until = time.monotonic() + 30
+    while not (log.exists() and log.stat().st_size > 500_000) and time.monotonic() < waited_until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    document = json.loads(out)
+    assert document["is_interrupted"]
+    assert 0 < document["stored"] < 300_000
+    assert err == f"error: interrupted: {document['stored']} memories are stored, the rest is not\n"
+    with Engine(target) as engine:
+        assert len(engine) == document["stored"]
+        assert engine.check() == []

@@ -1,0 +1,85 @@
+"""Stdout for results, stderr for the rest: pipes that close, terminals, odd encodings."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HOSTILE
+
+ONEIROS = (sys.executable, "-m", "oneiros.cli")
+
+
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_reader_that_leaves_early_causes_no_complaint(store: Path, extra: list[str]) -> None:
+    process = subprocess.Popen(
+        [*ONEIROS, "search", "coffee", "-s", str(store), *extra],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert err == ""
+
+
+def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join('{"text": "x"}\n' for _ in range(3000)), encoding="utf-8")
+    ours, theirs = pty.openpty()
+    command = [*ONEIROS, "import", str(path), "-s", str(tmp_path / "agent.db"), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = bytearray()
+        while chunk := read(ours):
+            shown += chunk
+        assert process.stdout is not None
+        document = json.loads(process.stdout.read())
+    os.close(ours)
+    assert document["stored"] == 3000
+    assert b"importing" in shown
+
+
+def read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other side of a terminal is gone
+        return b""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_stream_that_lacks_a_character_gets_its_escape(store: Path, encoding: str) -> None:
+    done = subprocess.run(
+        [*ONEIROS, "get", "m4", "-s", str(store)],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode(encoding)
+    assert "red]gone[/]" in shown
+    assert "\x1b" not in shown
+    assert ("␛" if encoding == "utf-8" else "\\u241b") in shown
+
+
+def test_an_error_about_hostile_text_is_one_harmless_line(store: Path) -> None:
+    done = subprocess.run(
+        [*ONEIROS, "get", HOSTILE + "\n", "-s", str(store)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(done.stderr)

@@ -1,0 +1,70 @@
+"""Stored text on a terminal: shown, never obeyed."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from oneiros.cli.terminal import OBEYED, one_line, snippet, text, visible
+
+HOSTILE = [
+    ("\x1b[2Jgone", "␛[2Jgone"),  # clears the screen
+    ("\x1b]0;title\x07", "␛]0;title␇"),  # retitles the window
+    ("\x1b]8;;https://x\x1b\\link", "␛]8;;https://x␛\\link"),  # a link that says another address
+    ("\x9b31mred", "⟨U+009B⟩31mred"),  # the one-byte form of ESC [
+    ("a\rb", "a␍b"),  # overwrites the line
+    ("a\x08b", "a␈b"),
+    ("\x00nul", "␀nul"),
+    ("del\x7f", "del␡"),
+    ("user\u202etxt.exe", "user⟨U+202E⟩txt.exe"),  # right-to-left override
+    ("\u2066x\u2069", "⟨U+2066⟩x⟨U+2069⟩"),
+    ("a\u2028b", "a⟨U+2028⟩b"),
+    ("lone \ud800", "lone ⟨U+D800⟩"),
+]
+
+
+@pytest.mark.parametrize(("stored", "shown"), HOSTILE)
+def test_what_a_terminal_would_obey_is_made_visible(stored: str, shown: str) -> None:
+    assert visible(stored) == shown
+
+
+def test_ordinary_text_is_left_alone() -> None:
+    ordinary = "line one\n\tline two: naïve, שלום, 日本語, 👩‍💻, ␛ as a picture"
+    assert visible(ordinary) == ordinary
+
+
+@given(st.text(st.characters(codec=None)))
+def test_no_text_keeps_a_character_that_is_obeyed(stored: str) -> None:
+    shown = visible(stored)
+    assert not OBEYED.search(shown)
+    assert all(ord(character) >= 0x20 or character in "\n\t" for character in shown)
+    assert visible(shown) == shown
+    assert "\n" not in one_line(stored)
+    shown.encode()  # can be written to any UTF-8 stream
+
+
+@given(st.text(), st.integers(2, 50))
+def test_a_snippet_is_one_line_of_at_most_its_length(stored: str, length: int) -> None:
+    shown = snippet(stored, length)
+    assert len(shown) <= length
+    assert "\n" not in shown
+
+
+def test_a_snippet_marks_its_cut() -> None:
+    assert snippet("one  two\nthree", 20) == "one two three"
+    assert snippet("abcdefghij", 5) == "abcd…"
+    assert snippet("a" + " " * 1000 + "b", 5).endswith("…")
+
+
+@pytest.mark.parametrize(
+    "stored", ["[bold red]x[/]", "[link=file:///etc]x[/link]", ":smile:", "[/]"]
+)
+def test_markup_in_stored_text_is_printed_as_it_is(stored: str) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="truecolor", width=80)
+    console.print(text(stored))
+    assert stream.getvalue() == stored + "\n"

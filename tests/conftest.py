@@ -1,0 +1,20 @@
+"""What every test may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import oneiros
+
+NOW = 1_750_000_000.0
+
+
+@pytest.fixture
+def mind() -> Iterator[oneiros.Engine]:
+    """An empty store in memory under "reverie", words only, at a standing clock."""
+    with oneiros.Engine(
+        ":memory:", profile="reverie", analyzer="simple", clock=lambda: NOW
+    ) as engine:
+        yield engine

@@ -1,0 +1,161 @@
+"""Kill -9 at random moments, against the state that was acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.crash.subject import State, Subject
+
+ROOT = Path(__file__).parents[2]
+Change = dict[str, State | None]
+
+
+@dataclass
+class Report:
+    """What the kills showed."""
+
+    kills: int = 0
+    acknowledged: int = 0
+    """Writes that had returned."""
+    in_doubt: int = 0
+    """Writes that were cut off."""
+    in_doubt_kept: int = 0
+    """Of these, those that are there (whole)."""
+    before_open: int = 0
+    """Kills while the store was still being opened."""
+    memories: int = 0
+    slowest_open_seconds: float = 0.0
+    lost: list[str] = field(default_factory=list)
+    torn: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def is_clean(self) -> bool:
+        """Return whether nothing was lost, torn or damaged."""
+        return not (self.lost or self.torn or self.problems)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills ({self.before_open} while opening), "
+            f"{self.acknowledged} acknowledged writes, {len(self.lost)} lost, "
+            f"{len(self.torn)} torn, {len(self.problems)} problems; "
+            f"{self.in_doubt} cut off ({self.in_doubt_kept} of them there); "
+            f"{self.memories} memories at the end, slowest open "
+            f"{self.slowest_open_seconds * 1000:.0f} ms"
+        )
+
+
+def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
+    """Kill a writer again and again on one file, and check the file after each kill.
+
+    Args:
+        folder: where the file is made.
+        kills: how many.
+        seed: of the writers' choices and of the moments.
+        durability: "full" or "normal".
+    """
+    rng = random.Random(seed)
+    report = Report()
+    path = folder / "mind.db"
+    expected: dict[str, State] = {}
+    number = 0
+    for _ in range(kills):
+        lines = _killed(path, rng.randrange(2**31), number, durability, rng)
+        pending = _replay(lines, expected, report)
+        number += sum(len(line) for line in lines if isinstance(line, dict))
+        _verify(path, durability, expected, pending, report)
+        report.kills += 1
+    report.memories = len(expected)
+    return report
+
+
+def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Random) -> list[object]:
+    """Start a writer, kill it after a while, return what it said."""
+    writer = Path(__file__).with_name("kill_writer.py")
+    command = [sys.executable, str(writer), str(path), str(seed), str(first), durability]
+    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    said = path.with_name("said.jsonl")  # a pipe would fill up and stop the writer
+    with said.open("wb") as out, subprocess.Popen(command, stdout=out, env=environment) as process:
+        if rng.random() < 0.15:
+            time.sleep(rng.uniform(0.02, 0.2))  # somewhere from the start of Python to the opening
+        else:
+            _await_opening(process, said)
+            time.sleep(rng.uniform(0.0, 0.25))
+        is_alive = process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    if not is_alive:
+        msg = f"the writer ended by itself with {process.returncode}"
+        raise RuntimeError(msg)
+    lines = said.read_bytes().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
+def _await_opening(process: subprocess.Popen[bytes], said: Path) -> None:
+    while process.poll() is None and not said.stat().st_size:
+        time.sleep(0.001)
+
+
+def _replay(lines: list[object], expected: dict[str, State], report: Report) -> Change:
+    """Bring the expected state to the last acknowledgement; return the write that was cut off."""
+    report.before_open += not lines
+    pending: Change = {}
+    for line in lines:
+        if isinstance(line, dict):
+            pending = {id: None if state is None else tuple(state) for id, state in line.items()}
+        elif line == "done":
+            _apply(pending, expected)
+            report.acknowledged += 1
+            pending = {}
+    report.in_doubt += bool(pending)
+    return pending
+
+
+def _apply(change: Change, state: dict[str, State]) -> None:
+    for id, value in change.items():
+        if value is None:
+            state.pop(id, None)
+        else:
+            state[id] = value
+
+
+def _verify(
+    path: Path, durability: str, expected: dict[str, State], pending: Change, report: Report
+) -> None:
+    """Compare the file with what is expected, and take over the write in doubt if it is there."""
+    start = time.perf_counter()
+    subject = Subject(path, durability)
+    report.slowest_open_seconds = max(report.slowest_open_seconds, time.perf_counter() - start)
+    try:
+        report.problems += subject.problems()
+        found = subject.states()
+    finally:
+        subject.close()
+    with_pending = dict(expected)
+    _apply(pending, with_pending)
+    if found == with_pending and pending:
+        report.in_doubt_kept += 1
+        _apply(pending, expected)
+        return
+    report.lost += _differences(expected, found, set(pending))
+    if found != expected:
+        report.torn.append(f"kill {report.kills}: {sorted(pending)[:5]}")
+        expected.clear()
+        expected.update(found)  # go on from what is there
+
+
+def _differences(
+    expected: dict[str, State], found: dict[str, State], doubtful: set[str]
+) -> Iterator[str]:
+    """Yield the ids whose acknowledged state is not there."""
+    for id in expected.keys() | found.keys():
+        if id not in doubtful and expected.get(id) != found.get(id):
+            yield id

@@ -1,0 +1,59 @@
+"""What the crash test drives: the engine, as its users do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import oneiros
+
+State = tuple[str, float]
+"""What is checked of a memory: its text and its importance."""
+
+
+class Subject:
+    """An engine on a file."""
+
+    def __init__(self, path: Path, durability: str) -> None:
+        self._mind = oneiros.Engine(path, profile="reverie", durability=durability)
+
+    def add(self, id: str, text: str) -> None:
+        """Add one memory."""
+        self._mind.add(text, id=id)
+
+    def add_many(self, texts: dict[str, str]) -> None:
+        """Add memories, all or none."""
+        self._mind.add_many([{"id": id, "text": text} for id, text in texts.items()])
+
+    def update(self, id: str, text: str, importance: float) -> None:
+        """Change two fields of a memory at once."""
+        self._mind.update(id, text=text, importance=importance)
+
+    def delete(self, id: str) -> None:
+        """Delete a memory softly."""
+        self._mind.delete(id)
+
+    def forget(self, id: str) -> None:
+        """Erase a memory, and empty the log."""
+        self._mind.forget(id)
+
+    def recall(self, query: str) -> None:
+        """Search, so that reinforcement is written behind while other writes go on."""
+        self._mind.search(query, session="kill")
+
+    def flush(self) -> None:
+        """Write the reinforcement that waits."""
+        self._mind.flush()
+
+    def states(self) -> dict[str, State]:
+        """Return all live memories."""
+        return {
+            memory.id: (memory.text, memory.importance) for memory in self._mind.list(limit=10**6)
+        }
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the file, or with what is projected from it."""
+        return self._mind.check()
+
+    def close(self) -> None:
+        """Close it."""
+        self._mind.close()

@@ -1,0 +1,1 @@
+"""The engine from outside: against plain oracles, and by its laws."""

@@ -1,0 +1,107 @@
+"""Python threads, signals and forks around the index."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+
+from oneiros import LexicalIndex
+
+WORDS = [f"word{number}" for number in range(500)]
+
+
+def texts(count: int, length: int = 30) -> list[str]:
+    return [
+        " ".join(WORDS[(place * 7 + number * number) % 500] for number in range(length))
+        for place in range(count)
+    ]
+
+
+def test_a_text_is_found_when_add_returns_whatever_else_goes_on() -> None:
+    index = LexicalIndex()
+
+    def write(writer: int) -> None:
+        for number, text in enumerate(texts(150)):
+            id = f"{writer}-{number}"
+            index.add(id, f"{text} mark{writer}x{number}")
+            assert list(index.search(f"mark{writer}x{number}").ids) == [id]
+            if number % 3 == 0:
+                assert index.delete(id)
+                assert len(index.search(f"mark{writer}x{number}")) == 0
+
+    def read() -> None:
+        for _ in range(60):
+            for hits in index.search_many(WORDS[:10], k=20, threads=2):
+                assert len(hits.ids) == len(set(hits.ids))
+
+    with ThreadPoolExecutor(4) as pool:
+        for job in [pool.submit(write, 0), pool.submit(write, 1), *(pool.submit(read),) * 2]:
+            job.result(timeout=60)
+    assert len(index) == 200
+
+
+def test_long_calls_leave_other_threads_their_turn() -> None:
+    index = LexicalIndex()
+    beats, is_done = [], threading.Event()
+
+    def beat() -> None:
+        while not is_done.is_set():
+            beats.append(time.perf_counter())
+            time.sleep(0.001)
+
+    heart = threading.Thread(target=beat)
+    heart.start()
+    index.add_many(list(range(20_000)), texts(20_000))
+    index.search_many(WORDS * 4, k=100, threads=2)
+    is_done.set()
+    heart.join()
+    gaps = sorted(late - early for early, late in pairwise(beats))
+    assert len(gaps) > 20
+    assert gaps[len(gaps) // 2] < 0.02  # the typical gap: one long one may be the machine's
+
+
+@pytest.mark.parametrize("writes", [True, False], ids=["add_many", "search_many"])
+def test_ctrl_c_ends_a_long_call_and_leaves_a_valid_index(writes: bool) -> None:
+    index = LexicalIndex()
+    base = texts(2000)
+    index.add_many([f"base{number}" for number in range(2000)], base)
+    many = texts(2000) * 200
+    ids = range(len(many))
+    call = (lambda: index.add_many(ids, many)) if writes else (lambda: index.search_many(many))
+    alarm = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    alarm.join()
+    count = len(index) - 2000
+    assert 0 <= count < len(many)
+    if count:
+        assert count - 1 in index
+    assert count not in index
+    found = index.search(base[0], k=10**6)
+    assert len(found) <= len(index)
+    assert set(found.ids.tolist()) <= {*(f"base{n}" for n in range(2000)), *range(count)}
+    index.add(count, "afterwards")
+    assert list(index.search("afterwards").ids) == [count]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_forked_after_threaded_searches_answers() -> None:
+    index = LexicalIndex()
+    index.add_many(list(range(100)), texts(100))
+    want = [hits.ids.tolist() for hits in index.search_many(WORDS[:20], threads=4)]
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        got = [hits.ids.tolist() for hits in index.search_many(WORDS[:20], threads=4)]
+        index.add(1000, "afterwards")
+        os._exit(0 if got == want and index.search("afterwards").ids.tolist() == [1000] else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

@@ -1,0 +1,1 @@
+"""Slow, plain re-statements of the formulas, written from docs/systems and never from a kernel."""

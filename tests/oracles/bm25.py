@@ -1,0 +1,78 @@
+"""Exhaustive BM25 over documents that are lists of tokens.
+
+The variants are those of Kamphuis, de Vries, Boytsov and Lin, "Which BM25 do you mean?" (ECIR 2020),
+table 1; docs/systems/reverie.md R1 and docs/systems/README.md say where they are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+DEFAULT_DELTA = {"bm25plus": 1.0, "bm25l": 0.5}
+
+IDF: dict[str, Callable[[int, int], float]] = {
+    "lucene": lambda n, df: math.log(1 + (n - df + 0.5) / (df + 0.5)),
+    "robertson": lambda n, df: math.log((n - df + 0.5) / (df + 0.5)),
+    "atire": lambda n, df: math.log(n / df),
+    "bm25plus": lambda n, df: math.log((n + 1) / df),
+    "bm25l": lambda n, df: math.log((n + 1) / (df + 0.5)),
+}
+
+
+def term_weight(variant: str, tf: int, norm: float, k1: float, delta: float) -> float:
+    """Return what one term gives before idf; ``norm`` is 1 - b + b dl/avgdl. Kamphuis, table 1.
+
+    A term that the document does not hold gives 0, also where a delta is added (Lv and Zhai).
+    """
+    if tf == 0:
+        return 0.0
+    if variant in {"lucene", "robertson"}:  # the constant k1 + 1 is left out
+        return tf / (tf + k1 * norm)
+    if variant == "atire":
+        return (k1 + 1) * tf / (tf + k1 * norm)
+    if variant == "bm25plus":
+        return delta + (k1 + 1) * tf / (tf + k1 * norm)
+    if variant == "bm25l":
+        c = tf / norm
+        return (k1 + 1) * (c + delta) / (k1 + c + delta)
+    msg = f"variant: unknown {variant!r}"
+    raise ValueError(msg)
+
+
+def rank(
+    documents: Mapping[int, Sequence[str]],
+    query: Sequence[str],
+    k: int,
+    variant: str = "lucene",
+    k1: float = 1.2,
+    b: float = 0.75,
+    delta: float | None = None,
+    allowed: Collection[int] | None = None,
+) -> list[tuple[int, float]]:
+    """Return the best ``k`` (row, score), score descending, then row ascending. Kamphuis, table 1.
+
+    The score is summed over the distinct terms of the query in order of first appearance; a term
+    asked for twice counts twice. Statistics (N, df, average length) are over all ``documents``,
+    ``allowed`` only hides (docs/systems/reverie.md R1). A document without any term is no hit.
+    """
+    delta = DEFAULT_DELTA.get(variant, 0.0) if delta is None else delta
+    n = len(documents)
+    asked = {term: list(query).count(term) for term in query}  # dict keeps first appearance
+    df = {term: sum(term in tokens for tokens in documents.values()) for term in asked}
+    total_length = sum(len(tokens) for tokens in documents.values())
+    hits = []
+    for row, tokens in documents.items():
+        if allowed is not None and row not in allowed:
+            continue
+        if not any(term in tokens for term in asked):
+            continue
+        norm = 1 - b + b * len(tokens) / (total_length / n)
+        score = 0.0
+        for term, times in asked.items():
+            tf = list(tokens).count(term)
+            if tf:
+                weight = term_weight(variant, tf, norm, k1, delta)
+                score += times * IDF[variant](n, df[term]) * weight
+        hits.append((row, score))
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]

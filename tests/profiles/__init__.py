@@ -1,0 +1,1 @@
+"""Tests of profiles as data and by name."""

@@ -1,0 +1,1 @@
+"""Tests of channels, fusion, factors, kernels and the plan."""

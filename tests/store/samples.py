@@ -1,0 +1,65 @@
+"""Memories to store, and short ways to write and read them."""
+
+from __future__ import annotations
+
+from oneiros.memory import Memory
+from oneiros.store import Store, StoredMemory
+
+NOW = 1_780_000_000.0
+
+
+def memory(id: str, **fields: object) -> Memory:
+    return Memory.from_record({"id": id, "text": f"text of {id}", **fields}, now=NOW)
+
+
+FULL = memory(
+    "full\0id",
+    text="all of it \0 Größe 会議 🦊",
+    title="T",
+    kind="decision",
+    category="procedural",
+    topic="t",
+    project="p",
+    session="s2",
+    sessions=["s1", "s2"],
+    tags=["b", "a", "b"],
+    metadata={"a": [1, 2.5, None, True, {"ü\0": "x"}]},
+    created_at=5.0,
+    updated_at=6.0,
+    last_accessed_at=7.25,
+    event_at=8.0,
+    valid_from=9.0,
+    valid_until=10.0,
+    ttl=60.0,
+    importance=0.9,
+    certainty=0.1,
+    impact=1.0,
+    veracity="tool",
+    pinned=True,
+    feedback=-3,
+    access_count=2**32 - 1,
+    revision_count=4,
+    duplicate_count=5,
+    session_spread=6,
+    strength=0.25,
+    depth=3,
+    stability=2.5,
+    consolidation_quality=0.75,
+    importance_tag="schema_violation",
+    status="archived",
+    core=True,
+    at_floor_since=11.0,
+    cold_since=12.0,
+    tier="stub",
+    superseded_by="other",
+    deleted_at=13.0,
+)
+
+
+def add(store: Store, *memories: Memory) -> None:
+    with store.write() as transaction:
+        transaction.insert_many(memories)
+
+
+def rows(store: Store, after: int = 0) -> list[StoredMemory]:
+    return [row for part in store.changes(after) for row in part]

@@ -1,0 +1,249 @@
+"""Opening: whose file it is, which version, who else holds it, who may read it."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import apsw
+import pytest
+
+from oneiros.errors import (
+    OneirosError,
+    StoreCorrupt,
+    StoreIOError,
+    StoreVersionError,
+)
+from oneiros.store import Store, connections, schema
+from tests.store.samples import memory
+
+
+def add(store: Store, *ids: str) -> None:
+    with store.write() as transaction:
+        transaction.insert_many([memory(id) for id in ids])
+
+
+def small_store(path: Path, count: int = 3) -> bytes:
+    with Store(path) as store:
+        add(store, *(f"m{i}" for i in range(count)))
+    return path.read_bytes()
+
+
+def run_sql(path: Path, sql: str) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute(sql)
+    connection.close()
+
+
+# Whose file
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not a database at all, but long enough to look at\n" * 100, "damaged, or is no store"),
+        (b"xy", "damaged, or is no store"),
+    ],
+)
+def test_another_file_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match=message):
+        Store(path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    run_sql(path, "CREATE TABLE a (b); INSERT INTO a VALUES (1)")
+    before = path.read_bytes()
+    with pytest.raises(StoreCorrupt, match="not a store of Oneiros: its application id is 0x0"):
+        Store(path)
+    run_sql(path, "PRAGMA application_id = 7")
+    with pytest.raises(StoreCorrupt, match="not a store of Oneiros: its application id is 0x7"):
+        Store(path)
+    assert path.read_bytes()[100:] == before[100:]
+
+
+@pytest.mark.parametrize("content", [b"", None], ids=["empty file", "empty database"])
+def test_an_empty_file_becomes_a_store(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "mind.db"
+    if content is None:
+        run_sql(path, "VACUUM")
+    else:
+        path.write_bytes(content)
+    assert small_store(path)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON memory BEGIN DELETE FROM memory; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE extra (a)",
+        "CREATE INDEX extra ON memory (text)",
+        "DROP INDEX memory_by_revision",
+        "ALTER TABLE memory ADD COLUMN extra TEXT",
+    ],
+)
+def test_tables_that_oneiros_did_not_make_are_refused(tmp_path: Path, sql: str) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    run_sql(path, sql)
+    with pytest.raises(StoreCorrupt, match="is not as Oneiros makes it"):
+        Store(path)
+
+
+def test_values_out_of_range_are_refused_when_read(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    for sql in (
+        "UPDATE memory SET category = 99",
+        "UPDATE memory SET category = 0, importance = 9e999",
+        "UPDATE memory SET importance = 0.5, metadata = '[1]'",
+        "UPDATE memory SET metadata = NULL, tags = '[' ",
+        "UPDATE memory SET tags = '[1]'",
+        f"UPDATE memory SET tags = '{'[' * 5000}'",
+        "UPDATE memory SET tags = NULL, text = CAST(X'41FF42' AS TEXT)",
+    ):
+        run_sql(path, sql)
+        with (
+            Store(path) as store,
+            pytest.raises(StoreCorrupt, match="in the store"),
+        ):
+            store.load(["m0"])
+
+
+# Versions
+
+
+def test_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    run_sql(path, "PRAGMA user_version = 99")
+    with pytest.raises(StoreVersionError, match=r"schema version 99, .* open it with a newer"):
+        Store(path)
+
+
+def test_a_negative_version_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    run_sql(path, "PRAGMA user_version = -1")
+    with pytest.raises(StoreCorrupt, match="schema version is -1"):
+        Store(path)
+
+
+def test_version_0_comes_forward(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    run_sql(path, f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    assert small_store(path)
+
+
+def add_mood(connection: apsw.Connection) -> None:
+    connection.execute("ALTER TABLE setting ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'")
+
+
+def fail(connection: apsw.Connection) -> None:
+    connection.execute("SELECT no_such_function()")
+
+
+def test_an_older_file_comes_forward_with_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, add_mood])
+    with Store(path) as store:
+        assert store.load(["m1"]) == [memory("m1")]
+        assert store.settings() == {}
+    with Store(tmp_path / "new.db") as store:  # new and brought forward are the same
+        add(store, "a")
+    monkeypatch.undo()
+    with pytest.raises(StoreVersionError, match="schema version 2"):
+        Store(path)
+
+
+def test_a_migration_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind.db"
+    small_store(path)
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, add_mood, fail])
+    with pytest.raises(OneirosError, match="no_such_function"):
+        Store(path)
+    monkeypatch.undo()
+    with Store(path) as store:
+        assert store.count() == 3
+
+
+def test_an_sqlite_that_can_lose_commits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
+    with pytest.raises(RuntimeError, match=r"SQLite 3.51.2 can lose commits"):
+        Store(":memory:")
+
+
+# Damage
+
+
+def test_a_store_cut_at_any_place_is_noticed_or_whole(tmp_path: Path) -> None:
+    whole = small_store(tmp_path / "whole.db")
+    path = tmp_path / "cut.db"
+    step = 1 if os.environ.get("ONEIROS_LONG") else 61
+    empty_tail = 2 * 4096  # pages of tables that hold nothing lose nothing by a cut
+    for size in [*range(2, len(whole), step), *range(4096, len(whole), 4096)]:
+        path.write_bytes(whole[:size])
+        assert is_noticed(path) or size > len(whole) - empty_tail, f"cut to {size} bytes"
+        for left in tmp_path.glob("cut.db*"):
+            left.unlink()
+
+
+def test_flipped_bits_are_noticed_or_harmless(tmp_path: Path) -> None:
+    whole = small_store(tmp_path / "whole.db")
+    rng = random.Random(5)
+    path = tmp_path / "flipped.db"
+    noticed = 0
+    for _ in range(300):
+        place = rng.choice([rng.randrange(100), rng.randrange(len(whole))])
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        noticed += is_noticed(path)  # another exception than a typed one fails the test
+        for left in tmp_path.glob("flipped.db*"):
+            left.unlink()
+    assert noticed > 30
+
+
+def is_noticed(path: Path) -> bool:
+    """Return False where all is there, True where Oneiros says that it is not."""
+    try:
+        with Store(path, busy_timeout_seconds=0.0) as store:
+            if store.quick_check():
+                return True
+            texts = {row.id: len(row.text) for part in store.changes(0) for row in part}
+    except OneirosError:
+        return True
+    assert len(texts) == 3, "memories went missing without a word"
+    return False
+
+
+def test_what_cannot_be_opened_is_an_oserror(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Store(tmp_path / "nowhere" / "mind.db")
+    with pytest.raises(StoreIOError, match="CantOpenError"):
+        Store(tmp_path)
+
+
+def test_a_journal_mode_that_cannot_be_had_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stubborn(apsw.Connection):
+        def execute(self, sql: str, *values: object) -> apsw.Cursor:
+            return super().execute(sql.replace("journal_mode = WAL", "journal_mode"), *values)
+
+    monkeypatch.setattr(connections.apsw, "Connection", Stubborn)
+    with pytest.raises(StoreIOError, match="journal mode 'delete'"):
+        Store(tmp_path / "mind.db")

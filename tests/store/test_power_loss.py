@@ -1,0 +1,152 @@
+"""A loss of power: what was not synced is dropped, reordered or torn; what was acknowledged stays.
+
+The shim notes every write, truncation, sync and deletion; states that a disk may hold after a loss
+of power are made from that, and opened.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from oneiros.memory import Memory
+from oneiros.store import Store
+from tests.store.faulty_vfs import Event, registered
+
+NOW = 1_780_000_000.0
+STATES = 100_000 if os.environ.get("ONEIROS_LONG") else 250
+SECTOR = 512
+State = dict[str, float]
+
+
+def memory(name: str) -> Memory:
+    return Memory.from_record({"id": name, "text": f"the text of {name} " * 30}, now=NOW)
+
+
+class Recording:
+    """A workload with its log, and the state after each of its commits."""
+
+    def __init__(self, path: Path, durability: str) -> None:
+        self.log: list[Event] = []
+        self.states: list[State] = [{}]
+        with registered(log=self.log) as vfs:
+            self.store = Store(path, vfs=vfs, durability=durability)
+            self._go()
+            self.store.close()
+
+    def _go(self) -> None:
+        for number in range(12):
+            self._add(*(f"m{number}-{i}" for i in range(1 + 7 * (number % 3 == 2))))
+            self._update(f"m{number}-0", 0.1)
+            if number % 4 == 3:
+                self._erase(f"m{number - 1}-0")
+                self.store.checkpoint()
+                self.log.append(Event("synced all", ""))
+
+    def _acknowledge(self, state: State) -> None:
+        self.states.append(state)
+        self.log.append(Event("ack", "", len(self.states) - 1))
+
+    def _add(self, *names: str) -> None:
+        with self.store.write() as transaction:
+            transaction.insert_many([memory(name) for name in names])
+        self._acknowledge(self.states[-1] | dict.fromkeys(names, 0.5))
+
+    def _update(self, name: str, importance: float) -> None:
+        with self.store.write() as transaction:
+            transaction.update(name, {"importance": importance})
+        self._acknowledge(self.states[-1] | {name: importance})
+
+    def _erase(self, name: str) -> None:
+        with self.store.write() as transaction:
+            transaction.erase(name)
+        self._acknowledge({k: v for k, v in self.states[-1].items() if k != name})
+
+
+class Disk:
+    """What the disk holds for sure, and what may or may not have reached it."""
+
+    def __init__(self) -> None:
+        self.sure: dict[str, bytearray] = {}
+        self.open: dict[str, list[Event]] = {}
+        self.promised = 0
+        """Number of the last commit that must survive."""
+        self.last = 0
+        """Number of the last commit that was acknowledged."""
+
+    def take(self, event: Event, durability: str) -> None:
+        if event.kind == "sync":
+            content = self.sure.setdefault(event.path, bytearray())
+            for pending in self.open.pop(event.path, []):
+                apply(pending, content)
+        elif event.kind == "delete":  # SQLite syncs the folder where it matters
+            self.sure.pop(event.path, None)
+            self.open.pop(event.path, None)
+        elif event.kind in {"write", "truncate"}:
+            self.open.setdefault(event.path, []).append(event)
+        elif event.kind == "ack":
+            self.last = event.offset
+        if durability == "full" or event.kind == "synced all":
+            self.promised = self.last
+
+    def after_power_loss(self, rng: random.Random) -> dict[str, bytes]:
+        """Return files as they may be found: any part of what was not synced, in any order."""
+        files = {path: bytearray(content) for path, content in self.sure.items()}
+        share = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0])
+        for path, pending in self.open.items():
+            kept = [event for event in pending if rng.random() < share]
+            if rng.random() < 0.5:
+                rng.shuffle(kept)
+            for event in kept:
+                apply(torn(event, rng), files.setdefault(path, bytearray()))
+        return {path: bytes(content) for path, content in files.items()}
+
+
+def apply(event: Event, content: bytearray) -> None:
+    if event.kind == "truncate":
+        del content[event.offset :]
+        return
+    if len(content) < event.offset:
+        content.extend(bytes(event.offset - len(content)))
+    content[event.offset : event.offset + len(event.data)] = event.data
+
+
+def torn(event: Event, rng: random.Random) -> Event:
+    """Cut a write at a sector's end, now and then."""
+    if event.kind == "truncate" or len(event.data) <= SECTOR or rng.random() < 0.7:
+        return event
+    sectors = rng.randrange(1, -(-len(event.data) // SECTOR))
+    return Event("write", event.path, event.offset, event.data[: sectors * SECTOR])
+
+
+def found_in(folder: Path, files: dict[str, bytes]) -> State:
+    folder.mkdir()
+    for path, content in files.items():
+        if not path.endswith("-shm"):
+            (folder / Path(path).name).write_bytes(content)
+    with Store(folder / "mind.db") as store:
+        assert store.quick_check() == []
+        return {row.id: row.importance for part in store.changes(0) for row in part}
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_a_loss_of_power_leaves_a_prefix_with_every_promised_commit(
+    tmp_path: Path, durability: str
+) -> None:
+    recording = Recording(tmp_path / "mind.db", durability)
+    rng = random.Random(20)
+    moments = sorted(rng.randrange(len(recording.log) + 1) for _ in range(STATES))
+    disk, place, survivors = Disk(), 0, set()
+    for number, moment in enumerate(moments):
+        for event in recording.log[place:moment]:
+            disk.take(event, durability)
+        place = moment
+        state = found_in(tmp_path / str(number), disk.after_power_loss(rng))
+        commits = [n for n, known in enumerate(recording.states) if known == state]
+        assert commits, f"state {number}: no prefix of the commits"
+        assert commits[-1] >= disk.promised, f"state {number}: an acknowledged commit is gone"
+        survivors.add(commits[-1])
+    assert len(survivors) >= 6, "the test looked at too few states"

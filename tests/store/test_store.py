@@ -1,0 +1,207 @@
+"""Store: what is written is there, in order, under one revision a commit."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneiros.errors import EngineClosed
+from oneiros.fields import ENUMS
+from oneiros.store import Store
+from tests.store.samples import FULL, add, memory, rows
+
+
+def test_a_memory_comes_back_with_every_field(store: Store) -> None:
+    add(store, FULL, memory("plain"))
+    assert store.load(["plain", "none", FULL.id]) == [memory("plain"), None, FULL]
+
+
+def test_a_memory_outlives_the_store(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db") as store:
+        add(store, FULL)
+    with Store(tmp_path / "mind.db") as store:
+        assert store.load([FULL.id]) == [FULL]
+        assert store.revision() == 1
+
+
+def test_embeddings_are_bytes_to_the_store(tmp_path: Path) -> None:
+    vector = np.array([0.6, 0.8], np.float32)
+
+    def decode(blob: bytes) -> np.ndarray:
+        return np.frombuffer(blob, np.float32)
+
+    with Store(tmp_path / "mind.db", decode_embedding=decode) as store:
+        with store.write() as transaction:
+            transaction.insert(memory("a", embedding=vector), embedding_blob=vector.tobytes())
+            transaction.insert(memory("b"), embedding_blob=b"")
+        assert store.load(["a"]) == [memory("a", embedding=vector)]
+        assert [row.embedding for row in rows(store)] == [vector.tobytes(), b""]
+        with store.write() as transaction:
+            transaction.update("a", {"embedding": None})
+            with pytest.raises(TypeError, match="embedding: the store takes encoded bytes"):
+                transaction.update("a", {"embedding": vector})
+        assert store.load(["a"]) == [memory("a", revision_count=1)]
+
+
+def test_codes_of_words_are_their_places(store: Store) -> None:
+    add(store, FULL)
+    row = rows(store)[0]
+    for name, words in ENUMS.items():
+        assert words[getattr(row, name)] == getattr(FULL, name)
+    assert (row.sequence, row.revision, row.pinned, row.core) == (1, 1, 1, 1)
+    assert (row.tags, row.sessions, row.metadata) == (FULL.tags, FULL.sessions, FULL.metadata)
+
+
+def test_sequences_go_up_and_are_never_used_again(store: Store) -> None:
+    with store.write() as transaction:
+        assert transaction.insert(memory("a")) == 1
+        assert transaction.insert_many([memory("b"), memory("c")]) == range(2, 4)
+        assert transaction.insert_many([]) == range(0)
+        assert transaction.erase("c")
+    with store.write() as transaction:
+        assert transaction.insert(memory("c")) == 4
+
+
+def test_one_revision_a_commit_and_none_for_an_empty_one(store: Store) -> None:
+    assert store.revision() == 0
+    add(store, memory("a"), memory("b"))
+    assert store.revision() == 1
+    with store.write() as transaction:
+        assert transaction.revision == 2
+        assert transaction.update_columns([("nobody", {"importance": 1.0})]) == 0
+    assert store.revision() == 1
+    with store.write() as transaction:
+        transaction.update("a", {"importance": 1.0})
+        transaction.set_setting("embedder", "mini")
+    assert store.revision() == 2
+    with store.write() as transaction:
+        transaction.set_setting("embedder", "other")
+    assert store.revision() == 3
+    with store.write() as transaction:
+        transaction.erase("a")
+    assert store.revision() == 4
+    assert store.settings() == {"embedder": "other"}
+
+
+def test_changes_are_those_after_a_revision_in_order_of_insertion(store: Store) -> None:
+    add(store, *(memory(f"m{i}") for i in range(25)))
+    for id in ("m7", "m3"):
+        with store.write() as transaction:
+            transaction.update(id, {"importance": 0.9})
+    with store.write() as transaction:
+        transaction.erase("m5")
+    assert [len(part) for part in store.changes(0, batch=10)] == [10, 10, 4]
+    assert [row.id for row in rows(store, after=1)] == ["m3", "m7"]
+    assert [row.id for row in rows(store, after=2)] == ["m3"]
+    assert rows(store, after=4) == []
+    assert store.erased(0) == store.erased(3) == ["m5"]
+    assert store.erased(4) == []
+    with pytest.raises(ValueError, match="batch: must be at least 1, got 0"):
+        next(store.changes(0, batch=0))
+
+
+def test_changes_come_from_one_state_while_others_write(store: Store) -> None:
+    add(store, *(memory(f"m{i}") for i in range(20)))
+    parts = store.changes(0, batch=5)
+    first = next(parts)
+    add(store, memory("later"))
+    ids = [row.id for part in [first, *parts] for row in part]
+    assert ids == [f"m{i}" for i in range(20)]
+
+
+def test_changes_that_are_not_read_to_the_end_hold_nothing_up(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db", busy_timeout_seconds=0.5) as store:
+        add(store, *(memory(f"m{i}") for i in range(20)))
+        parts = store.changes(0, batch=5)
+        next(parts)
+        parts.close()
+        add(store, memory("later"))
+        store.checkpoint()
+        assert (tmp_path / "mind.db-wal").stat().st_size == 0
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store("mind.db") as store:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        add(store, memory("a"))
+        assert store.count() == store.revision() == 1
+        assert store.path == str(tmp_path / "mind.db")
+
+
+def test_a_reading_stands_still(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db") as store:
+        add(store, memory("a"))
+        with store.read() as reading:
+            add(store, memory("b"))
+            assert (reading.last_revision(), reading.count()) == (1, 1)
+            assert reading.load(["b"]) == [None]
+        assert store.count() == 2
+
+
+def test_a_closed_store_says_so(store: Store) -> None:
+    store.close()
+    store.close()
+    uses = [
+        store.write,
+        store.revision,
+        store.settings,
+        store.count,
+        store.checkpoint,
+        lambda: store.load(["a"]),
+        lambda: next(store.changes(0)),
+        lambda: store.verify_erased(b"x"),
+    ]
+    for use in uses:
+        with pytest.raises(EngineClosed, match="the store is closed"):
+            use()
+
+
+def test_threads_write_and_read_at_once(store: Store) -> None:
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for i in range(40):
+                add(store, memory(f"{name}{i}"))
+                assert store.load([f"{name}{i}"]) != [None]
+                assert len(rows(store)) >= i
+                assert store.revision() > i
+        except BaseException as error:  # noqa: BLE001 - reported below
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert (store.count(), store.revision()) == (160, 160)
+    assert store.quick_check() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"durability": "some"}, "durability: must be one of full, normal, got 'some'"),
+        ({"busy_timeout_seconds": -1.0}, "busy_timeout_seconds: must be a finite number"),
+        ({"busy_timeout_seconds": float("nan")}, "busy_timeout_seconds: must be a finite number"),
+        ({"path": ""}, "path: must be a file's name"),
+        ({"path": "a\0b"}, "path: must be a file's name"),
+    ],
+)
+def test_odd_options_are_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Store(**{"path": tmp_path / "mind.db", **options})  # type: ignore[arg-type]
+
+
+def test_a_text_at_the_limit_is_kept(store: Store) -> None:
+    text = "ü" * 2**23
+    add(store, memory("a", text=text))
+    assert store.load(["a"])[0].text == text

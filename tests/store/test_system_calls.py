@@ -1,0 +1,120 @@
+"""The system's own calls cut short: interrupted, half done, refused."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from oneiros.errors import OneirosError
+from oneiros.store import Store
+from tests.store.samples import add, memory, rows
+
+PWRITE = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t,
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int64,
+    use_errno=True,
+)
+REAL = PWRITE(("pwrite64", ctypes.CDLL(None, use_errno=True)))
+Write = Callable[..., int]
+
+
+def interrupted(*_: int) -> int:
+    ctypes.set_errno(errno.EINTR)
+    return -1
+
+
+def short(file: int, data: int, size: int, offset: int) -> int:
+    return REAL(file, data, max(1, size // 2), offset)
+
+
+def out_of_space_half_way(file: int, data: int, size: int, offset: int) -> int:
+    REAL(file, data, size // 2, offset)
+    ctypes.set_errno(errno.ENOSPC)
+    return -1
+
+
+def refused(*_: int) -> int:
+    ctypes.set_errno(errno.EIO)
+    return -1
+
+
+class Calls:
+    """Stands in for pwrite and lets one call in `every`, or the one numbered `at`, go wrong."""
+
+    def __init__(self, wrong: Write, *, every: int = 0, at: int = 0) -> None:
+        self.wrong, self.every, self.at = wrong, every, at
+        self.count = self.went_wrong = 0
+
+    def __call__(self, file: int, data: int, size: int, offset: int) -> int:
+        self.count += 1
+        if (self.every and self.count % self.every == 0) or self.count == self.at:
+            self.went_wrong += 1
+            return self.wrong(file, data, size, offset)
+        return REAL(file, data, size, offset)
+
+
+@contextmanager
+def in_place_of_pwrite(calls: Calls) -> Iterator[None]:
+    vfs = apsw.VFS("for-system-calls", "unix")
+    pointer = PWRITE(calls)
+    address = ctypes.cast(pointer, ctypes.c_void_p).value
+    original = vfs.xGetSystemCall("pwrite64")
+    assert original is not None
+    try:
+        assert vfs.xSetSystemCall("pwrite64", address)
+        yield
+    finally:
+        vfs.xSetSystemCall("pwrite64", original)
+        vfs.unregister()
+
+
+def work(path: Path, kept: list[str]) -> None:
+    with Store(path, durability="normal") as store:
+        for number in range(15):
+            ids = [f"m{number}-{part}" for part in range(1 + number % 3)]
+            add(store, *(memory(id, text="text " * 300) for id in ids))
+            kept += ids
+            if number % 5 == 4:
+                store.checkpoint()
+
+
+@pytest.mark.parametrize("wrong", [interrupted, short])
+def test_interrupted_and_short_writes_are_taken_up_again(tmp_path: Path, wrong: Write) -> None:
+    kept: list[str] = []
+    calls = Calls(wrong, every=3)
+    with in_place_of_pwrite(calls):
+        work(tmp_path / "mind.db", kept)
+    assert calls.went_wrong > 20
+    with Store(tmp_path / "mind.db") as store:
+        assert [row.id for row in rows(store)] == kept
+        assert store.quick_check() == []
+
+
+@pytest.mark.parametrize("wrong", [out_of_space_half_way, refused])
+def test_a_failed_call_is_typed_and_loses_nothing(tmp_path: Path, wrong: Write) -> None:
+    step = 1 if os.environ.get("ONEIROS_LONG") else 5
+    for at in range(1, 120, step):
+        path = tmp_path / f"{at}.db"
+        kept: list[str] = []
+        calls = Calls(wrong, at=at)
+        with in_place_of_pwrite(calls):
+            try:
+                work(path, kept)
+            except OneirosError:
+                assert calls.went_wrong
+        assert calls.count >= at, "the work has fewer writes than that"
+        with Store(path) as store:
+            found = [row.id for row in rows(store)]
+            assert found[: len(kept)] == kept
+            assert len(found) - len(kept) in (0, 1, 2, 3)
+            assert store.quick_check() == []

@@ -1,0 +1,169 @@
+"""Odd numbers and batches have one defined answer each; the store stays as it was."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import oneiros
+
+NOW = 1_750_000_000.0
+FULL = 2**32 - 1
+UNIT = ("importance", "certainty", "impact", "strength")
+OPEN = ("stability", "consolidation_quality")
+TIMES = ("created_at", "updated_at", "last_accessed_at", "event_at", "valid_from", "valid_until")
+COUNTERS = ("access_count", "revision_count", "duplicate_count")
+
+
+def ids(response: oneiros.SearchResponse) -> list[str]:
+    return [result.id for result in response.results]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", [*UNIT, *OPEN, *TIMES, "ttl"])
+def test_a_field_refuses_what_is_not_finite(mind: oneiros.Engine, name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"{name}.*(nan|inf)"):
+        mind.add("text", **{name: value})
+    mind.add("text", id="good")
+    with pytest.raises(ValueError, match=rf"{name}.*(nan|inf)"):
+        mind.update("good", **{name: value})
+    assert len(mind) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in UNIT for value in (-0.001, 1.001)),
+        *((name, -0.001) for name in OPEN),
+        *((name, value) for name in COUNTERS for value in (-1, FULL + 1)),
+        ("session_spread", 0),
+        ("session_spread", FULL + 1),
+        ("depth", 0),
+        ("depth", 4),
+        ("priority", 0),
+        ("priority", 6),
+        ("feedback", 2**15),
+        ("feedback", -(2**15) - 1),
+        ("ttl", -1.0),
+        ("status", "lost"),
+        ("tier", "warm"),
+        ("veracity", "sworn"),
+        ("category", "other"),
+        ("importance_tag", "very"),
+        ("canonical_layer", "deep"),
+        ("kind", ""),
+        ("kind", "k" * 65),
+        ("id", ""),
+        ("id", "i" * 257),
+    ],
+)
+def test_a_field_refuses_what_is_out_of_range(
+    mind: oneiros.Engine, name: str, value: object
+) -> None:
+    with pytest.raises(ValueError, match=name):
+        mind.add("text", **{name: value})
+    assert len(mind) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("importance", "high"),
+        ("depth", 2.5),
+        ("depth", "2"),
+        ("pinned", "yes"),
+        ("text", 3),
+        ("text", None),
+        ("id", 3),
+        ("tags", "one"),
+        ("tags", [1]),
+        ("metadata", [1]),
+        ("created_at", [NOW]),
+        ("embedding", "vector"),
+        ("embedding", [1 + 2j, 0]),
+    ],
+)
+def test_a_field_refuses_another_type(mind: oneiros.Engine, name: str, value: object) -> None:
+    record = {"text": "text", name: value}
+    with pytest.raises((TypeError, ValueError), match=name):
+        mind.add_many([record])
+    assert len(mind) == 0
+
+
+def test_an_unknown_field_is_named(mind: oneiros.Engine) -> None:
+    with pytest.raises((TypeError, ValueError), match="importence"):
+        mind.add("text", importence=0.5)
+    assert len(mind) == 0
+
+
+def test_the_ends_of_each_range_are_accepted(mind: oneiros.Engine) -> None:
+    low = {**dict.fromkeys((*UNIT, *OPEN), 0.0), **dict.fromkeys(COUNTERS, 0), "feedback": -(2**15)}
+    high = {**dict.fromkeys(UNIT, 1.0), **dict.fromkeys(COUNTERS, FULL), "feedback": 2**15 - 1}
+    mind.add("ant", id="low", depth=1, priority=1, kind="k", **low)
+    mind.add("ant", id="é" * 128, depth=3, priority=5, kind="k" * 64, **high)
+    assert ids(mind.search("ant", reinforce=False)) == ["é" * 128, "low"]
+    assert mind.get("low").feedback == -(2**15)
+
+
+# Counters
+
+
+def test_counters_saturate(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="full", **dict.fromkeys(COUNTERS, FULL))
+    mind.search("ant")
+    mind.update("full", text="ant bee")
+    mind.add("ant bee", id="double")
+    full = mind.get("full")
+    assert (full.access_count, full.revision_count, full.duplicate_count) == (FULL, FULL, FULL)
+
+
+# Batches
+
+BATCH = [
+    {"text": "ant", "id": "first"},
+    {"text": "ant", "id": "bad", "importance": math.nan},
+    {"text": "ant", "id": "worse", "embedding": [1.0, math.nan]},
+    {"text": "ant", "id": "last"},
+]
+
+
+def test_a_bad_record_stops_the_whole_batch(mind: oneiros.Engine) -> None:
+    with pytest.raises(ValueError, match=r"(?s)importance.*\b1\b"):
+        mind.add_many(BATCH)
+    assert len(mind) == 0
+    assert ids(mind.search("ant")) == []
+
+
+@pytest.mark.parametrize("on_error", ["skip", "collect"])
+def test_a_bad_record_does_not_stop_a_batch_asked_to_go_on(
+    mind: oneiros.Engine, on_error: str
+) -> None:
+    report = mind.add_many(BATCH, on_error=on_error)
+    assert list(report.ids) == ["first", "last"]
+    assert report.skipped_count == 2
+    assert len(report.failures) == (2 if on_error == "collect" else 0)
+    assert ids(mind.search("ant")) == ["first", "last"]
+
+
+def test_an_id_twice_in_a_batch_is_refused(mind: oneiros.Engine) -> None:
+    batch = [{"text": "ant", "id": "a"}, {"text": "bee", "id": "b"}, {"text": "cat", "id": "a"}]
+    with pytest.raises(oneiros.DuplicateId, match="a"):
+        mind.add_many(batch)
+    assert len(mind) == 0
+    mind.add_many(batch, on_conflict="update")
+    assert len(mind) == 2
+    assert mind.get("a").text == "cat"
+    assert ids(mind.search("ant")) == []
+    assert ids(mind.search("cat")) == ["a"]
+
+
+def test_an_id_that_exists_is_refused_or_updated(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a")
+    with pytest.raises(oneiros.DuplicateId, match="a"):
+        mind.add("bee", id="a")
+    with pytest.raises(oneiros.DuplicateId, match="a"):
+        mind.add_many([{"text": "cat", "id": "c"}, {"text": "bee", "id": "a"}])
+    assert (len(mind), mind.get("a").text) == (1, "ant")
+    mind.add_many([{"text": "bee", "id": "a"}], on_conflict="update")
+    assert (mind.get("a").text, mind.get("a").revision_count) == ("bee", 1)

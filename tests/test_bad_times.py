@@ -1,0 +1,81 @@
+"""Odd times: each is refused by name or has one defined age."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import pytest
+
+import oneiros
+
+NOW = 1_750_000_000.0
+DAY = 86_400.0
+YEAR = 365.25 * DAY
+TIMES = ("created_at", "updated_at", "last_accessed_at", "event_at", "valid_from", "valid_until")
+
+
+def ids(response: oneiros.SearchResponse) -> list[str]:
+    return [result.id for result in response.results]
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_a_time_refuses_naive_datetimes_and_milliseconds(mind: oneiros.Engine, name: str) -> None:
+    naive = dt.datetime(2025, 6, 1, 12)
+    for value in (naive, "2025-06-01T12:00:00", NOW * 1000):
+        with pytest.raises(ValueError, match=name):
+            mind.add("text", **{name: value})
+    assert len(mind) == 0
+
+
+def test_now_refuses_naive_datetimes_and_milliseconds(mind: oneiros.Engine) -> None:
+    mind.add("ant")
+    for value in (dt.datetime(2025, 6, 1), NOW * 1000, math.nan, math.inf):
+        with pytest.raises(ValueError, match="now"):
+            mind.search("ant", now=value)
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_first_and_the_last_year_are_fine(
+    mind: oneiros.Engine, year: int, as_text: bool
+) -> None:
+    time = dt.datetime(year, 6, 1, tzinfo=dt.UTC)
+    mind.add("ant", id="odd", created_at=time.isoformat() if as_text else time)
+    assert mind.get("odd").created_at == time.timestamp()
+    (result,) = mind.search("ant").results
+    factor = 1.3 if year == 9999 else 1.0
+    assert result.score == pytest.approx(factor / 31, rel=1e-9)
+    assert ids(mind.search("ant", where=oneiros.where(created_at=(time, None)))) == ["odd"]
+
+
+def test_a_memory_of_the_last_year_can_be_added_again(mind: oneiros.Engine) -> None:
+    time = dt.datetime(9999, 6, 1, tzinfo=dt.UTC)
+    mind.add("ant", id="odd", valid_until=time)
+    copy = mind.get("odd")
+    mind.forget("odd")
+    mind.add_many([copy])
+    assert mind.get("odd").valid_until == time.timestamp()
+
+
+def test_a_time_after_now_counts_as_now_and_is_counted(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="future", created_at=NOW + 900 * DAY, stability=9.0)
+    response = mind.search("ant", explain=True, reinforce=False)
+    (result,) = response.results
+    factors = {factor.name: factor.value for factor in result.explanation.factors}
+    assert factors["time_decay"] == 1.3
+    assert factors["stability"] == 1.0
+    said = " ".join([*response.trace.notes, *(stage.note or "" for stage in response.trace.stages)])
+    assert "1" in said
+    assert "future" in said or "after now" in said
+
+
+@pytest.mark.parametrize(("stability", "boost"), [(0.0, 0.1), (0.5, 0.1), (1.0, 1.0), (1e30, 3.0)])
+def test_an_age_of_a_million_years_gives_the_floor(
+    mind: oneiros.Engine, stability: float, boost: float
+) -> None:
+    mind.add("ant", created_at=NOW - 1e6 * YEAR, stability=stability)
+    (result,) = mind.search("ant", explain=True, reinforce=False).results
+    factors = {factor.name: factor.value for factor in result.explanation.factors}
+    assert factors["time_decay"] == 1.0
+    assert factors["stability"] == boost
