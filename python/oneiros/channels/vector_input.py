@@ -12,9 +12,8 @@ from oneiros.channels import Bits
 
 __all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 
-UNIT_TOLERANCE = (
-    2e-7  # what rounding to float32 leaves of a norm of 1: such a vector keeps its bits
-)
+# What rounding to float32 leaves of a norm of 1: such a vector keeps its bits.
+UNIT_TOLERANCE = 2.0**-22
 
 
 def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float32]:
