@@ -194,7 +194,7 @@ def seal(
         equals[is_old] = former.graph.vectors[head[at][is_old]]
     is_twin[at] = (equals.view(np.uint32) == vectors[at].view(np.uint32)).all(axis=1)
     distinct = np.flatnonzero(~is_twin)
-    graph = Graph.grown(None if former is None else former.graph, vectors[distinct], is_stopped)
+    graph = Graph.grown(None if former is None else former.graph, vectors, distinct, is_stopped)
     if graph is None:
         return None
     node_of = np.concatenate((np.arange(known), known + np.cumsum(~is_twin) - 1))
