@@ -22,13 +22,17 @@ __all__ = ["VERDICTS", "Transaction"]
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
 # The first terms are the index's: a text is looked up by its length and its beginning.
-_OLDER_DUPLICATE: Final = """
-SELECT older.id FROM memory AS own JOIN memory AS older
-ON length(older.text) = length(own.text)
-  AND substr(older.text, 1, 24) = substr(own.text, 1, 24)
-  AND older.topic IS own.topic AND older.text = own.text
-  AND older.sequence < own.sequence AND older.deleted_at IS NULL
-WHERE own.id = ? ORDER BY older.sequence LIMIT 1"""
+_OLDER_DUPLICATES: Final = """
+WITH repeated AS MATERIALIZED (
+  SELECT (
+    SELECT older.id FROM memory AS older
+    WHERE length(older.text) = length(own.text)
+      AND substr(older.text, 1, 24) = substr(own.text, 1, 24)
+      AND older.topic IS own.topic AND older.text = own.text
+      AND older.sequence < own.sequence AND older.deleted_at IS NULL
+    ORDER BY older.sequence LIMIT 1) AS older
+  FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
+SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 
 class Transaction(Reading):
@@ -172,19 +176,21 @@ class Transaction(Reading):
                 changed += self._assign(sums, values)
         return changed
 
-    def count_duplicates(self, ids: Iterable[str]) -> int:
+    def count_duplicates(self, sequences: range) -> int:
         """Raise ``duplicate_count`` of the oldest memory that says the same in the same topic.
 
         Args:
-            ids: memories just inserted; each that repeats an older live text counts once.
+            sequences: of memories just inserted; each that repeats an older live text counts once.
 
         Returns:
             How many of them repeat one.
 
         Source: docs/systems/fields.md.
         """
-        older = [rows[0][0] for id in ids if (rows := self._rows(_OLDER_DUPLICATE, (id,)))]
-        return self.increment((id, {"duplicate_count": 1}) for id in older)
+        if not sequences:
+            return 0
+        older = self._rows(_OLDER_DUPLICATES, (sequences[0], sequences[-1]))
+        return self.increment((row[0], {"duplicate_count": 1}) for row in older)
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
