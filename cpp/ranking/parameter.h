@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "ranking/lanes.h"
+
 namespace oneiros {
 
 // The shortest text that reads back as `value`.
@@ -34,15 +36,16 @@ inline void require_weight(std::string_view name, double value) {
   require(value >= 0 && value <= kLargestWeight, name, "must be in [0, 1e6]", value);
 }
 
-// A count may be 0 and NaN, but neither negative nor endless. No branch a value: counts are many,
+// A count may be 0 or NaN, but neither negative nor endless. No branch a value: counts are many,
 // and mostly good.
 template <std::floating_point Real>
 void require_counts(std::string_view name, std::span<const Real> counts) {
-  bool all_hold = true;
+  Truth<Real> faults = 0;
   for (const Real count : counts) {
-    all_hold &= !(count < 0) & !(count > std::numeric_limits<Real>::max());
+    faults |= static_cast<Truth<Real>>(count < 0);
+    faults |= static_cast<Truth<Real>>(count > std::numeric_limits<Real>::max());
   }
-  for (std::size_t i = 0; !all_hold && i < counts.size(); ++i) {
+  for (std::size_t i = 0; faults != 0 && i < counts.size(); ++i) {
     require(!(counts[i] < 0) && !std::isinf(counts[i]), name, "must be finite and >= 0",
             static_cast<double>(counts[i]));
   }

@@ -27,11 +27,15 @@ inline __attribute__((always_inline)) void boost(const Real* age_days, const Rea
     const Real age = age_days[i];
     const Real given = stability[i];
     const Real taus = (age < 0 ? Real(0) : age) / bounds.tau_days;
-    // 1 - 1/S, without the cancellation near S = 1, where long ages would make it count.
-    const Real gain = given > std::numeric_limits<Real>::max() ? Real(1) : (given - 1) / given;
+    // 1 - 1/S, without the cancellation near S = 1, where long ages would make it count. No
+    // division behind a condition: it would keep the loop from becoming SIMD.
+    const Real largest = std::numeric_limits<Real>::max();
+    const Real bounded = given > largest ? largest : given;
+    const Real gain = (bounded - 1) / bounded;
     // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
     // age 0. The formula's value there is exp(0).
-    const Real exponent = (taus == 0) | (gain == 0) ? Real(0) : taus * gain;
+    const Real grown = gain == 0 ? Real(0) : taus;
+    const Real exponent = grown * (taus == 0 ? Real(0) : gain);
     Real value = exponential(exponent);
     value = value < bounds.low ? bounds.low : value;
     value = value > bounds.high ? bounds.high : value;

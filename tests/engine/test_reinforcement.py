@@ -1,103 +1,125 @@
-"""Strengthening by use: at once in what searches read, a little later in the store."""
+"""What a search leaves on what it returned (R20), whatever comes between it and the disk."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import oneiros
-from oneiros.clock import VirtualClock
-from tests.oracles import reverie
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 
 
-def test_what_a_search_returns_is_strengthened(tmp_path: Path) -> None:
-    clock = VirtualClock(NOW)
-    path = tmp_path / "mind.db"
-    with oneiros.Engine(path, clock=clock) as mind:
-        id = mind.add("ant", session="s1")
-        other = mind.add("bee")
-        clock.advance(7 * DAY)
-        mind.search("ant", session="s2")
-        clock.advance(3.5 * DAY)
-        mind.search("ant", session="s2")
-        memory = mind.get(id)
-        assert memory.access_count == 2
-        assert memory.last_accessed_at == NOW + 10.5 * DAY
-        assert memory.sessions == {"s1", "s2"}
-        assert memory.session_spread == 2
-        assert memory.stability == pytest.approx(1.1 * 1.05)  # R20
-        assert mind.get(other).access_count == 0
-    with oneiros.Engine(path, clock=clock) as again:
-        assert again.get(id) == memory
+def opened(path: Path) -> oneiros.Engine:
+    return oneiros.Engine(path, profile="reverie", analyzer="simple", clock=lambda: NOW)
 
 
-def test_reinforcement_reaches_the_store_without_being_asked(tmp_path: Path) -> None:
-    path = tmp_path / "mind.db"
-    with oneiros.Engine(path) as mind, oneiros.Engine(path) as watcher:
-        id = mind.add("ant")
-        mind.search("ant")
-        for _ in range(100):  # half a second is what the queue waits
-            if watcher.get(id).access_count:
-                break
-            mind._shared.remember.reinforcing._behind._condition.acquire()
-            mind._shared.remember.reinforcing._behind._condition.wait(0.05)
-            mind._shared.remember.reinforcing._behind._condition.release()
-        assert watcher.get(id).access_count == 1
+def found_once(path: Path) -> oneiros.Engine:
+    """An engine whose one memory, of stability 2, was found a week after it was made."""
+    mind = opened(path)
+    mind.add("ant", id="a", created_at=NOW - 7 * DAY, stability=2.0, project="x")
+    assert [result.id for result in mind.search("ant", session="s1").results] == ["a"]
+    return mind
 
 
-def test_two_engines_lose_no_count(tmp_path: Path) -> None:
-    path = tmp_path / "mind.db"
-    with oneiros.Engine(path) as one, oneiros.Engine(path) as two:
-        id = one.add("ant")
-        for number in range(30):
-            one.search("ant", session=f"a{number % 3}")
-            two.search("ant", session=f"b{number % 2}")
-            if number % 7 == 0:
-                one.flush()
-            if number % 5 == 0:
-                two.update(id, importance=number / 100)
+def state(mind: oneiros.Engine) -> tuple[int, float | None, float, frozenset[str]]:
+    one = mind.get("a")
+    return one.access_count, one.last_accessed_at, round(one.stability, 6), frozenset(one.sessions)
+
+
+FOUND = (1, NOW, 2.2, frozenset({"s1"}))  # one span of seven days: + 10 %
+
+
+def test_a_search_is_seen_at_once_and_kept(tmp_path: Path) -> None:
+    mind = found_once(tmp_path / "mind.db")
+    assert state(mind) == FOUND
+    mind.close()
+    with opened(tmp_path / "mind.db") as again:
+        assert state(again) == FOUND
+
+
+@pytest.mark.parametrize("by", ["id", "filter"])
+def test_deleting_and_restoring_keeps_it(tmp_path: Path, by: str) -> None:
+    with found_once(tmp_path / "mind.db") as mind:
+        assert mind.delete(*(["a"] if by == "id" else []), **(
+            {} if by == "id" else {"where": oneiros.where(project="x")}
+        )) == 1  # fmt: skip
+        mind.restore("a")
+        assert state(mind) == FOUND
+
+
+def test_an_update_of_something_else_keeps_it(tmp_path: Path) -> None:
+    with found_once(tmp_path / "mind.db") as mind:
+        mind.update("a", text="bee")
+        assert state(mind) == FOUND
+
+
+@pytest.mark.parametrize(
+    "is_flushed",
+    [
+        True,
+        pytest.param(
+            False,
+            marks=pytest.mark.xfail(
+                reason="an earlier search, not yet written, is applied on top of a later update",
+                raises=AssertionError,
+            ),
+        ),
+    ],
+)
+def test_a_later_update_wins_over_an_earlier_search(tmp_path: Path, is_flushed: bool) -> None:
+    with found_once(tmp_path / "mind.db") as mind:
+        if is_flushed:
+            mind.flush()
+        mind.update("a", stability=5.0, access_count=0, last_accessed_at=NOW - DAY)
+        assert state(mind)[:3] == (0, NOW - DAY, 5.0)
+        mind.flush()
+        assert state(mind)[:3] == (0, NOW - DAY, 5.0)
+
+
+def test_an_export_and_a_backup_hold_it(tmp_path: Path) -> None:
+    with found_once(tmp_path / "mind.db") as mind:
+        mind.export(tmp_path / "out.jsonl")
+        mind.backup(tmp_path / "copy.db")
+    (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert json.loads(line)["access_count"] == 1
+    with opened(tmp_path / "copy.db") as copy:
+        assert state(copy) == FOUND
+
+
+def test_two_engines_of_one_file_add_up(tmp_path: Path) -> None:
+    with found_once(tmp_path / "mind.db") as one, opened(tmp_path / "mind.db") as two:
+        two.search("ant", session="s2")
+        two.search("ant", session="s2")
         one.flush()
         two.flush()
-        one.refresh()
-        assert one.get(id).access_count == two.get(id).access_count == 60
-        assert one.get(id).session_spread == 5
-    with oneiros.Engine(path) as again:
-        assert again.get(id).access_count == 60
-        assert again.get(id).sessions == {"a0", "a1", "a2", "b0", "b1"}
+        for mind in (one, two):
+            mind.refresh()
+            assert mind.get("a").access_count == 3
+            assert mind.get("a").sessions == {"s1", "s2"}
+            assert mind.get("a").session_spread == 2
 
 
-def test_reinforcement_survives_a_change_of_the_row_and_a_delete(tmp_path: Path) -> None:
-    with oneiros.Engine(tmp_path / "mind.db") as mind:
-        id = mind.add("ant")
-        mind.search("ant")
-        mind.update(id, text="ant bee")
+def test_reading_is_no_access(tmp_path: Path) -> None:
+    with opened(tmp_path / "mind.db") as mind:
+        mind.add("ant", id="a")
+        mind.get("a")
+        mind.get_many(["a"])
+        mind.list()
+        mind.count()
+        mind.export(tmp_path / "out.jsonl")
+        mind.search("ant", reinforce=False, explain=True)
         mind.search("bee")
-        mind.delete(id)
-        mind.restore(id)
-        assert mind.get(id).access_count == 2
-        mind.flush()
-        assert mind.get(id).access_count == 2
+        mind.search("ant", k=0)
+        assert state(mind)[:2] == (0, None)
 
 
-def test_nothing_but_a_returned_result_counts(mind: oneiros.Engine) -> None:
-    ids = mind.add_many([{"text": "ant"} for _ in range(4)]).ids
-    mind.search("ant", k=2)
-    mind.search("ant", reinforce=False)
-    mind.get_many(ids)
-    mind.list()
-    assert [mind.get(id).access_count for id in ids] == [1, 1, 0, 0]
-    without = mind._parts.profile.replace(reinforcement=None)
-    mind.search("ant", profile=without)
-    assert sum(mind.get(id).access_count for id in ids) == 2
-
-
-def test_stability_follows_the_oracle(mind: oneiros.Engine) -> None:
-    id = mind.add("ant", stability=2.0, last_accessed_at=NOW - 20 * DAY, created_at=NOW - 90 * DAY)
-    life = reverie.Life(created_at=NOW - 90 * DAY, last_accessed_at=NOW - 20 * DAY, stability=2.0)
-    mind.search("ant")
-    want = reverie.reinforce(life, now=NOW).stability
-    assert mind.get(id).stability == pytest.approx(want, rel=1e-6)
+@pytest.mark.parametrize(("stability", "most"), [(9.9, 10.0), (10.0, 10.0), (0.0, 0.0)])
+def test_stability_ends_at_ten(tmp_path: Path, stability: float, most: float) -> None:
+    with opened(tmp_path / "mind.db") as mind:
+        mind.add("ant", id="a", created_at=NOW - 400 * DAY, stability=stability)
+        mind.search("ant")
+        assert mind.get("a").stability == most

@@ -44,12 +44,19 @@ class _Codes:
     def __call__(self, word: str | None) -> int:
         code = self._code_of.get(word)
         if code is None:
-            code = len(self._code_of)
-            if code > self._limit:
-                msg = f"{self._field}: at most {self._limit} distinct ones, got {word!r} beyond"
-                raise ValueError(msg)
-            self._code_of[word] = code
+            self.require([word])
+            code = self._code_of[word] = len(self._code_of)
         return code
+
+    def require(self, words: Iterable[object]) -> None:
+        """Raise ValueError if the words, None left out, would be too many."""
+        fresh = {word for word in words if word is not None and word not in self._code_of}
+        if len(self._code_of) + len(fresh) > self._limit + 1:
+            msg = (
+                f"{self._field}: at most {self._limit} distinct ones, got {min(map(str, fresh))!r} "
+                f"beyond {len(self._code_of) - 1}"
+            )
+            raise ValueError(msg)
 
     def words(self) -> list[str]:
         """The words by code; the word of 0 is empty."""
@@ -85,6 +92,14 @@ class Lifecycle:
         sessions = self.sessions_of(row) | {session}
         self._sessions[row] = sessions
         return len(sessions)
+
+    def require_kinds(self, kinds: Iterable[object]) -> None:
+        """Refuse kinds that there is no number left for, before they are stored.
+
+        Raises:
+            ValueError: with them there would be more than 65,535.
+        """
+        self._codes["kind"].require(kinds)
 
     def count_by_kind(self, rows: Rows) -> dict[str, int]:
         """How many of these rows there are of each kind, the most frequent first."""

@@ -50,6 +50,10 @@ class Reinforcing:
         """Whether anything waits to be written."""
         return bool(self._behind.waiting())
 
+    def owes(self, memory_id: str) -> bool:
+        """Whether something of this memory waits to be written."""
+        return any(memory_id in event.ids for event in self._behind.waiting())
+
     def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
         """Read rows from the store, and strengthen again what it does not know of yet."""
         with self._lock:

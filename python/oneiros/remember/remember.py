@@ -101,8 +101,10 @@ class Remember:
         batch.read(records, self.vectors, now)
         fresh: list[Entry] = []
         updated: list[str] = []
-        with self._writing() as transaction:
+        ids = [entry.memory.id for entry in batch.entries]
+        with self._writing(after_events_of=ids) as transaction:
             self._follow(transaction)  # before any write of our own; now every id is known here
+            self._lifecycle.require_kinds(entry.memory.kind for entry in batch.entries)
             self._record_width(transaction, batch.entries)
             for entry in batch.entries:
                 memory_id = entry.memory.id
@@ -152,8 +154,9 @@ class Remember:
         """Change fields of one memory; a new text is embedded anew where there is an embedder."""
         changes = validate_changes(given)
         vector = self.vectors.accept(changes.get("embedding"))
-        with self._writing() as transaction:
+        with self._writing(after_events_of=[memory_id]) as transaction:
             held = self._live(transaction, memory_id, seen)
+            self._lifecycle.require_kinds([changes.get("kind")])
             if (
                 "embedding" not in changes
                 and self.vectors.is_present
@@ -260,8 +263,17 @@ class Remember:
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
+    def _writing(self, *, after_events_of: Sequence[str] = ()) -> Iterator[Transaction]:
+        """Write, then follow.
+
+        Args:
+            after_events_of: memories about to be given new values. What searches left on them came
+                before, and is written before, so that a history gives the same state whenever the
+                queue is emptied.
+        """
         with self._lock:
+            if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
+                self._write_events()
             with self._store.write() as transaction:
                 yield transaction
             self.follow()
