@@ -162,14 +162,14 @@ def test_changes_during_a_build_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     calls = 0
     grown = inner_products.Graph.grown.__func__  # type: ignore[attr-defined]
 
-    def slow(cls: type, former: object, vectors: np.ndarray, is_stopped: object) -> object:
+    def slow(cls: type, *arguments: object) -> object:
         nonlocal calls
         calls += 1
         if calls == 1:  # while the first build is under way
             index.add([3, 5_000], VECTORS[[100, 5_000]])
             index.remove([4, 5])
             assert index.search(VECTORS[100], 2).rows.tolist() == [3, 100]
-        return grown(cls, former, vectors, is_stopped)
+        return grown(cls, *arguments)
 
     monkeypatch.setattr(inner_products.Graph, "grown", classmethod(slow))
     index.add(np.arange(1_000), VECTORS[:1_000])

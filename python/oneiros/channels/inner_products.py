@@ -158,9 +158,13 @@ class Graph:
 
     @classmethod
     def grown(
-        cls, former: Graph | None, vectors: Matrix, is_stopped: Callable[[], bool]
+        cls,
+        former: Graph | None,
+        vectors: Matrix,
+        picked: Positions,
+        is_stopped: Callable[[], bool],
     ) -> Graph | None:
-        """Return a new graph of ``former``'s vectors and these, or None if stopped before the end.
+        """Return a new graph of ``former``'s vectors and those picked, or None if stopped on the way.
 
         ``former`` is copied, not touched: searches go on in it. One thread, so that the answers
         depend on the order of the vectors alone, and the other processors are left to recall.
@@ -173,10 +177,10 @@ class Graph:
         else:
             index = faiss.clone_index(former._index)
         with limited_to(1):
-            for start in range(0, len(vectors), SLICE):
+            for start in range(0, len(picked), SLICE):
                 if is_stopped():
                     return None
-                index.add(vectors[start : start + SLICE])
+                index.add(vectors[picked[start : start + SLICE]])
         return cls(index)
 
     def nearest(self, queries: Matrix, k: int, breadth: int) -> tuple[Matrix, Positions]:

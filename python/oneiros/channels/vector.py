@@ -130,6 +130,8 @@ class VectorIndex:
         with self._lock:
             self._check_open()
             before = self._state.now.live_count
+            if (self._state.positions_of(numbers) == ABSENT).all():
+                return 0
             nothing = np.empty((0, self.dimension), np.float32)
             self._state.change(dead=numbers, rows=numbers[:0], vectors=nothing)
             self._start_upkeep()

@@ -82,7 +82,8 @@ def build(task: Task, snapshot: Snapshot, is_stopped: Callable[[], bool]) -> Bui
         vectors, start = snapshot.fresh, snapshot.sealed_count
     else:
         former, given = None, _live_by_row(snapshot)
-        vectors, start = snapshot.vectors_at(given), 0
+        is_all = snapshot.sealed is None and np.array_equal(given, np.arange(snapshot.count))
+        vectors, start = snapshot.fresh if is_all else snapshot.vectors_at(given), 0
     taken = len(vectors) // 8 * 8
     made = seal(former, vectors[:taken], is_stopped)
     if made is None:
