@@ -53,7 +53,9 @@ class Report:
         )
 
 
-def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
+def run(
+    folder: Path, *, kills: int, seed: int, durability: str, report: Report | None = None
+) -> Report:
     """Kill a writer again and again on one file, and check the file after each kill.
 
     Args:
@@ -61,9 +63,10 @@ def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
         kills: how many.
         seed: of the writers' choices and of the moments.
         durability: "full" or "normal".
+        report: filled as the kills go on, for who wants to see it before the end.
     """
     rng = random.Random(seed)
-    report = Report()
+    report = report or Report()
     path = folder / "mind.db"
     expected: dict[str, State] = {}
     number = 0
@@ -73,7 +76,7 @@ def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
         number += sum(len(line) for line in lines if isinstance(line, dict))
         _verify(path, durability, expected, pending, report)
         report.kills += 1
-    report.memories = len(expected)
+        report.memories = len(expected)
     return report
 
 
