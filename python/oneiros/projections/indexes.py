@@ -115,47 +115,49 @@ class Indexes:
         if self.vectors is not None:
             self.vectors.close()
 
+    # A digest is noted when the index holds what it stands for, never before: what an interrupt or
+    # an error cuts off is then done again by the next follow.
+
     def _apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        changed_rows, texts = [], []
+        changed, texts = {}, []
         for row, memory in zip(rows, batch, strict=True):
             if memory.deleted_at is not None:
-                self.lexical.delete(row=row)
                 self._text_digests[row] = 0
+                self.lexical.delete(row=row)
                 continue
             text = f"{memory.title}\n{memory.text}" if memory.title else memory.text
-            if _is_changed(self._text_digests, row, text):
-                changed_rows.append(row)
+            digest = hash(text) or 1
+            if self._text_digests[row] != digest:
+                changed[row] = digest
                 texts.append(text)
         if texts:
-            self.lexical.add_many(rows=np.array(changed_rows, np.uint32), texts=texts)
+            self.lexical.add_many(rows=np.array(list(changed), np.uint32), texts=texts)
+        for row, digest in changed.items():
+            self._text_digests[row] = digest
 
     def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        changed_rows, blobs, bare = [], [], []
+        changed, blobs, bare = {}, [], []
         for row, memory in zip(rows, batch, strict=True):
             if memory.deleted_at is not None or memory.embedding is None:
-                bare.append(row)
                 self._vector_digests[row] = 0
-            elif _is_changed(self._vector_digests, row, memory.embedding):
-                changed_rows.append(row)
+                bare.append(row)
+                continue
+            digest = hash(memory.embedding) or 1
+            if self._vector_digests[row] != digest:
+                changed[row] = digest
                 blobs.append(memory.embedding)
         if bare and self.vectors is not None:
             self.vectors.remove(np.array(bare, np.uint32))
         if blobs:
             matrix = decoded(blobs)
-            self._vectors_of(matrix.shape[1]).add(np.array(changed_rows, np.uint32), matrix)
+            self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
+        for row, digest in changed.items():
+            self._vector_digests[row] = digest
 
     def _vectors_of(self, dimension: int) -> VectorIndex:
         if self.vectors is None or self.vectors.dimension != dimension:
-            if self.vectors is not None:
-                self.vectors.close()  # every vector was replaced by another embedder's
+            if self.vectors is not None:  # every vector was replaced by another embedder's
+                self.vectors.close()
+                self._vector_digests = array("q", [0]) * len(self._vector_digests)
             self.vectors = VectorIndex(dimension, kind=self._vector_index)
         return self.vectors
-
-
-def _is_changed(digests: array[int], row: int, value: str | bytes) -> bool:
-    """Note a row's text or vector; False when it is the one already indexed."""
-    digest = hash(value) or 1
-    if digests[row] == digest:
-        return False
-    digests[row] = digest
-    return True

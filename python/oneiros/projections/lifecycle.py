@@ -113,7 +113,12 @@ class Lifecycle:
         values = self._values(batch)  # may refuse; nothing has changed then
         new = [memory.id for memory in batch if memory.id not in self.row_of]
         if new:
-            first = self.columns.append(count=len(new))
+            # In this order, and by the number of ids: an interrupt between two of these lines
+            # leaves at most rows that nothing uses.
+            first = len(self.ids)
+            missing = first + len(new) - len(self.columns)
+            if missing > 0:
+                self.columns.append(count=missing)
             self.ids.extend(new)
             self.row_of.update(zip(new, range(first, first + len(new)), strict=True))
         rows = self.rows_of(batch)

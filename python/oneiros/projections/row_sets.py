@@ -131,22 +131,26 @@ class RowSets:
                 memory.metadata,
             )
             if old is None:
+                if row in self._index:  # left by an interrupt
+                    self._index.remove(row, new)
                 fresh_rows.append(row)
                 fresh.append(new)
             elif old != new:
                 self._index.replace(row, old, new)
-            self._attributes[row] = new
+                self._attributes[row] = new
         if fresh:
             columns: dict[str, Any] = dict(
                 zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
             )
             columns["ids"] = columns.pop("id")
             self._index.add_many(fresh_rows, **columns)
+            self._attributes.update(zip(fresh_rows, fresh, strict=True))
 
     def _forget_attributes(self, row: int) -> None:
-        old = self._attributes.pop(row, None)
+        old = self._attributes.get(row)
         if old is not None:
             self._index.remove(row, old)
+            del self._attributes[row]
 
     def _expired(self, now: float) -> BitMap:
         """Rows outside their validity. Source: docs/systems/cognitive.md C7."""

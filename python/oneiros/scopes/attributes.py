@@ -72,6 +72,9 @@ class AttributeIndex:
     def __len__(self) -> int:
         return len(self._known)
 
+    def __contains__(self, row: int) -> bool:
+        return row in self._known
+
     @property
     def rows(self) -> BitMap:
         """The rows known, in a set of the caller's own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from oneiros.field_checks import plain, time
@@ -38,10 +39,6 @@ MEASURES: Final = tuple(
 )
 
 
-def _seconds(field: str, value: object) -> float:
-    return float(time(field)(value))
-
-
 def _number(field: str, value: object) -> float:
     value = plain(value)
     if not isinstance(value, int | float):  # bool too: pinned=True
@@ -66,14 +63,14 @@ def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
         TypeError: neither a pair nor, for a measure, a number.
         ValueError: naive or implausible times, NaN, infinity, or start after end.
     """
-    read = _seconds if field in TIMES else _number
     if field in MEASURES and not isinstance(value, tuple | list):
-        number = read(field, value)
+        number = _number(field, value)
         return number, number
     if not isinstance(value, tuple | list) or len(value) != 2:
         msg = f"{field}: expected a range (start, end), either may be None, got {value!r}"
         raise TypeError(msg)
-    start, end = (None if bound is None else read(field, bound) for bound in value)
+    read = time(field) if field in TIMES else partial(_number, field)
+    start, end = (None if bound is None else read(bound) for bound in value)
     if start is not None and end is not None and start > end:
         msg = f"{field}: start must not be after end, got {value!r}"
         raise ValueError(msg)
