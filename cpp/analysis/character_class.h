@@ -53,15 +53,15 @@ struct CharacterTables {
   const char* unicode_version;
 };
 
-extern const CharacterTables kCharacterTables;
+extern const CharacterTables character_tables;
 
 inline constexpr std::size_t kBlockSize = 128;
 
 // REQUIRES: code_point < 0x110000.
 inline const CharacterRecord& character_record(char32_t code_point) {
-  const std::size_t block = kCharacterTables.block_numbers[code_point / kBlockSize];
+  const std::size_t block = character_tables.block_numbers[code_point / kBlockSize];
   const std::size_t within = code_point % kBlockSize;
-  return kCharacterTables.records[kCharacterTables.record_numbers[block * kBlockSize + within]];
+  return character_tables.records[character_tables.record_numbers[block * kBlockSize + within]];
 }
 
 }  // namespace oneiros

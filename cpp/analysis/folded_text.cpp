@@ -34,7 +34,7 @@ char32_t hangul(char32_t before, char32_t code_point) {
 }
 
 char32_t voiced(char32_t before, char32_t mark) {
-  for (const VoicedKana& kana : kCharacterTables.voiced_kana) {
+  for (const VoicedKana& kana : character_tables.voiced_kana) {
     if (kana.base == before && kana.mark == mark) {
       return kana.composed;
     }
@@ -61,7 +61,7 @@ std::uint8_t FoldedText::flags(CharacterClass kind, bool is_upper) {
 }
 
 const FoldedText::Ascii* FoldedText::ascii_foldings() {
-  static const std::array<Ascii, kAscii> kFoldings = [] {
+  static const std::array<Ascii, kAscii> kept = [] {
     std::array<Ascii, kAscii> foldings{};
     for (std::size_t i = 0; i < kAscii; ++i) {
       const CharacterRecord& record = character_record(static_cast<char32_t>(i));
@@ -70,7 +70,7 @@ const FoldedText::Ascii* FoldedText::ascii_foldings() {
     }
     return foldings;
   }();
-  return kFoldings.data();
+  return kept.data();
 }
 
 void FoldedText::assign(std::string_view utf8) {
@@ -121,7 +121,7 @@ std::size_t FoldedText::assign_character(std::string_view utf8, std::size_t at) 
     const auto folded = static_cast<std::int32_t>(read.code_point) + record.folding;
     append(static_cast<char32_t>(folded), record.kind, record.is_upper);
   } else {
-    const char32_t* expansion = kCharacterTables.expansions + record.folding;
+    const char32_t* expansion = character_tables.expansions + record.folding;
     for (std::size_t i = 0; i < record.length; ++i) {
       append(expansion[i], character_record(expansion[i]).kind, record.is_upper && i == 0);
     }

@@ -229,7 +229,7 @@ def source(tables: Tables) -> str:
     )
     foot = (
         "}  // namespace\n\n"
-        "const CharacterTables kCharacterTables = {kBlockNumbers.data(), kRecordNumbers.data(),\n"
+        "const CharacterTables character_tables = {kBlockNumbers.data(), kRecordNumbers.data(),\n"
         "    kRecords.data(), kExpansions.data(), kVoicedKana,\n"
         f'    "{unicodedata.unidata_version}"}};\n\n'
         "}  // namespace oneiros\n"

@@ -21,11 +21,11 @@ constexpr std::uint64_t kMixB = 0xE7037ED1A0B428DB;
 
 // Unknown outside the process, so that a text cannot be written to make its words collide.
 std::uint64_t process_seed() {
-  static const std::uint64_t kSeed = [] {
+  static const std::uint64_t seed = [] {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32U) | device();
   }();
-  return kSeed;
+  return seed;
 }
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {

@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 24> kElided = {
     "l",  "d",   "c",    "j",    "m",    "n",    "s",    "t",  "qu",  "jusqu", "lorsqu", "puisqu",
     "un", "all", "dall", "dell", "nell", "sull", "coll", "gl", "agl", "degl",  "negl",   "quoiqu"};
 constexpr std::size_t kLongestElided = 6;
+constexpr std::size_t kShortestLeft = 3;
+constexpr std::size_t kShortestRight = 2;
 // English forms of be, have, will and would, and the possessive: to the word before them they add
 // nothing, and "it's" must be found by "it". "n't" is none: it says the opposite.
 constexpr std::array<std::string_view, 6> kClitics = {"'s", "'m", "'d", "'re", "'ve", "'ll"};
@@ -55,12 +57,31 @@ void TokenList::add_apostrophe_word(std::size_t begin, std::size_t end) {
       break;
     }
   }
-  const std::string_view word = text_->slice(begin, end);
-  const std::size_t first = word.find('\'');
-  if (first <= kLongestElided && word.size() - first > 2 && holds(kElided, word.substr(0, first))) {
-    begin += first + 1;
+  for (std::size_t next = after_apostrophe(begin, end); next > begin;
+       next = after_apostrophe(begin, end)) {
+    const std::string_view left = text_->slice(begin, next - 1);
+    if (left.size() > kLongestElided || !holds(kElided, left)) {
+      add_word(begin, next - 1);
+    }
+    begin = next;
   }
   add_word(begin, end);
+}
+
+// Where the word goes on behind its first apostrophe, if what stands before that is an article or a
+// word of its own; else `begin`. Three letters make a word ("Ankara'dan", quotes run into words),
+// not so in Cyrillic, where the apostrophe is a letter's sign.
+std::size_t TokenList::after_apostrophe(std::size_t begin, std::size_t end) const {
+  const std::string_view word = text_->slice(begin, end);
+  const std::size_t left = word.find('\'');
+  if (left == std::string_view::npos || left == 0 || word.size() - left < kShortestRight + 1) {
+    return begin;
+  }
+  const std::string_view right = word.substr(left + 1);
+  const bool is_elided = left <= kLongestElided && holds(kElided, word.substr(0, left));
+  const bool is_ascii = static_cast<unsigned char>(word[left - 1]) < 0x80;
+  const bool is_word = is_ascii && left >= kShortestLeft && right.find('\'') >= kShortestRight;
+  return is_elided || is_word ? begin + left + 1 : begin;
 }
 
 // Left out where the limit cuts off all that makes it an identifier: then it is its first part.

@@ -25,7 +25,8 @@ class TokenList {
 
   // A word, at the next position.
   void add_word(std::size_t begin, std::size_t end) { add(begin, end, position_++, false); }
-  // The same for one with apostrophes inside: articles before and clitics after are left out.
+  // The same for one with apostrophes inside: articles before and clitics after are left out, what
+  // is a word on either side is two.
   void add_apostrophe_word(std::size_t begin, std::size_t end);
   // A bigram, an emoji: at the next position.
   void add_literal(std::size_t begin, std::size_t end) { add(begin, end, position_++, true); }
@@ -45,6 +46,7 @@ class TokenList {
  private:
   void add(std::size_t begin, std::size_t end, std::uint32_t position, bool is_literal);
   std::size_t cut(std::size_t begin);
+  std::size_t after_apostrophe(std::size_t begin, std::size_t end) const;
 
   FoldedText* text_;
   std::vector<Token> tokens_;

@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
 }  // namespace
 
 void register_analysis(py::module_& module) {
-  module.attr("unicode_version") = kCharacterTables.unicode_version;
+  module.attr("unicode_version") = character_tables.unicode_version;
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(
       module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.analyzers.")
       .def(py::init([](bool stop_words, bool identifiers, const py::object& stem) {

@@ -148,6 +148,7 @@ using Unlocked = py::call_guard<py::gil_scoped_release>;
 }  // namespace
 
 void register_lexical(py::module_& module) {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is pybind11's
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) {

@@ -38,7 +38,7 @@ Bm25 make_bm25(std::string_view variant, double k1, double b, double delta);
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df);
 
 // How much of the idf a document earns by holding the term tf times: one of the last column above.
-template <Bm25Variant variant>
+template <Bm25Variant Variant>
 class Saturation {
  public:
   // REQUIRES: average_length > 0.
@@ -48,12 +48,12 @@ class Saturation {
   // REQUIRES: 1 <= tf <= length.
   double operator()(double tf, double length) const {
     const double normaliser = 1.0 - b_ + b_ * length / average_length_;
-    if constexpr (variant == Bm25Variant::kBm25L) {
+    if constexpr (Variant == Bm25Variant::kBm25L) {
       const double c = tf / normaliser;
       return (k1_ + 1.0) * (c + delta_) / (k1_ + c + delta_);
-    } else if constexpr (variant == Bm25Variant::kBm25Plus) {
+    } else if constexpr (Variant == Bm25Variant::kBm25Plus) {
       return delta_ + (k1_ + 1.0) * tf / (tf + k1_ * normaliser);
-    } else if constexpr (variant == Bm25Variant::kAtire) {
+    } else if constexpr (Variant == Bm25Variant::kAtire) {
       return (k1_ + 1.0) * tf / (tf + k1_ * normaliser);
     } else {
       return tf / (tf + k1_ * normaliser);

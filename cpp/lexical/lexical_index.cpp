@@ -98,17 +98,9 @@ std::vector<std::vector<lexical::Hit>> LexicalIndex::search_many(
   if (thread_count == 0) {
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
-  std::vector<std::vector<lexical::QueryTerm>> analyzed;
-  analyzed.reserve(queries.size());
-  for (const std::string_view query : queries) {
-    analyzed.push_back(analyze_query(query));
-    if (pause) {
-      pause();
-    }
-  }
   std::vector<std::vector<lexical::Hit>> hits(queries.size());
   lexical::parallel_for(queries.size(), thread_count, pause,
-                        [&](std::size_t i) { hits[i] = index_.search(analyzed[i], k, allowed); });
+                        [&](std::size_t i) { hits[i] = search(queries[i], k, allowed); });
   return hits;
 }
 

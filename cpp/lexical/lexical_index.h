@@ -31,7 +31,8 @@ using Pause = std::function<void()>;
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
 class LexicalIndex {
  public:
-  static constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;
+  // A title and a text of 16 MiB each, and what stands between them.
+  static constexpr std::size_t kMaxTextBytes = (std::size_t{32} << 20U) + 1;
   static constexpr std::size_t kMaxQueryBytes = std::size_t{64} << 10U;
   static constexpr std::size_t kMaxQueryTerms = 1024;  // distinct
 
@@ -57,8 +58,8 @@ class LexicalIndex {
   std::vector<lexical::Hit> search(std::string_view query, std::size_t k,
                                    const lexical::AllowedRows& allowed) const;
 
-  // One list a query, the same for any number of threads. Throws as search() does, before any
-  // query has run; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
+  // One list a query, the same for any number of threads. Throws as search() does, whichever the
+  // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
   std::vector<std::vector<lexical::Hit>> search_many(std::span<const std::string_view> queries,
                                                      std::size_t k,
                                                      const lexical::AllowedRows& allowed,

@@ -42,12 +42,12 @@ void GrowingPostings::enlarge(List& list) {
 std::uint32_t* GrowingPostings::allocate(std::size_t count) {
   if (page_size_ - page_used_ < count) {
     const std::size_t page_size = std::max(kPageSize, count);
-    pages_.push_back(std::make_unique_for_overwrite<std::uint32_t[]>(page_size));
+    pages_.emplace_back(page_size);
     page_size_ = page_size;
     page_used_ = 0;
     allocated_ += page_size;
   }
-  std::uint32_t* const values = pages_.back().get() + page_used_;
+  std::uint32_t* const values = pages_.back().data() + page_used_;
   page_used_ += count;
   return values;
 }

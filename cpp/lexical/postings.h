@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -72,7 +71,7 @@ class GrowingPostings {
   TermTable slots_;
   std::vector<TermId> terms_;
   std::vector<List> lists_;
-  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;
+  std::vector<std::vector<std::uint32_t>> pages_;
   std::size_t page_used_ = 0;
   std::size_t page_size_ = 0;
   std::size_t allocated_ = 0;

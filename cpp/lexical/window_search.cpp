@@ -14,7 +14,7 @@ constexpr std::uint32_t kWindow = 4096;  // documents: 32 KiB of scores
 constexpr std::uint32_t kWordBits = 64;
 
 // Saturation, from a table for the frequencies and lengths that most postings have.
-template <Bm25Variant variant>
+template <Bm25Variant Variant>
 class CachedSaturation {
  public:
   CachedSaturation(const Bm25& bm25, double average_length) : exact_(bm25, average_length) {}
@@ -42,7 +42,7 @@ class CachedSaturation {
   static constexpr std::uint32_t kFrequencies = 4;
   static constexpr std::uint32_t kLengths = 256;
 
-  Saturation<variant> exact_;
+  Saturation<Variant> exact_;
   std::uint32_t length_limit_ = 0;
   std::array<double, std::size_t{kFrequencies} * kLengths> table_;
 };
@@ -84,7 +84,7 @@ class Cursor {
   std::size_t position_ = 0;
 };
 
-template <Bm25Variant variant>
+template <Bm25Variant Variant>
 class WindowSearch {
  public:
   WindowSearch(const Bm25& bm25, double average_length, const AllowedRows& allowed, TopK& best)
@@ -161,33 +161,41 @@ class WindowSearch {
     }
   }
 
-  CachedSaturation<variant> saturation_;
+  CachedSaturation<Variant> saturation_;
   const AllowedRows& allowed_;
   TopK& best_;
   std::array<double, kWindow> scores_{};
   std::array<std::uint64_t, kWindow / kWordBits> matched_{};
 };
 
+template <Bm25Variant Variant>
+void search_as(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms,
+               const Bm25& bm25, double average_length, const AllowedRows& allowed, TopK& best) {
+  WindowSearch<Variant>(bm25, average_length, allowed, best).run(segments, terms);
+}
+
+auto search_of(Bm25Variant variant) {
+  switch (variant) {
+    case Bm25Variant::kLucene:
+      return &search_as<Bm25Variant::kLucene>;
+    case Bm25Variant::kRobertson:
+      return &search_as<Bm25Variant::kRobertson>;
+    case Bm25Variant::kAtire:
+      return &search_as<Bm25Variant::kAtire>;
+    case Bm25Variant::kBm25Plus:
+      return &search_as<Bm25Variant::kBm25Plus>;
+    case Bm25Variant::kBm25L:
+      break;
+  }
+  return &search_as<Bm25Variant::kBm25L>;
+}
+
 }  // namespace
 
 void search_segments(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms,
                      const Bm25& bm25, double average_length, const AllowedRows& allowed,
                      TopK& best) {
-  const auto run = [&]<Bm25Variant variant>() {
-    WindowSearch<variant>(bm25, average_length, allowed, best).run(segments, terms);
-  };
-  switch (bm25.variant) {
-    case Bm25Variant::kLucene:
-      return run.template operator()<Bm25Variant::kLucene>();
-    case Bm25Variant::kRobertson:
-      return run.template operator()<Bm25Variant::kRobertson>();
-    case Bm25Variant::kAtire:
-      return run.template operator()<Bm25Variant::kAtire>();
-    case Bm25Variant::kBm25Plus:
-      return run.template operator()<Bm25Variant::kBm25Plus>();
-    case Bm25Variant::kBm25L:
-      return run.template operator()<Bm25Variant::kBm25L>();
-  }
+  search_of(bm25.variant)(segments, terms, bm25, average_length, allowed, best);
 }
 
 }  // namespace oneiros::lexical

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneiros.errors import QueryTooLarge as QueryTooLarge
     from oneiros.errors import StoreBusy as StoreBusy
     from oneiros.errors import StoreCorrupt as StoreCorrupt
+    from oneiros.errors import StoreFull as StoreFull
+    from oneiros.errors import StoreIOError as StoreIOError
     from oneiros.errors import StorePoisoned as StorePoisoned
     from oneiros.errors import StoreVersionError as StoreVersionError
     from oneiros.errors import TextEncodingError as TextEncodingError
@@ -50,6 +52,8 @@ _HOME = {  # public name -> the module it lives in
     "SearchTrace": "response",
     "StoreBusy": "errors",
     "StoreCorrupt": "errors",
+    "StoreFull": "errors",
+    "StoreIOError": "errors",
     "StorePoisoned": "errors",
     "StoreVersionError": "errors",
     "TextEncodingError": "errors",
@@ -75,6 +79,8 @@ __all__ = [
     "SearchTrace",
     "StoreBusy",
     "StoreCorrupt",
+    "StoreFull",
+    "StoreIOError",
     "StorePoisoned",
     "StoreVersionError",
     "TextEncodingError",

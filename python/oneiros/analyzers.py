@@ -35,13 +35,14 @@ def make(name: str) -> _core.Analyzer:
 
 def _snowball(language: str) -> Callable[[list[str]], list[str]]:
     """Return the stems of a list of words by Snowball, callable from any thread."""
-    # Each word is asked for once, the vocabulary keeps the answer: a cache here would double it.
-    stemmer = Stemmer.Stemmer(language, maxCacheSize=0)
-    lock = threading.Lock()  # a Stemmer works in a buffer of its own
+    # A Stemmer works in a buffer of its own, so each thread has one: no lock that a fork could leave
+    # held. Each word is asked for once, the vocabulary keeps the answer: no cache here.
+    local = threading.local()
 
     def stem(words: list[str]) -> list[str]:
-        with lock:
-            stems: list[str] = stemmer.stemWords(words)
+        if not hasattr(local, "stemmer"):
+            local.stemmer = Stemmer.Stemmer(language, maxCacheSize=0)
+        stems: list[str] = local.stemmer.stemWords(words)
         return stems
 
     return stem

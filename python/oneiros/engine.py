@@ -7,14 +7,15 @@ import weakref
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
+from oneiros.bounded import Parts
 from oneiros.clock import Clock, system_clock
-from oneiros.embedding import decoded
-from oneiros.memories import Memories, Parts
+from oneiros.memories import Memories
 from oneiros.profiles import get as get_profile
 from oneiros.projections import LexicalOptions, Projections
 from oneiros.remember import Remember
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
+from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
     import os
@@ -125,10 +126,10 @@ class Engine(Memories):
         """Return counts and sizes of the store and what is projected from it."""
         parts = self._parts
         projections = parts.projections
-        vectors = projections.vectors
+        vectors = projections.indexes.vectors
         return {
             "memories": projections.live_count,
-            "deleted": len(projections.row_of) - projections.live_count,
+            "deleted": len(projections.lifecycle.row_of) - projections.live_count,
             "kinds": projections.kind_counts(),
             "revision": parts.remember.revision,
             "embedder": parts.remember.vectors.recorded_name,
@@ -139,9 +140,9 @@ class Engine(Memories):
                     field.name: getattr(self._options, field.name)
                     for field in fields_of(self._options)
                 },
-                "documents": projections.lexical.document_count,
-                "segments": projections.lexical.segment_count,
-                "resident_bytes": projections.lexical.resident_bytes,
+                "documents": projections.indexes.lexical.document_count,
+                "segments": projections.indexes.lexical.segment_count,
+                "resident_bytes": projections.indexes.lexical.resident_bytes,
             },
             "profile": parts.profile.name,
         }

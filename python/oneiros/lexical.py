@@ -122,7 +122,7 @@ class LexicalIndex:
 
         Args:
             id: an int of 64 bits or a str. 1 and "1" are two ids.
-            text: any str of at most 16 MiB of UTF-8; an empty one counts as a text, too.
+            text: any str of at most 32 MiB of UTF-8; an empty one counts as a text, too.
 
         Returns:
             How many words were longer than 256 bytes and were cut to that.
@@ -214,7 +214,7 @@ class LexicalIndex:
         """Return :meth:`search` of each query, the same for any number of threads.
 
         Args:
-            queries: as for :meth:`search`; a wrong one is refused before any is run.
+            queries: as for :meth:`search`.
             k: how many at most for each, from 0.
             threads: from 1; more than 64 are not used.
             where: as for :meth:`search`.

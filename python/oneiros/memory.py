@@ -213,7 +213,7 @@ def _given(memory: Memory) -> dict[str, object]:
             del values[name]
     for name in _TIMES:
         seconds = values[name]
-        if seconds is None or seconds != seconds:  # NaN: not given
+        if seconds is None or math.isnan(seconds):  # not given
             del values[name]
         elif seconds > LAST_NUMBER:
             values[name] = _iso(seconds)

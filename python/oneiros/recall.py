@@ -85,7 +85,7 @@ def answer(
         if channel.name == "vector":
             hits, note = _by_vector(question, projections, visible, depth)
         else:
-            hits, note = projections.by_words(question.query, depth, visible), ""
+            hits, note = projections.indexes.by_words(question.query, depth, visible.bits), ""
         found.append(hits)
         stages.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, len(hits.rows), note)
     return _rank(question, projections, found, load, stages)
@@ -114,11 +114,11 @@ def answer_many(
         depth = channel.depth
         if channel.name == "vector":
             vectors = [question.vector for question in questions]
-            lists = projections.by_vectors(vectors, depth, visible, threads=threads)
+            lists = projections.indexes.by_vectors(vectors, depth, visible.bits, threads)
             said = notes
         else:
             queries = [question.query for question in questions]
-            lists = projections.by_words_many(queries, depth, visible, threads)
+            lists = projections.indexes.by_words_many(queries, depth, visible.bits, threads)
             said = [""] * len(questions)
         for hits, mine, part, note in zip(lists, found, stages, said, strict=True):
             mine.append(hits)
@@ -132,7 +132,7 @@ def answer_many(
 def _by_vector(
     question: Question, projections: Projections, visible: Visible, depth: int
 ) -> tuple[RankedList, str]:
-    hits = projections.by_vectors([question.vector], depth, visible)[0]
+    hits = projections.indexes.by_vector(question.vector, depth, visible.bits)
     return hits, question.absent
 
 
@@ -144,7 +144,7 @@ def _rank(
     stages: _Stages,
 ) -> SearchResponse:
     ranked = question.profile.compile().rank(
-        columns=projections.columns,
+        columns=projections.lifecycle.columns,
         rankings=[hits.rows for hits in found],
         now_seconds=question.now,
         k=question.k,
@@ -152,7 +152,7 @@ def _rank(
     )
     hit_count = sum(len(hits.rows) for hits in found)
     stages.end("fusion", hit_count, ranked.candidate_count, "in one pass with scoring")
-    ids = projections.ids
+    ids = projections.lifecycle.ids
     names = [ids[row] for row in ranked.rows.tolist()]
     stages.end("scoring", ranked.candidate_count, len(names))
     scores = list(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneiros.errors import UnknownMemory
@@ -177,6 +177,16 @@ class SearchResponse:
 
     def __iter__(self) -> Iterator[SearchResult]:
         return iter(self.results)
+
+    def with_reinforcement(self, duration_ms: float) -> SearchResponse:
+        """Return the response with the stage that followed it in its trace."""
+        count = len(self.results)
+        stage = StageTrace("reinforcement", count, count, duration_ms)
+        trace = self.trace
+        longer = SearchTrace(
+            (*trace.stages, stage), trace.total_ms + duration_ms, notes=trace.notes
+        )
+        return replace(self, trace=longer)
 
     @property
     def ids(self) -> list[str]:

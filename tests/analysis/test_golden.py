@@ -11,7 +11,7 @@ from oneiros import analyzers
 GOLDEN = {
     "german": ("Die Straßenbahn fährt über die Brücke.", "die strassenbahn fahrt uber die brucke"),
     "french": ("L’été, j'ai mangé des œufs à l'école.", "ete ai mange des oeufs a ecole"),
-    "turkish": ("İstanbul'da ILIK ığdır", "istanbul'da ilik igdir"),
+    "turkish": ("İstanbul'da ILIK ığdır", "istanbul da ilik igdir"),
     "vietnamese": ("Tiếng Việt ở Đà Nẵng", "tieng viet o da nang"),
     "polish": ("Zażółć gęślą jaźń, Łódź", "zazolc gesla jazn lodz"),
     "danish": ("rødgrød på Ærø", "rodgrod pa aero"),

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneiros.channels.growing_array import GrowingArray
+from oneiros.channels.position_table import PositionTable
 from oneiros.channels.vector import VectorIndex
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
@@ -259,3 +261,39 @@ def test_what_was_given_is_copied() -> None:
     np.testing.assert_array_equal(index.reconstruct([0, 1]), [[1, 0], [0, 1]])
     index.reconstruct([0])[:] = 9
     np.testing.assert_array_equal(index.reconstruct([0]), [[1, 0]])
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+def test_no_memory_leaves_the_index_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    vectors = clustered(400, 4, 0)
+    index = VectorIndex(4)
+    index.add(np.arange(64), vectors[:64])
+    calls = 0
+
+    def counted(owner: type) -> None:
+        reserve = owner.reserve  # type: ignore[attr-defined]
+
+        def failing(self: object, size: int) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == fails_at:
+                raise MemoryError
+            reserve(self, size)
+
+        monkeypatch.setattr(owner, "reserve", failing)
+
+    counted(GrowingArray)
+    counted(PositionTable)
+    with pytest.raises(MemoryError):
+        index.add(np.arange(32, 232), vectors[:200])
+    monkeypatch.undo()
+    np.testing.assert_array_equal(index.reconstruct(np.arange(64)), vectors[:64])
+    assert len(index) == 64
+    index.add(np.arange(32, 232), vectors[200:])
+    assert len(index) == 232
+    np.testing.assert_array_equal(index.reconstruct(np.arange(32)), vectors[:32])
+    np.testing.assert_array_equal(index.reconstruct(np.arange(32, 232)), vectors[200:])
+    want = plain_cosines(dict(enumerate(index.reconstruct(np.arange(232)))), vectors[0])
+    assert_is_top(*index.search(vectors[0], 50), want, 50)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 from oneiros.channels import inner_products
 from oneiros.channels.vector import VectorIndex
 from oneiros.channels.vector_upkeep import FLAT_LIMIT
-from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
+from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 COUNT, WIDTH = 6_000, 32
 VECTORS = clustered(COUNT, WIDTH, 0)
@@ -110,7 +112,7 @@ def test_fresh_replaced_and_removed_rows_beside_a_graph() -> None:
     index.remove(np.arange(0, 3_000, 7))
     held = {row: v for row, v in held.items() if not (row < 3_000 and row % 7 == 0)}
     assert len(index) == len(held)
-    for query in QUERIES:
+    for query in QUERIES[:10]:
         want = plain_cosines(held, query)
         assert_is_top(*index.search(query, 10), want, 10, exact=False)
         assert_is_top(*index.search(query, 3_100), want, 3_100)  # so many: exact
@@ -131,7 +133,7 @@ def test_upkeep_takes_fresh_vectors_in_and_drops_dead_ones() -> None:
     assert index.settle(120)
     assert index.resident_bytes < 0.7 * before
     held = {row: VECTORS[row] for row in (*range(500), *range(2_500, 4_500))}
-    for query in QUERIES[:20]:
+    for query in QUERIES[:10]:
         want = plain_cosines(held, query)
         assert_is_top(*index.search(query, len(held)), want, len(held))
         rows, _ = index.search(query, 10)
@@ -160,14 +162,14 @@ def test_changes_during_a_build_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     calls = 0
     grown = inner_products.Graph.grown.__func__  # type: ignore[attr-defined]
 
-    def slow(cls: type, former: object, vectors: np.ndarray, is_stopped: object) -> object:
+    def slow(cls: type, *arguments: object) -> object:
         nonlocal calls
         calls += 1
         if calls == 1:  # while the first build is under way
             index.add([3, 5_000], VECTORS[[100, 5_000]])
             index.remove([4, 5])
             assert index.search(VECTORS[100], 2).rows.tolist() == [3, 100]
-        return grown(cls, former, vectors, is_stopped)
+        return grown(cls, *arguments)
 
     monkeypatch.setattr(inner_products.Graph, "grown", classmethod(slow))
     index.add(np.arange(1_000), VECTORS[:1_000])
@@ -207,19 +209,88 @@ def test_a_failed_build_leaves_exact_search(
     assert index.search(VECTORS[1_000], 1).rows.tolist() == [1_000]
 
 
-def test_ids_that_the_selector_let_through_are_dropped(
-    graph: VectorIndex, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("nonsense", [-1, COUNT, 2**40, -(2**40)])
+def test_what_faiss_returns_is_checked(
+    graph: VectorIndex, monkeypatch: pytest.MonkeyPatch, nonsense: int
 ) -> None:
     nearest = inner_products.Graph.nearest
 
     def careless(
-        self: inner_products.Graph, queries: np.ndarray, k: int, breadth: int, _: object
+        self: inner_products.Graph, queries: np.ndarray, k: int, breadth: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        return nearest(self, queries, k, breadth, None)
+        scores, positions = nearest(self, queries, k, breadth)
+        positions[:, 0] = nonsense
+        return scores, positions
 
     monkeypatch.setattr(inner_products.Graph, "nearest", careless)
-    even = np.arange(0, COUNT, 2)
-    assert recall(graph, 10, bits_of(even, COUNT), even) == 1.0  # by the exact way
+    every, even = np.arange(COUNT), np.arange(0, COUNT, 2)
+    assert recall(graph, 10, None, every) == 1.0  # by the exact way
+    assert recall(graph, 10, bits_of(even, COUNT), even) >= 0.85  # only the first is missing
     for rows, _ in graph.search_many(QUERIES, 10, bits_of(even, COUNT)):
         assert len(rows) == 10
         assert (rows % 2 == 0).all()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("k", [10, 100])
+def test_a_filter_that_leaves_the_querys_neighbourhood_out(share: float, k: int) -> None:
+    # As a scope does when the question is about another project.
+    rng = np.random.default_rng(4)
+    centres = rng.standard_normal((60, WIDTH))
+    label = rng.integers(0, 60, 20_000)
+    vectors = unit(centres[label] + 0.6 * rng.standard_normal((20_000, WIDTH)))
+    index = shared_index(vectors)
+    found = 0
+    for centre in range(20):
+        query = centres[centre] + 0.6 * rng.standard_normal(WIDTH)
+        others = rng.permutation(np.delete(np.arange(60), centre))[: int(60 * share)]
+        rows = np.flatnonzero(np.isin(label, others))
+        got, _ = index.search(query, k, bits_of(rows, 20_000))
+        assert len(got) == k
+        found += len(np.intersect1d(got, rows[np.argsort(-(vectors[rows] @ query))[:k]]))
+    assert found / (20 * k) >= 0.95
+
+
+@functools.cache
+def _cached(key: bytes) -> VectorIndex:
+    index = VectorIndex(WIDTH)
+    vectors = np.frombuffer(key, np.float32).reshape(-1, WIDTH)
+    index.add(np.arange(len(vectors)), vectors)
+    assert index.settle(300)
+    assert index.has_graph
+    return index
+
+
+def shared_index(vectors: np.ndarray) -> VectorIndex:
+    return _cached(vectors.tobytes())
+
+
+@pytest.mark.parametrize("repeats", [100, 2_000])
+def test_repeated_vectors_hide_no_other(repeats: int) -> None:
+    vectors = VECTORS.copy()
+    rows = np.random.default_rng(5).permutation(COUNT)[:repeats]
+    vectors[rows] = vectors[rows[0]]
+    index = VectorIndex(WIDTH, "hnsw")
+    index.add(np.arange(0, 4_000), vectors[:4_000])
+    assert index.settle(120)
+    index.add(np.arange(4_000, COUNT), vectors[4_000:])  # twins of the graph's own
+    assert index.settle(120)
+    assert all(index.search(vector, 1).scores[0] > 0.9999 for vector in vectors[::3])
+    smallest = np.sort(rows)
+    for k in (1, 50, repeats, repeats + 1):
+        got, scores = index.search(vectors[rows[0]], k)
+        np.testing.assert_array_equal(got[:repeats], smallest[:k])
+        assert (scores[:repeats] > 0.9999).all()
+    odd = smallest[smallest % 2 == 1]
+    got, _ = index.search(vectors[rows[0]], len(odd), bits_of(range(1, COUNT, 2), COUNT))
+    np.testing.assert_array_equal(got, odd)
+    queries = np.concatenate((QUERIES, vectors[rows[:1]]))
+    for query, batch in zip(queries, index.search_many(queries, 20), strict=True):
+        np.testing.assert_array_equal(batch.rows, index.search(query, 20).rows)
+    index.remove(smallest[:30])  # the head among them
+    assert index.search(vectors[rows[0]], 3).rows.tolist() == smallest[30:33].tolist()
+    np.testing.assert_array_equal(
+        index.reconstruct(np.arange(4_000, COUNT)),
+        vectors[4_000:] * (~np.isin(np.arange(4_000, COUNT), smallest[:30]))[:, None],
+    )
+    index.close()

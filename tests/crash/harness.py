@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.crash.subject import SUBJECT, State
+from tests.crash.subject import State, Subject
 
 ROOT = Path(__file__).parents[2]
 Change = dict[str, State | None]
@@ -53,7 +53,9 @@ class Report:
         )
 
 
-def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
+def run(
+    folder: Path, *, kills: int, seed: int, durability: str, report: Report | None = None
+) -> Report:
     """Kill a writer again and again on one file, and check the file after each kill.
 
     Args:
@@ -61,9 +63,10 @@ def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
         kills: how many.
         seed: of the writers' choices and of the moments.
         durability: "full" or "normal".
+        report: filled as the kills go on, for who wants to see it before the end.
     """
     rng = random.Random(seed)
-    report = Report()
+    report = report or Report()
     path = folder / "mind.db"
     expected: dict[str, State] = {}
     number = 0
@@ -73,7 +76,7 @@ def run(folder: Path, *, kills: int, seed: int, durability: str) -> Report:
         number += sum(len(line) for line in lines if isinstance(line, dict))
         _verify(path, durability, expected, pending, report)
         report.kills += 1
-    report.memories = len(expected)
+        report.memories = len(expected)
     return report
 
 
@@ -81,7 +84,7 @@ def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Rand
     """Start a writer, kill it after a while, return what it said."""
     writer = Path(__file__).with_name("kill_writer.py")
     command = [sys.executable, str(writer), str(path), str(seed), str(first), durability]
-    places = [str(ROOT), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     said = path.with_name("said.jsonl")  # a pipe would fill up and stop the writer
     with said.open("wb") as out, subprocess.Popen(command, stdout=out, env=environment) as process:
@@ -132,7 +135,7 @@ def _verify(
 ) -> None:
     """Compare the file with what is expected, and take over the write in doubt if it is there."""
     start = time.perf_counter()
-    subject = SUBJECT(path, durability)
+    subject = Subject(path, durability)
     report.slowest_open_seconds = max(report.slowest_open_seconds, time.perf_counter() - start)
     try:
         report.problems += subject.problems()

@@ -13,7 +13,7 @@ import random
 import sys
 from pathlib import Path
 
-from tests.crash.subject import SUBJECT, State
+from tests.crash.subject import State, Subject
 
 
 def say(value: object) -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     path, seed, first, durability = sys.argv[1:]
     rng = random.Random(int(seed))
     number = int(first)
-    subject = SUBJECT(Path(path), durability)
+    subject = Subject(Path(path), durability)
     say("open")
     own: list[str] = []
     while True:
@@ -43,13 +43,16 @@ def main() -> None:
             state: State = (f"changed {id} {rng.random()}", round(rng.random(), 6))
             say({id: state})
             subject.update(id, *state)
-        elif choice < 0.95:
+        elif choice < 0.9:
             id = own.pop(rng.randrange(len(own)))
             say({id: None})
-            subject.delete(id)
+            subject.delete(id) if choice < 0.87 else subject.forget(id)
+        elif choice < 0.97:
+            say({})
+            subject.recall("memory changed more")
         else:
             say({})
-            subject.tidy()
+            subject.flush()
         say("done")
 
 

@@ -1,25 +1,33 @@
-"""Kill a writer many times: ``python -m tests.crash.run --kills 1000`` (with PYTHONPATH=python)."""
+"""Kill a writer many times: ``python -m tests.crash.run --kills 1000`` ."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from tests.crash.harness import run
+from tests.crash.harness import Report, run
 
 
 def main() -> int:
-    """Run the kills and print the figures; exit 0 when nothing was lost."""
+    """Run the kills and print the figures, after Ctrl-C those so far; exit 0 when nothing was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--durability", choices=("full", "normal"), default="full")
     parser.add_argument("--folder", type=Path, help="on the disk to test; default: a temporary one")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        report = run(Path(folder), kills=given.kills, seed=given.seed, durability=given.durability)
+    report = Report()
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder, suppress(KeyboardInterrupt):
+        run(
+            Path(folder),
+            kills=given.kills,
+            seed=given.seed,
+            durability=given.durability,
+            report=report,
+        )
     sys.stdout.write(f"{report}\n")
     for line in [*report.lost, *report.torn, *report.problems]:
         sys.stdout.write(f"  {line}\n")

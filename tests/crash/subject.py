@@ -1,62 +1,59 @@
-"""What the crash test drives, behind six calls: another subject is another class of this shape."""
+"""What the crash test drives: the engine, as its users do."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from oneiros.clock import system_clock
-from oneiros.memory import Memory, validate_changes
-from oneiros.store import Store
+import oneiros
 
 State = tuple[str, float]
 """What is checked of a memory: its text and its importance."""
 
 
-class StoreSubject:
-    """The store by itself."""
+class Subject:
+    """An engine on a file."""
 
     def __init__(self, path: Path, durability: str) -> None:
-        self._store = Store(path, durability=durability)
+        self._mind = oneiros.Engine(path, profile="reverie", durability=durability)
 
     def add(self, id: str, text: str) -> None:
         """Add one memory."""
-        self.add_many({id: text})
+        self._mind.add(text, id=id)
 
     def add_many(self, texts: dict[str, str]) -> None:
         """Add memories, all or none."""
-        now = system_clock()
-        memories = [Memory.from_record({"id": i, "text": t}, now=now) for i, t in texts.items()]
-        with self._store.write() as transaction:
-            transaction.insert_many(memories)
+        self._mind.add_many([{"id": id, "text": text} for id, text in texts.items()])
 
     def update(self, id: str, text: str, importance: float) -> None:
         """Change two fields of a memory at once."""
-        changes = validate_changes({"text": text, "importance": importance})
-        with self._store.write() as transaction:
-            transaction.update(id, changes)
+        self._mind.update(id, text=text, importance=importance)
 
     def delete(self, id: str) -> None:
         """Delete a memory softly."""
-        with self._store.write() as transaction:
-            transaction.update_columns([(id, {"deleted_at": system_clock()})])
+        self._mind.delete(id)
 
-    def tidy(self) -> None:
-        """Do what moves files about."""
-        self._store.checkpoint()
+    def forget(self, id: str) -> None:
+        """Erase a memory, and empty the log."""
+        self._mind.forget(id)
+
+    def recall(self, query: str) -> None:
+        """Search, so that reinforcement is written behind while other writes go on."""
+        self._mind.search(query, session="kill")
+
+    def flush(self) -> None:
+        """Write the reinforcement that waits."""
+        self._mind.flush()
 
     def states(self) -> dict[str, State]:
-        """Return all memories that are not deleted."""
-        found = (row for part in self._store.changes(0) for row in part)
-        return {row.id: (row.text, row.importance) for row in found if row.deleted_at is None}
+        """Return all live memories."""
+        return {
+            memory.id: (memory.text, memory.importance) for memory in self._mind.list(limit=10**6)
+        }
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the structure."""
-        return self._store.quick_check()
+        """Return what is wrong with the file, or with what is projected from it."""
+        return self._mind.check()
 
     def close(self) -> None:
         """Close it."""
-        self._store.close()
-
-
-SUBJECT = StoreSubject
-"""The one that is tested; the line to change for another."""
+        self._mind.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash import harness
+from tests.crash.subject import Subject
 
 KILLS = int(os.environ.get("ONEIROS_KILLS") or (100 if os.environ.get("CI") else 20))
 """``python -m tests.crash.run --kills 1000`` runs more."""
@@ -27,7 +28,7 @@ def test_kill_9_loses_nothing(
 
 
 def test_the_harness_sees_a_lost_and_a_torn_write(tmp_path: Path) -> None:
-    subject = harness.SUBJECT(tmp_path / "mind.db", "full")
+    subject = Subject(tmp_path / "mind.db", "full")
     subject.add_many({"a": "x", "b": "x"})
     subject.close()
     report = harness.Report()

@@ -77,7 +77,6 @@ class World:
         query: str,
         embedding: tuple[float, ...] | None,
         keep: Callable[[Known], bool] = anything,
-        depth: int = DEPTH,
         statuses: Collection[str] = SHOWN,
     ) -> list[list[tuple[str, float]]]:
         """Return R1 and R2: what each channel finds with its score, best first.
@@ -88,7 +87,7 @@ class World:
         live = {row: self.known[id] for row, id in enumerate(ids) if not self.known[id].is_deleted}
         seen = {row for row, one in live.items() if one.status in statuses and keep(one)}
         documents = {row: one.text.split() for row, one in live.items()}
-        words = bm25.rank(documents, query.split(), depth, allowed=seen)
+        words = bm25.rank(documents, query.split(), DEPTH, allowed=seen)
         found = [[(ids[row], score) for row, score in words]]
         if embedding is not None:
             near = [
@@ -96,7 +95,7 @@ class World:
                 for row in seen
                 if (vector := live[row].embedding) is not None
             ]
-            found.append([(ids[row], -score) for score, row in sorted(near)[:depth]])
+            found.append([(ids[row], -score) for score, row in sorted(near)[:DEPTH]])
         return found
 
     def search(
@@ -110,9 +109,9 @@ class World:
         *,
         lifecycle: bool = True,
     ) -> list[reverie.Ranked]:
-        """Return R1 to R9 over everything that is kept; a longer ``k`` deepens the channels."""
+        """Return R1 to R9 over everything that is kept."""
         lives = {id: one.life for id, one in self.known.items()}
-        found = self.channels(query, embedding, keep, max(k, DEPTH), statuses)
+        found = self.channels(query, embedding, keep, statuses)
         rankings = [[id for id, _ in channel] for channel in found]
         return reverie.rank(lives, rankings, now, k, lifecycle=lifecycle)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
+from oneiros.fields import ENUMS
 from oneiros.scopes import Where, where
 from oneiros.scopes.conditions import (
     AllTags,
@@ -22,7 +23,6 @@ from oneiros.scopes.conditions import (
     Or,
     Within,
 )
-from oneiros.scopes.fields import CODES
 
 FLOATS = ("importance", "strength")
 WHOLE = {"depth": np.uint8, "pinned": np.uint8, "feedback": np.int16, "access_count": np.uint32}
@@ -56,8 +56,8 @@ def columns_of(records: Sequence[Record]) -> Callable[[str], np.ndarray]:
 
     def column(name: str) -> np.ndarray:
         values = [getattr(record, name) for record in records]
-        if name in CODES:
-            return np.array([CODES[name].index(value) for value in values], np.uint8)
+        if name in ENUMS:
+            return np.array([ENUMS[name].index(value) for value in values], np.uint8)
         if name in TIMES:
             return np.array([np.nan if v is None else v for v in values], np.float64)
         return np.array(values, np.float32 if name in FLOATS else WHOLE[name])
@@ -139,8 +139,8 @@ RECORDS = st.builds(
     metadata=st.dictionaries(
         st.sampled_from(["k", "l"]), SCALARS | st.just([1]) | st.just({"a": 1}), max_size=2
     ),
-    status=st.sampled_from(CODES["status"]),
-    category=st.sampled_from(CODES["category"]),
+    status=st.sampled_from(ENUMS["status"]),
+    category=st.sampled_from(ENUMS["category"]),
     created_at=TIME,
     last_accessed_at=st.none() | TIME,
     event_at=st.none() | TIME,
@@ -172,8 +172,8 @@ LEAVES = st.one_of(
         ["kind", "project", "session", "topic", "tags", "tags_all"],
         WORDS | st.lists(WORDS, max_size=3),
     ),
-    st.lists(st.sampled_from(CODES["status"]), max_size=2).map(lambda v: where(status=v)),
-    st.sampled_from(CODES["category"]).map(lambda v: where(category=v)),
+    st.lists(st.sampled_from(ENUMS["status"]), max_size=2).map(lambda v: where(status=v)),
+    st.sampled_from(ENUMS["category"]).map(lambda v: where(category=v)),
     st.builds(lambda k, v: where(metadata={k: v}), st.sampled_from(["k", "l", "m"]), SCALARS),
     one_of_names([*TIMES, "occurred_at"], ranges(TIME)),
     one_of_names(FLOATS, ranges(MEASURE) | MEASURE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -128,3 +129,58 @@ def test_columns_longer_than_the_index_do_not_widen_it() -> None:
     for condition in (where(status="staged"), where(depth=2), ~where(kind="x"), where(project=[])):
         rows = index.compile(condition, columns_of(records))
         assert list(rows) == [] if condition == where(project=[]) else [1]
+
+
+def test_a_replaced_row_is_never_out_of_sight() -> None:
+    # A reader beside the writer: the row must match by its old or its new values at any moment.
+    old, new = Record(id="a", project="p", kind="x"), Record(id="a", project="q", kind="x")
+    index, columns = filled([old]), columns_of([old])
+    is_done, misses = threading.Event(), [0]
+
+    def read() -> None:
+        condition = where(kind="x", project=["p", "q"])
+        while not is_done.is_set():
+            misses[0] += list(index.compile(condition, columns)) != [0]
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(3_000):
+        index.replace(0, old, new)
+        index.replace(0, new, old)
+    is_done.set()
+    reader.join()
+    assert misses == [0]
+    with pytest.raises(ValueError, match="row: 7 is not known; add it"):
+        index.replace(7, old, new)
+
+
+def test_an_own_map_of_ids_follows_a_replaced_id() -> None:
+    old, new = Record(id="a"), Record(id="b")
+    index = filled([old])
+    index.replace(0, old, new)
+    assert list(index.compile(where(id=["a"]), columns_of([new]))) == []
+    assert list(index.compile(where(id=["b"]), columns_of([new]))) == [0]
+
+
+@pytest.mark.parametrize("name", ["importance", "depth", "feedback", "access_count"])
+@pytest.mark.parametrize("bound", [1e300, 10**30, 2**32, 0.5])
+def test_bounds_beyond_a_columns_dtype(name: str, bound: float) -> None:
+    records = [Record(id="a", feedback=1, access_count=1)]
+    index, columns = filled(records), columns_of(records)
+    assert list(index.compile(where(**{name: (-bound, bound)}), columns)) == (
+        [0] if bound > 0.5 or name == "importance" else []
+    )
+    assert list(index.compile(where(**{name: (bound, None)}), columns)) == (
+        [0] if bound == 0.5 else []
+    )
+    assert list(index.compile(where(**{name: (None, -bound)}), columns)) == []
+
+
+def test_columns_may_grow_while_they_are_read() -> None:
+    records = [Record(id="a", created_at=1.0), Record(id="b", event_at=1.0)]
+    index, columns = filled(records[:1]), columns_of(records)
+
+    def growing(name: str) -> np.ndarray:
+        return columns(name)[:1] if name == "event_at" else columns(name)
+
+    assert list(index.compile(where(occurred_at=(0.5, 1.5)), growing)) == [0]

@@ -25,6 +25,8 @@ TEST_CASE("words: apostrophes between letters") {
   CHECK(words("it's I'm you're we've they'll she'd John’s") == "it i you we they she john");
   CHECK(words("l'avion d’Artagnan qu'il dell'arte") == "avion artagnan il arte");
   CHECK(words("a'b 's t'") == "a'b s t");
+  CHECK(words("Ankara'dan the'solar'wind can't all's") == "ankara dan the solar wind can't all");
+  CHECK(words("комп'ютер об'єкт") == "комп'ютер об'єкт");
 }
 
 TEST_CASE("words: unspaced scripts give pairs of characters") {

@@ -36,14 +36,18 @@ class GrowingArray(Generic[Value]):
         """What is held now, without a copy."""
         return self._held[: self._count]
 
-    def append(self, more: npt.NDArray[Value]) -> None:
-        """Add values at the end; beyond the capacity they move to twice the room."""
-        count = self._count + len(more)
+    def reserve(self, more: int) -> None:
+        """Make room for so many more values; beyond the capacity all move to twice the room."""
+        count = self._count + more
         if count > len(self._held):
-            grown = np.empty(
-                (max(count, 2 * len(self._held)), *self._held.shape[1:]), self._held.dtype
-            )
+            size = max(count, 2 * len(self._held))
+            grown = np.empty((size, *self._held.shape[1:]), self._held.dtype)
             grown[: self._count] = self.values
             self._held = grown
+
+    def append(self, more: npt.NDArray[Value]) -> None:
+        """Add values at the end."""
+        self.reserve(len(more))
+        count = self._count + len(more)
         self._held[self._count : count] = more
         self._count = count

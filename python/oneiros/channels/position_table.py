@@ -31,22 +31,18 @@ class PositionTable:
         inside = rows < len(self._table)
         return np.where(inside, self._table[np.where(inside, rows, 0)], ABSENT)
 
-    def put(self, rows: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> None:
-        """Set the positions of rows."""
-        size = int(rows.max(initial=-1)) + 1
+    def reserve(self, size: int) -> None:
+        """Make room for rows below ``size``."""
         if size > len(self._table):
             grown = np.full(max(size, 2 * len(self._table)), ABSENT, np.int64)
             grown[: len(self._table)] = self._table
             self._table = grown
-        self._table[rows] = positions
 
-    def drop(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Make rows absent; return the positions that those among them had, which had one."""
-        positions = self.of(rows)
-        had = positions != ABSENT
-        self._table[rows[had]] = ABSENT
-        gone: npt.NDArray[np.int64] = positions[had]
-        return gone
+    def put(self, rows: npt.NDArray[np.int64], positions: npt.NDArray[np.int64] | int) -> None:
+        """Set the positions of rows, or one for all; rows beyond the room are passed over."""
+        if isinstance(positions, int):
+            rows = rows[rows < len(self._table)]
+        self._table[rows] = positions
 
     def clear(self) -> None:
         """Make every row absent."""

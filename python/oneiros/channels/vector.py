@@ -11,13 +11,19 @@ import numpy.typing as npt
 
 from oneiros.channels import Bits, RankedList
 from oneiros.channels.forking import ForkSafeLock, most_threads
-from oneiros.channels.growing_array import GrowingArray
-from oneiros.channels.inner_products import Matrix, Positions, limited_to
-from oneiros.channels.position_table import ABSENT, PositionTable
+from oneiros.channels.inner_products import Matrix, limited_to
+from oneiros.channels.position_table import ABSENT
 from oneiros.channels.vector_batch import search_batch
-from oneiros.channels.vector_input import read_allowed, read_k, read_query, read_rows, read_vectors
-from oneiros.channels.vector_snapshot import Snapshot
-from oneiros.channels.vector_upkeep import Built, Kind, build, due
+from oneiros.channels.vector_input import (
+    read_allowed,
+    read_k,
+    read_query,
+    read_rows,
+    read_vectors,
+    refuse_repeats,
+)
+from oneiros.channels.vector_state import VectorState
+from oneiros.channels.vector_upkeep import Kind, build, due
 
 __all__ = ["VectorIndex"]
 
@@ -60,28 +66,21 @@ class VectorIndex:
         self._is_closed = False
         self._worker: threading.Thread | None = None
         self._has_failed = False
-        self._fresh = GrowingArray(np.empty((0, dimension), np.float32))
-        self._rows = GrowingArray(np.empty(0, np.int64))
-        self._table = PositionTable()
-        self._now = Snapshot(None, self._fresh.values, self._rows.values, None, 0, True)
+        self._state = VectorState(dimension)
 
     def __len__(self) -> int:
         """Return the number of rows that have a vector."""
-        return self._now.live_count
+        return self._state.now.live_count
 
     @property
     def has_graph(self) -> bool:
         """Searches go through a graph now."""
-        return self._now.graph is not None
+        return self._state.now.sealed is not None
 
     @property
     def resident_bytes(self) -> int:
         """Bytes of vectors, links and tables held, room to grow left out."""
-        now = self._now
-        links = 0 if now.graph is None else now.graph.link_bytes
-        vectors = now.count * self.dimension * 4
-        live = 0 if now.live is None else now.live.nbytes
-        return vectors + links + now.rows.nbytes + self._table.nbytes + live
+        return self._state.nbytes
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:
         """Give rows their vectors; a row that has one gets the new one in its place.
@@ -104,16 +103,12 @@ class VectorIndex:
         if len(numbers) != len(matrix):
             msg = f"rows: expected {len(matrix)}, one a vector, got {len(numbers)}"
             raise ValueError(msg)
-        if len(numbers) > 1 and not (np.diff(numbers) > 0).all():
-            unique, counts = np.unique(numbers, return_counts=True)
-            if len(unique) != len(numbers):
-                msg = f"rows: each at most once, got {unique[counts > 1][0]} twice"
-                raise ValueError(msg)
+        refuse_repeats(numbers)
         has_direction = matrix.any(axis=1)
         is_whole = bool(has_direction.all())
         with self._lock:
             self._check_open()
-            self._change(
+            self._state.change(
                 dead=numbers,
                 rows=numbers if is_whole else numbers[has_direction],
                 vectors=matrix if is_whole else matrix[has_direction],
@@ -134,11 +129,13 @@ class VectorIndex:
         numbers = np.unique(read_rows(rows))
         with self._lock:
             self._check_open()
-            before = self._now.live_count
+            before = self._state.now.live_count
+            if (self._state.positions_of(numbers) == ABSENT).all():
+                return 0
             nothing = np.empty((0, self.dimension), np.float32)
-            self._change(dead=numbers, rows=numbers[:0], vectors=nothing)
+            self._state.change(dead=numbers, rows=numbers[:0], vectors=nothing)
             self._start_upkeep()
-            return before - self._now.live_count
+            return before - self._state.now.live_count
 
     def search(self, vector: npt.ArrayLike, k: int, allowed: Bits | None = None) -> RankedList:
         """Return the ``k`` rows whose vectors are nearest by cosine.
@@ -161,7 +158,7 @@ class VectorIndex:
         if count == 0 or not query.any():
             return RankedList(np.empty(0, np.uint32), np.empty(0, np.float64))
         with limited_to(1):
-            return self._now.search(query, count, bits)
+            return self._state.now.search(query, count, bits)
 
     def search_many(
         self, vectors: npt.ArrayLike, k: int, allowed: Bits | None = None, *, threads: int = 1
@@ -183,21 +180,20 @@ class VectorIndex:
         if threads < 1:
             msg = f"threads: must be >= 1, got {threads}"
             raise ValueError(msg)
-        now = self._now
-        found: list[RankedList] = []
-        for start in range(0, len(queries), BATCH):
+        now, found = self._state.now, list[RankedList]()
+        for start in range(0, len(queries) if count else 0, BATCH):
             with limited_to(min(threads, most_threads())):
                 batch = search_batch(now, queries[start : start + BATCH], count, bits)
-            for at, ranked in enumerate(batch, start):
+            for query, ranked in zip(queries[start:], batch, strict=False):
                 # None: too close to call in a batch, or without direction
-                found.append(ranked or self.search(queries[at], count, bits))
-        return found
+                found.append(ranked or self.search(query, count, bits))
+        return found or [self.search(query, 0) for query in queries]
 
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:
         """Return the unit vectors of rows, shape (n, dimension); zeros where a row has none."""
         numbers = read_rows(rows)
         with self._lock:  # the table of positions belongs to this very state
-            now, positions = self._now, self._table.of(numbers)
+            now, positions = self._state.now, self._state.positions_of(numbers)
         found = np.zeros((len(numbers), self.dimension), np.float32)
         has_vector = positions != ABSENT
         found[has_vector] = now.vectors_at(positions[has_vector])
@@ -210,7 +206,7 @@ class VectorIndex:
         """
         query, numbers = read_query(vector, self.dimension), read_rows(rows)
         with self._lock:
-            now, positions = self._now, self._table.of(numbers)
+            now, positions = self._state.now, self._state.positions_of(numbers)
         found = np.zeros(len(numbers), np.float64)
         has_vector = positions != ABSENT
         with limited_to(1):
@@ -238,26 +234,9 @@ class VectorIndex:
             msg = "vector index: closed"
             raise RuntimeError(msg)
 
-    def _change(self, *, dead: Positions, rows: Positions, vectors: Matrix) -> None:
-        """Publish the state without the vectors of the rows ``dead`` and with these new ones."""
-        now = self._now
-        gone = self._table.drop(dead)
-        positions = np.arange(now.count, now.count + len(rows))
-        self._table.put(rows, positions)
-        self._rows.append(rows)
-        self._fresh.append(vectors)
-        self._now = Snapshot(
-            graph=now.graph,
-            fresh=self._fresh.values,
-            rows=self._rows.values,
-            live=now.live_after(gone, len(rows)),
-            live_count=now.live_count - len(gone) + len(rows),
-            is_in_row_order=now.is_in_row_order and np.array_equal(rows, positions),
-        )
-
     def _start_upkeep(self) -> None:
         """Start the background thread if something is due and none runs. The lock is held."""
-        if self._has_failed or due(self.kind, self._now) is None:
+        if self._has_failed or due(self.kind, self._state.now) is None:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
             self._worker = threading.Thread(target=self._upkeep, name="oneiros-vector", daemon=True)
@@ -266,7 +245,7 @@ class VectorIndex:
     def _upkeep(self) -> None:
         while True:
             with self._lock:
-                task, snapshot = due(self.kind, self._now), self._now
+                task, snapshot = due(self.kind, self._state.now), self._state.now
                 if task is None or self._is_closed:
                     self._worker = None
                     return
@@ -279,25 +258,4 @@ class VectorIndex:
                 return
             if built is not None:
                 with self._lock:
-                    self._take_over(built, snapshot)
-
-    def _take_over(self, built: Built, former: Snapshot) -> None:
-        """Publish what was built from ``former``, with all that changed since."""
-        now = self._now
-        newer = np.arange(former.count, now.count)
-        order = np.concatenate((built.order, newer))
-        is_live = now.is_live(order)
-        built.fresh.append(now.fresh[former.count - now.sealed :])
-        self._fresh = built.fresh
-        self._rows = GrowingArray(now.rows[order], room=len(order) // 2)
-        self._table.clear()
-        self._table.put(self._rows.values[is_live], np.flatnonzero(is_live))
-        live_count = int(np.count_nonzero(is_live))
-        self._now = Snapshot(
-            graph=built.graph,
-            fresh=self._fresh.values,
-            rows=self._rows.values,
-            live=None if live_count == len(order) else np.packbits(is_live, bitorder="little"),
-            live_count=live_count,
-            is_in_row_order=np.array_equal(self._rows.values, np.arange(len(order))),
-        )
+                    self._state.take_over(built, snapshot)

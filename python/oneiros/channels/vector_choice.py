@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels import Bits
-from oneiros.channels.inner_products import Matrix, Positions, nearest
+from oneiros.channels.inner_products import Matrix, Positions, nearest, scores_at
 
-__all__ = ["Choice", "are_chosen", "bit_count", "bits_at", "positions_in"]
+__all__ = ["Choice", "Found", "are_chosen", "bit_count", "bits_at", "positions_in"]
 
 # Above this share of all vectors, looking each one up in the bits beats listing the chosen ones.
 LISTED_SHARE: Final = 0.25
+
+MARGIN: Final = 16  # results that a batch fetches beyond k: see vector_batch.py
+
+
+class Found(NamedTuple):
+    """What a batch of queries found in one part of the index."""
+
+    scores: Matrix
+    """Shape (m, w)."""
+    positions: Positions
+    """Shape (m, w)."""
+    bound: npt.NDArray[np.float32]
+    """No vector left out scores more, shape (m,); infinite: unknown, search alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,19 @@ class Choice:
             if take == self.available or scores[0, -1] < scores[0, wanted - 1]:
                 return scores[0], positions[0] + self.start
             take = min(4 * take, self.available)
+
+    def best_of_many(self, queries: Matrix, k: int) -> Found:
+        """Return the best ``k`` of each query and some more, scored as single searches score."""
+        take = min(k + MARGIN, self.available)
+        bound = np.full(len(queries), -np.inf, np.float32)
+        if take == 0:
+            nothing = np.empty((len(queries), 0), np.float32)
+            return Found(nothing, nothing.astype(np.int64), bound)
+        scores, positions = nearest(queries, self.vectors, take, self.subset)
+        if take < self.available:
+            bound = scores[:, -1].copy()
+        exact = scores_at(queries, self.vectors, positions)
+        return Found(exact, positions + self.start, bound)
 
 
 def are_chosen(positions: Positions, count: int, chosen: Bits | None) -> npt.NDArray[np.bool_]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels import Bits
 
-__all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors"]
+__all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 
-UNIT_TOLERANCE = (
-    2e-7  # what rounding to float32 leaves of a norm of 1: such a vector keeps its bits
-)
+# What rounding to float32 leaves of a norm of 1: such a vector keeps its bits.
+UNIT_TOLERANCE = 2.0**-22
+
+BLOCK = 4_096  # vectors converted at a time
 
 
 def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float32]:
@@ -39,19 +42,31 @@ def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray
     if given.ndim != 2 or given.shape[1] != dimension:
         msg = f"{name}: expected shape (n, {dimension}), got {given.shape}"
         raise ValueError(msg)
-    if given.dtype != np.float32 or not given.flags.c_contiguous:
-        wide = np.float32 if given.dtype.kind == "f" and given.dtype.itemsize < 4 else np.float64
-        given = np.ascontiguousarray(given, wide)
-    with np.errstate(over="ignore", invalid="ignore"):
+    norms = np.empty(len(given), np.float64)
+    for part in _parts(len(given)):
         # A NaN or an infinity anywhere makes the norm so: one pass finds all.
-        norms = np.sqrt(np.einsum("ij,ij->i", given, given, dtype=np.float64))
+        norms[part] = np.sqrt(np.einsum("ij,ij->i", *[_wide(given[part])] * 2, dtype=np.float64))
     if not np.isfinite(norms).all():
         raise ValueError(_first_bad(name, given, norms))
     is_unit = np.abs(norms - 1.0) <= UNIT_TOLERANCE
-    if is_unit.all():
-        return given.astype(np.float32, copy=False)
+    if is_unit.all() and given.dtype == np.float32:
+        return np.ascontiguousarray(given, np.float32)  # in this machine's byte order too
     divisors = np.where(is_unit | (norms == 0), 1.0, norms)
-    return (given / divisors[:, None]).astype(np.float32)
+    vectors = np.empty(given.shape, np.float32)
+    for part in _parts(len(given)):
+        vectors[part] = _wide(given[part]) / divisors[part, None]
+    return vectors
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """Yield slices that cover all vectors: what is made of each in float64 stays small."""
+    for start in range(0, count, BLOCK):
+        yield slice(start, start + BLOCK)
+
+
+def _wide(part: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return float32 as it is, in which squares are summed in float64, all else in float64."""
+    return part if part.dtype == np.float32 else part.astype(np.float64)
 
 
 def _first_bad(name: str, vectors: npt.NDArray[np.floating], norms: npt.NDArray[np.float64]) -> str:
@@ -98,6 +113,16 @@ def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
         msg = f"rows: must lie in 0 to 4294967295, got {low if low < 0 else high}"
         raise ValueError(msg)
     return given.astype(np.int64, copy=False)
+
+
+def refuse_repeats(rows: npt.NDArray[np.int64]) -> None:
+    """Raise ValueError naming the first row given twice, if one is."""
+    if (np.diff(rows) > 0).all():
+        return
+    unique, counts = np.unique(rows, return_counts=True)
+    if len(unique) != len(rows):
+        msg = f"rows: each at most once, got {unique[counts > 1][0]} twice"
+        raise ValueError(msg)
 
 
 def read_allowed(value: Bits | None) -> Bits | None:

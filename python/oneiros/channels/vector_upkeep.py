@@ -10,7 +10,8 @@ from typing import Final, Literal
 import numpy as np
 
 from oneiros.channels.growing_array import GrowingArray
-from oneiros.channels.inner_products import Graph, Positions
+from oneiros.channels.inner_products import Positions
+from oneiros.channels.vector_sealed import Sealed, seal
 from oneiros.channels.vector_snapshot import Snapshot
 
 __all__ = ["FLAT_LIMIT", "Built", "Kind", "Task", "build", "due"]
@@ -47,9 +48,9 @@ class Task(Enum):
 class Built:
     """What a task made of a snapshot, beside it."""
 
-    graph: Graph | None
+    sealed: Sealed | None
     order: Positions
-    """The snapshot's positions in their new order; the first of them are in the graph."""
+    """The snapshot's positions in their new order, the sealed ones first."""
     fresh: GrowingArray[np.float32]
     """The vectors of the others."""
 
@@ -59,7 +60,7 @@ def due(kind: Kind, now: Snapshot) -> Task | None:
     dead = now.count - now.live_count
     has_many_dead = dead >= FEWEST_DEAD and dead * DEAD_SHARE >= now.count
     least = {"auto": FLAT_LIMIT + 1, "hnsw": LEAST_GRAPH, "flat": None}[kind]
-    if now.graph is None:
+    if now.sealed is None:
         if least is not None and now.live_count >= least:
             return Task.GRAPH
         return Task.FLAT if has_many_dead else None
@@ -67,24 +68,32 @@ def due(kind: Kind, now: Snapshot) -> Task | None:
         return Task.FLAT
     if has_many_dead:
         return Task.GRAPH
-    fresh_limit = min(max(now.sealed // FRESH_SHARE, FEWEST_FRESH), MOST_FRESH)
+    fresh_limit = min(max(now.sealed_count // FRESH_SHARE, FEWEST_FRESH), MOST_FRESH)
     return Task.EXTEND if len(now.fresh) >= fresh_limit else None
 
 
 def build(task: Task, snapshot: Snapshot, is_stopped: Callable[[], bool]) -> Built | None:
     """Carry a task out on a snapshot, which stays as it is; None if stopped on the way."""
-    if task is Task.EXTEND:
-        taken = len(snapshot.fresh) // 8 * 8
-        graph = Graph.grown(snapshot.graph, snapshot.fresh[:taken], is_stopped)
-        if graph is None:
-            return None
-        return Built(graph, np.arange(snapshot.count), GrowingArray(snapshot.fresh[taken:]))
-    order = snapshot.live_positions()
-    order = order[np.argsort(snapshot.rows[order], kind="stable")]
     if task is Task.FLAT:
+        order = _live_by_row(snapshot)
         return Built(None, order, GrowingArray(snapshot.vectors_at(order), room=len(order) // 2))
-    taken = len(order) // 8 * 8
-    graph = Graph.grown(None, snapshot.vectors_at(order[:taken]), is_stopped)
-    if graph is None:
+    if task is Task.EXTEND:
+        former, given = snapshot.sealed, np.arange(snapshot.count)
+        vectors, start = snapshot.fresh, snapshot.sealed_count
+    else:
+        former, given = None, _live_by_row(snapshot)
+        is_all = snapshot.sealed is None and np.array_equal(given, np.arange(snapshot.count))
+        vectors, start = snapshot.fresh if is_all else snapshot.vectors_at(given), 0
+    taken = len(vectors) // 8 * 8
+    made = seal(former, vectors[:taken], is_stopped)
+    if made is None:
         return None
-    return Built(graph, order, GrowingArray(snapshot.vectors_at(order[taken:])))
+    sealed, order = made
+    order = np.concatenate((given[order], given[start + taken :]))
+    return Built(sealed, order, GrowingArray(vectors[taken:]))
+
+
+def _live_by_row(snapshot: Snapshot) -> Positions:
+    live = snapshot.live_positions()
+    by_row: Positions = live[np.argsort(snapshot.rows[live], kind="stable")]
+    return by_row

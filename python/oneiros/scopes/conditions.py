@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oneiros.errors import QueryTooLarge
+from oneiros.fields import ENUMS
 from oneiros.scopes.fields import (
-    CODES,
     MEASURES,
     NAMED,
     TIMES,
@@ -42,7 +42,7 @@ __all__ = [
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 100_000
 
-_KNOWN: Final = (*NAMED, "tags_all", "metadata", *CODES, *TIMES, *MEASURES)
+_KNOWN: Final = (*NAMED, "tags_all", "metadata", *ENUMS, *TIMES, *MEASURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def where(**conditions: object) -> Where:
 
 
 def _conditions(name: str, value: object) -> Iterable[Where]:
-    if name in NAMED or name in CODES:
+    if name in NAMED or name in ENUMS:
         return [AnyOf(name, read_words(name, value))]
     if name == "tags_all":
         return [AllTags(read_words(name, value))]

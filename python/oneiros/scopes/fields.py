@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from functools import partial
 from typing import Final
 
+from oneiros.field_checks import plain, time
+from oneiros.fields import ENUMS, FIELDS
+
 __all__ = [
-    "CODES",
     "MEASURES",
     "NAMED",
     "TIMES",
@@ -22,83 +25,33 @@ __all__ = [
 Scalar = str | int | float | bool | None
 """What a metadata value may be to be filtered on; lists and objects are not compared."""
 
-# The words of each enumeration, in the order of docs/systems/fields.md: the index is the code.
-CODES: Final[Mapping[str, tuple[str, ...]]] = {
-    "category": ("episodic", "semantic", "procedural"),
-    "veracity": ("stated", "unknown", "inferred", "imported", "tool"),
-    "importance_tag": ("none", "proximity", "explicit", "cross_session", "schema_violation"),
-    "status": ("staged", "consolidated", "archived"),
-    "canonical_layer": ("episodic", "intermediate", "semantic"),
-    "tier": ("hot", "cold", "stub"),
-}
-
 # Free words, held as row sets, one a value.
 NAMED: Final = ("id", "kind", "project", "session", "topic", "tags")
 
+# What is deleted is nobody's to find. occurred_at is event_at, else created_at: no field of its own.
 TIMES: Final = (
-    "created_at",
-    "updated_at",
-    "last_accessed_at",
-    "event_at",
-    "occurred_at",  # event_at, else created_at: no column of its own
-    "valid_from",
-    "valid_until",
-    "at_floor_since",
-    "cold_since",
+    *(name for name, field in FIELDS.items() if field.kind == "time" and name != "deleted_at"),
+    "occurred_at",
 )
 
-MEASURES: Final = (
-    "ttl",
-    "importance",
-    "certainty",
-    "impact",
-    "priority",
-    "pinned",
-    "feedback",
-    "access_count",
-    "revision_count",
-    "duplicate_count",
-    "session_spread",
-    "strength",
-    "depth",
-    "stability",
-    "consolidation_quality",
-    "core",
+MEASURES: Final = tuple(
+    name for name, field in FIELDS.items() if field.kind in {"seconds", "float32", "int", "bool"}
 )
-
-LATEST_SECONDS: Final = 1e11  # beyond it, someone passed milliseconds (docs/systems/fields.md)
-
-
-def _seconds(field: str, value: object) -> float:
-    """Return a time as seconds since the epoch: a number, an aware datetime or an ISO 8601 text."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError as error:
-            msg = f"{field}: expected ISO 8601 with an offset, got {value!r}"
-            raise ValueError(msg) from error
-    if isinstance(value, datetime):
-        if value.utcoffset() is None:
-            msg = f"{field}: a time must carry its offset from UTC, got {value.isoformat()!r}"
-            raise ValueError(msg)
-        return value.timestamp()
-    seconds = _number(field, value)
-    if abs(seconds) > LATEST_SECONDS:
-        msg = f"{field}: expected seconds within 1e11 of the epoch, got {value!r} (milliseconds?)"
-        raise ValueError(msg)
-    return seconds
 
 
 def _number(field: str, value: object) -> float:
-    # NumPy scalars pass too: they know how to be a float, and are neither text nor a sequence.
-    if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
-        msg = f"{field}: expected a number, got {value!r}"
+    value = plain(value)
+    if not isinstance(value, int | float):  # bool too: pinned=True
+        msg = f"{field}: must be a number, got {value!r}"
         raise TypeError(msg)
-    number = float(value)
-    if not math.isfinite(number):
-        msg = f"{field}: must be finite, got {value!r} (an open end is None)"
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:  # an int beyond every float
+        is_finite = False
+    if not is_finite:
+        msg = f"{field}: must be finite, got {reprlib.repr(value)} (an open end is None)"
         raise ValueError(msg)
-    return number
+    return value
 
 
 def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
@@ -110,14 +63,14 @@ def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
         TypeError: neither a pair nor, for a measure, a number.
         ValueError: naive or implausible times, NaN, infinity, or start after end.
     """
-    read = _seconds if field in TIMES else _number
     if field in MEASURES and not isinstance(value, tuple | list):
-        number = read(field, value)
+        number = _number(field, value)
         return number, number
     if not isinstance(value, tuple | list) or len(value) != 2:
         msg = f"{field}: expected a range (start, end), either may be None, got {value!r}"
         raise TypeError(msg)
-    start, end = (None if bound is None else read(field, bound) for bound in value)
+    read = time(field) if field in TIMES else partial(_number, field)
+    start, end = (None if bound is None else read(bound) for bound in value)
     if start is not None and end is not None and start > end:
         msg = f"{field}: start must not be after end, got {value!r}"
         raise ValueError(msg)
@@ -138,7 +91,7 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     else:
         msg = f"{field}: expected text or a list of texts, got {value!r}"
         raise TypeError(msg)
-    known = CODES.get(field)
+    known = ENUMS.get(field)
     for word in words:
         if not isinstance(word, str):
             msg = f"{field}: expected text or a list of texts, got {word!r} in it"

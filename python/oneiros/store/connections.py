@@ -18,7 +18,7 @@ from oneiros.store import schema
 
 Result = TypeVar("Result")
 
-__all__ = ["MEMORY", "Readers", "create_private", "open_writer", "run_when_free"]
+__all__ = ["DURABILITIES", "MEMORY", "Readers", "create_private", "open_writer", "run_when_free"]
 
 MEMORY: Final = ":memory:"
 
@@ -26,7 +26,7 @@ _OLDEST_SQLITE: Final = (3, 51, 3)  # 3.7.0 to 3.51.2 can lose commits in WAL mo
 _BUSY_SLICE_MILLISECONDS: Final = 50  # SQLite's own waits do not hear Ctrl-C; ours between them do
 _IDLE_READERS: Final = 8
 
-_SYNCHRONOUS: Final = {"full": "FULL", "normal": "NORMAL"}
+DURABILITIES: Final = {"full": "FULL", "normal": "NORMAL"}  # and what SQLite calls them
 _SAFETY: Final = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
     (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -95,7 +95,7 @@ def open_writer(
         schema.verify(connection)
         if path != MEMORY:
             run_when_free(lambda: _use_log(connection), deadline)
-        connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
+        connection.execute(f"PRAGMA synchronous = {DURABILITIES[durability]}")
     except BaseException:
         connection.close(True)
         raise

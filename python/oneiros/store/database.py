@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-DURABILITIES: Final = ("full", "normal")
-
 
 class Store:
     """Every memory of an engine, in one SQLite file in WAL mode.
@@ -69,8 +67,9 @@ class Store:
             StoreBusy: another process kept the file locked for too long.
             OSError: the file cannot be opened or made.
         """
-        if durability not in DURABILITIES:
-            raise ValueError(wrong("durability", "one of " + ", ".join(DURABILITIES), durability))
+        if durability not in connections.DURABILITIES:
+            rule = "one of " + ", ".join(connections.DURABILITIES)
+            raise ValueError(wrong("durability", rule, durability))
         timeout_seconds = _checked_timeout(busy_timeout_seconds)
         self._path = _checked_path(path)
         self._process = os.getpid()
@@ -188,12 +187,8 @@ class Store:
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
-        with self._unmoving() as connection:
-            try:
-                found = [str(row[0]) for row in connection.execute("PRAGMA quick_check")]
-            except (apsw.CorruptError, apsw.NotADBError) as error:
-                return [str(error)]
-        return [] if found == ["ok"] else found
+        with self.read() as reading:
+            return reading.quick_check()
 
     def checkpoint(self) -> None:
         """Move the log into the file and empty it; after ``erase`` this removes the last copies.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
+from oneiros.errors import StoreCorrupt
 from oneiros.store.failures import translated
 from oneiros.store.rows import SELECT, StoredMemory, stored
 
@@ -102,6 +103,14 @@ FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY numbe
         """Return the number of memories that are not soft-deleted."""
         return int(self._rows("SELECT count(*) FROM memory WHERE deleted_at IS NULL")[0][0])
 
+    def quick_check(self) -> list[str]:
+        """Read the whole file and return what is wrong with it; nothing for a sound one."""
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA quick_check")]
+        except StoreCorrupt as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:
             return row.memory()
@@ -109,7 +118,7 @@ FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY numbe
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         try:
-            return self._connection.execute(sql, values)
+            return self._connection.execute(sql, values)  # reads the first row, if there is one
         except apsw.Error as error:
             raise self._failed(error) from error
 
@@ -118,6 +127,9 @@ FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY numbe
             return list(islice(cursor, count))
         except apsw.Error as error:
             raise self._failed(error) from error
+        except UnicodeDecodeError as error:
+            msg = f"{self._path}: a text in the store is not UTF-8 ({error})"
+            raise StoreCorrupt(msg) from error
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._fetch(self._run(sql, values))

@@ -11,8 +11,9 @@ import apsw
 
 from oneiros.errors import DuplicateId, StoreIOError, UnknownMemory
 from oneiros.field_checks import wrong
-from oneiros.fields import FIELDS, INT16_MAX, U32_MAX
+from oneiros.fields import U32_MAX
 from oneiros.memory import Memory
+from oneiros.store.assignments import assigned, increased
 from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import INSERT, cell, json_text, row_of
 
@@ -21,20 +22,17 @@ __all__ = ["VERDICTS", "Transaction"]
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
 # The first terms are the index's: a text is looked up by its length and its beginning.
-_OLDER_DUPLICATE: Final = """
-SELECT older.id FROM memory AS own JOIN memory AS older
-ON length(older.text) = length(own.text)
-  AND substr(older.text, 1, 24) = substr(own.text, 1, 24)
-  AND older.topic IS own.topic AND older.text = own.text
-  AND older.sequence < own.sequence AND older.deleted_at IS NULL
-WHERE own.id = ? ORDER BY older.sequence LIMIT 1"""
-
-_COUNTERS: Final = {
-    "access_count": (0, U32_MAX),
-    "revision_count": (0, U32_MAX),
-    "duplicate_count": (0, U32_MAX),
-    "feedback": (-INT16_MAX - 1, INT16_MAX),
-}
+_OLDER_DUPLICATES: Final = """
+WITH repeated AS MATERIALIZED (
+  SELECT (
+    SELECT older.id FROM memory AS older
+    WHERE length(older.text) = length(own.text)
+      AND substr(older.text, 1, 24) = substr(own.text, 1, 24)
+      AND older.topic IS own.topic AND older.text = own.text
+      AND older.sequence < own.sequence AND older.deleted_at IS NULL
+    ORDER BY older.sequence LIMIT 1) AS older
+  FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
+SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 
 class Transaction(Reading):
@@ -86,7 +84,7 @@ class Transaction(Reading):
             embedding_blobs: one for each memory, or None for no embeddings.
 
         Returns:
-            Their sequence numbers, in the same order.
+            Their sequence numbers, in order.
 
         Raises:
             DuplicateId: an id exists or comes twice. None was added.
@@ -98,8 +96,6 @@ class Transaction(Reading):
         elif len(embedding_blobs) != count:
             rule = f"one for each of the {count} memories"
             raise ValueError(wrong("embedding_blobs", rule, len(embedding_blobs)))
-        if not count:
-            return range(0)
         rows = (
             row_of(memory, revision=self.revision, embedding_blob=blob)
             for memory, blob in zip(memories, embedding_blobs, strict=True)
@@ -116,7 +112,7 @@ class Transaction(Reading):
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
-        last = self._connection.last_insert_rowid()
+        last = self._connection.last_insert_rowid() if count else -1
         return range(last - count + 1, last + 1)
 
     def update(self, id: str, changes: Mapping[str, object]) -> None:
@@ -130,7 +126,7 @@ class Transaction(Reading):
         Raises:
             UnknownMemory: there is none.
         """
-        assignments = [f"{_known(name)} = ?" for name in changes]
+        assignments = [assigned(name) for name in changes]
         values = [cell(name, value) for name, value in changes.items()]
         if "revision_count" not in changes:
             assignments.append(f"revision_count = min(revision_count + 1, {U32_MAX})")
@@ -151,7 +147,7 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
-                assignments = [f"{_known(name)} = ?" for name in names]
+                assignments = [assigned(name) for name in names]
                 values = [
                     (*(cell(n, change[n]) for n in names), self.revision, id)
                     for id, change in group
@@ -163,8 +159,8 @@ class Transaction(Reading):
         """Add to counters, so that processes counting at once lose nothing.
 
         Args:
-            rows: (id, {counter: difference}) of access_count, revision_count, duplicate_count and
-                feedback; they stop at the ends of their ranges. Ids that are gone are passed over.
+            rows: (id, {counter: difference}); counters (the three counts and feedback) stop at the
+                ends of their ranges. Ids that are gone are passed over.
 
         Returns:
             How many rows were changed.
@@ -175,24 +171,26 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
-                sums = [_sum(name) for name in names]
+                sums = [increased(name) for name in names]
                 values = [(*(d[n] for n in names), self.revision, id) for id, d in group]
                 changed += self._assign(sums, values)
         return changed
 
-    def count_duplicates(self, ids: Iterable[str]) -> int:
+    def count_duplicates(self, sequences: range) -> int:
         """Raise ``duplicate_count`` of the oldest memory that says the same in the same topic.
 
         Args:
-            ids: memories just inserted; each that repeats an older live text counts once.
+            sequences: of memories just inserted; each that repeats an older live text counts once.
 
         Returns:
             How many of them repeat one.
 
         Source: docs/systems/fields.md.
         """
-        older = [rows[0][0] for id in ids if (rows := self._rows(_OLDER_DUPLICATE, (id,)))]
-        return self.increment((id, {"duplicate_count": 1}) for id in older)
+        if not sequences:
+            return 0
+        older = self._rows(_OLDER_DUPLICATES, (sequences[0], sequences[-1]))
+        return self.increment((row[0], {"duplicate_count": 1}) for row in older)
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
@@ -243,8 +241,8 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
     def erase(self, id: str) -> bool:
         """Forget a memory for good: its row, its vector and its feedback.
 
-        The bytes are overwritten at once in the pages (``secure_delete``), but older copies of
-        these stand in the log until ``Store.checkpoint``.
+        The bytes are overwritten in the pages at once; older copies of these stand in the log
+        until ``Store.checkpoint``.
 
         Returns:
             Whether there was such a memory.
@@ -304,17 +302,3 @@ DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE i
 
 def _duplicate(id: str) -> str:
     return f"id: {id!r} exists in the store, or comes twice in the batch"
-
-
-def _known(name: str) -> str:
-    """Return a name that is safe to stand in SQL because it is a field's."""
-    if name not in FIELDS or name == "id":
-        raise ValueError(wrong("field", "one of a memory's fields but id", name))
-    return name
-
-
-def _sum(name: str) -> str:
-    if name not in _COUNTERS:
-        raise ValueError(wrong("counter", "one of " + ", ".join(_COUNTERS), name))
-    low, high = _COUNTERS[name]
-    return f"{name} = max({low}, min({high}, {name} + ?))"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from oneiros import _core
 from oneiros.embedders import check, name_of
-from oneiros.errors import EmbedderMismatch, StoreCorrupt
+from oneiros.errors import EmbedderMismatch
 from oneiros.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from oneiros.embedders import Embedder
@@ -21,30 +19,11 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["TextVectors", "decoded", "encoded"]
+__all__ = ["TextVectors"]
 
 EMBEDDER_SETTING = "embedder"
 DIMENSION_SETTING = "embedding_dimension"
 _TEXTS_A_CALL = 256
-
-
-def encoded(vector: Vector) -> bytes:
-    """Return a vector as the store keeps it: a header, float32 components, a checksum."""
-    return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
-
-
-def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
-    """Return the vectors of the store, shape (n, dimension), n >= 1.
-
-    Raises:
-        StoreCorrupt: bytes that :func:`encoded` cannot have made, or of several widths.
-    """
-    try:
-        dimension = _core.embedding_dimension(blob=blobs[0])
-        return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
-    except ValueError as error:
-        msg = f"the store holds a damaged embedding ({error})"
-        raise StoreCorrupt(msg) from error
 
 
 class TextVectors:

@@ -1,0 +1,89 @@
+"""What an engine and its scopes have in common: the shared parts, and what lies within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneiros.argument_checks import require_instance
+from oneiros.errors import EngineClosed
+from oneiros.field_checks import time as time_check
+from oneiros.scopes import Where, where
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyroaring import BitMap
+
+    from oneiros.clock import Clock
+    from oneiros.memory import Memory
+    from oneiros.projections import Projections
+    from oneiros.ranking.profile import Profile
+    from oneiros.remember import Remember
+    from oneiros.store import Store, StoredMemory
+
+    Time = float | int | str | datetime
+
+__all__ = ["Bounded", "Parts"]
+
+_check_now = time_check("now")
+
+
+@dataclass(slots=True)
+class Parts:
+    """What an engine is made of; its scopes share it."""
+
+    store: Store
+    projections: Projections
+    remember: Remember
+    clock: Clock
+    profile: Profile
+    auto_refresh: bool
+    is_closed: bool = False
+
+
+class Bounded:
+    """The memories that lie within bounds: those whose fields have the values that bounds name.
+
+    Args:
+        parts: the engine's; scopes share them.
+        bounds: field to value; empty for all memories.
+    """
+
+    def __init__(self, parts: Parts, bounds: Mapping[str, str]) -> None:
+        self._shared = parts
+        self._bounds = dict(bounds)
+
+    @property
+    def _parts(self) -> Parts:
+        if self._shared.is_closed:
+            msg = "the engine is closed"
+            raise EngineClosed(msg)
+        return self._shared
+
+    def _follow_others(self) -> None:
+        if self._parts.auto_refresh:
+            self._parts.remember.follow_others()
+
+    def _now(self, now: Time | None) -> float:
+        seconds: float = _check_now(self._parts.clock() if now is None else now)
+        return seconds
+
+    def _seen(self, memory: StoredMemory | Memory) -> bool:
+        return all(getattr(memory, name) == value for name, value in self._bounds.items())
+
+    def _within(self, condition: Where | None) -> Where | None:
+        require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
+        if not self._bounds:
+            return condition
+        bounds = where(**self._bounds)
+        return bounds if condition is None else bounds & condition
+
+    def _matching(self, condition: Where | None) -> BitMap:
+        return self._parts.projections.row_sets.matching(self._within(condition))
+
+    def _load(self, ids: Sequence[str]) -> list[Memory | None]:
+        with self._parts.store.read() as reading:
+            found = reading.load(ids)
+        return self._parts.remember.reinforcing.as_reinforced(found)

@@ -1,0 +1,9 @@
+"""What searches read, projected from the store: columns, row sets, lexical index, vectors."""
+
+from __future__ import annotations
+
+from oneiros.projections.indexes import LexicalOptions
+from oneiros.projections.projections import Projections
+from oneiros.projections.row_sets import Visible
+
+__all__ = ["LexicalOptions", "Projections", "Visible"]

@@ -1,0 +1,163 @@
+"""The lexical index and the vectors, and the channels that search them."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from oneiros import _core, analyzers
+from oneiros.channels import RankedList
+from oneiros.channels.lexical import LexicalSearch
+from oneiros.channels.vector import VectorIndex
+from oneiros.lexical import PUBLISHED_DELTA
+from oneiros.store.embedding_bytes import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.channels import Bits
+    from oneiros.channels.vector_upkeep import Kind
+    from oneiros.store import StoredMemory
+
+    Vector = npt.NDArray[np.float32]
+
+__all__ = ["Indexes", "LexicalOptions"]
+
+_NO_HITS: Final = RankedList(np.empty(0, np.uint32), np.empty(0, np.float64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalOptions:
+    """What a lexical index is made with; the store records it."""
+
+    analyzer: str = "english"
+    variant: str = "lucene"
+    k1: float = 1.2
+    b: float = 0.75
+
+
+class Indexes:
+    """Texts by their words and by their vectors.
+
+    Args:
+        options: how the lexical index is made.
+        vector_index: "auto", "flat" or "hnsw".
+    """
+
+    def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
+        self.lexical = _core.LexicalIndex(
+            analyzer=analyzers.make(options.analyzer),
+            variant=options.variant,
+            k1=options.k1,
+            b=options.b,
+            delta=PUBLISHED_DELTA.get(options.variant, 0.0),
+        )
+        self.vectors: VectorIndex | None = None
+        self._words = LexicalSearch(self.lexical)
+        self._vector_index = vector_index
+        # By row: a text or vector is indexed anew only when it is another one.
+        self._text_digests = array("q")
+        self._vector_digests = array("q")
+
+    def by_words(self, query: str, depth: int, allowed: Bits | None) -> RankedList:
+        """The lexical channel: one crossing."""
+        return self._words.search(query, depth, allowed)
+
+    def by_words_many(
+        self, queries: Sequence[str], depth: int, allowed: Bits | None, threads: int
+    ) -> list[RankedList]:
+        """The lexical channel for a batch: one crossing."""
+        return self._words.search_many(list(queries), depth, allowed, threads=threads)
+
+    def by_vector(self, vector: Vector | None, depth: int, allowed: Bits | None) -> RankedList:
+        """The vector channel; an absent vector finds nothing."""
+        if self.vectors is None or vector is None:
+            return _NO_HITS
+        return self.vectors.search(vector, depth, allowed)
+
+    def by_vectors(
+        self, vectors: Sequence[Vector | None], depth: int, allowed: Bits | None, threads: int
+    ) -> list[RankedList]:
+        """The vector channel for a batch: one call for all vectors that are there."""
+        found = [_NO_HITS] * len(vectors)
+        present = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
+        if self.vectors is None or not present:
+            return found
+        matrix = np.stack([vector for _, vector in present])
+        lists = self.vectors.search_many(matrix, depth, allowed, threads=threads)
+        for (place, _), hits in zip(present, lists, strict=True):
+            found[place] = hits
+        return found
+
+    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Bring the indexes to what the store says."""
+        for digests in (self._text_digests, self._vector_digests):
+            digests.extend([0] * (max(rows) + 1 - len(digests)))
+        self._apply_texts(rows, batch)
+        self._apply_vectors(rows, batch)
+
+    def erase(self, row: int) -> None:
+        """Drop a row from the indexes."""
+        for digests in (self._text_digests, self._vector_digests):
+            if row < len(digests):
+                digests[row] = 0
+        self.lexical.delete(row=row)
+        if self.vectors is not None:
+            self.vectors.remove(np.array([row], np.uint32))
+
+    def close(self) -> None:
+        """Stop background work."""
+        if self.vectors is not None:
+            self.vectors.close()
+
+    # A digest is noted when the index holds what it stands for, never before: what an interrupt or
+    # an error cuts off is then done again by the next follow.
+
+    def _apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        changed, texts = {}, []
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.deleted_at is not None:
+                self._text_digests[row] = 0
+                self.lexical.delete(row=row)
+                continue
+            text = f"{memory.title}\n{memory.text}" if memory.title else memory.text
+            digest = hash(text) or 1
+            if self._text_digests[row] != digest:
+                changed[row] = digest
+                texts.append(text)
+        if texts:
+            self.lexical.add_many(rows=np.array(list(changed), np.uint32), texts=texts)
+        for row, digest in changed.items():
+            self._text_digests[row] = digest
+
+    def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        changed, blobs, bare = {}, [], []
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.deleted_at is not None or memory.embedding is None:
+                self._vector_digests[row] = 0
+                bare.append(row)
+                continue
+            digest = hash(memory.embedding) or 1
+            if self._vector_digests[row] != digest:
+                changed[row] = digest
+                blobs.append(memory.embedding)
+        if bare and self.vectors is not None:
+            self.vectors.remove(np.array(bare, np.uint32))
+        if blobs:
+            matrix = decoded(blobs)
+            self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
+        for row, digest in changed.items():
+            self._vector_digests[row] = digest
+
+    def _vectors_of(self, dimension: int) -> VectorIndex:
+        if self.vectors is None or self.vectors.dimension != dimension:
+            if self.vectors is not None:  # every vector was replaced by another embedder's
+                self.vectors.close()
+                self._vector_digests = array("q", [0]) * len(self._vector_digests)
+            self.vectors = VectorIndex(dimension, kind=self._vector_index)
+        return self.vectors

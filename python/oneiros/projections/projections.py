@@ -1,0 +1,83 @@
+"""One process's picture of the store.
+
+Every change takes one road, whoever made it and when: the store's rows are read and applied here,
+at open, after a write of our own and after another process's. Applying a row twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneiros.projections.indexes import Indexes, LexicalOptions
+from oneiros.projections.lifecycle import Lifecycle
+from oneiros.projections.row_sets import RowSets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneiros.channels.vector_upkeep import Kind
+    from oneiros.store import StoredMemory
+
+__all__ = ["Projections"]
+
+
+class Projections:
+    """Columns, row sets and indexes. One writer at a time (the engine's lock); many readers.
+
+    Args:
+        options: how the lexical index is made.
+        vector_index: "auto", "flat" or "hnsw".
+    """
+
+    def __init__(self, options: LexicalOptions, *, vector_index: Kind = "auto") -> None:
+        self.lifecycle = Lifecycle()
+        self.row_sets = RowSets(self.lifecycle)
+        self.indexes = Indexes(options, vector_index)
+
+    @property
+    def live_count(self) -> int:
+        """Memories that are not deleted."""
+        return len(self.row_sets.live)
+
+    def kind_counts(self) -> dict[str, int]:
+        """How many live memories there are of each kind, the most frequent first."""
+        rows = np.array(self.row_sets.live.to_array(), np.uint32)
+        return self.lifecycle.count_by_kind(rows)
+
+    def problems(self, live_count: int) -> list[str]:
+        """Return where the projections disagree with each other or with the store's count."""
+        counts = {
+            "columns": (len(self.lifecycle.columns), len(self.lifecycle.ids)),
+            "attributes": (len(self.row_sets), live_count),
+            "lexical index": (self.indexes.lexical.document_count, live_count),
+            "live memories": (self.live_count, live_count),
+        }
+        return [
+            f"{name}: {found} rows, expected {wanted}"
+            for name, (found, wanted) in counts.items()
+            if found != wanted
+        ]
+
+    def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
+        """Bring the columns to what the store says; memories not seen before get a row."""
+        self.lifecycle.apply(batch)
+
+    def apply_indexes(self, batch: Sequence[StoredMemory]) -> None:
+        """Bring all else to what the store says. REQUIRES: apply_columns saw the batch."""
+        rows = self.lifecycle.rows_of(batch).tolist()
+        self.row_sets.apply(rows, batch)
+        self.indexes.apply(rows, batch)
+        self.row_sets.publish(rows, batch)
+
+    def erase(self, memory_id: str) -> None:
+        """Drop every trace of a memory; its row stays unused."""
+        row = self.lifecycle.erase(memory_id)
+        if row is not None:
+            self.row_sets.erase(row)
+            self.indexes.erase(row)
+
+    def close(self) -> None:
+        """Stop background work."""
+        self.indexes.close()

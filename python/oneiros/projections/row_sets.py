@@ -1,0 +1,170 @@
+"""Which rows are live, which a filter matches, which recall may return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from pyroaring import BitMap
+
+from oneiros.fields import ENUMS
+from oneiros.scopes import AttributeIndex, Where, allowed_bits, set_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.ranking.selection import Selection
+    from oneiros.store import StoredMemory
+
+__all__ = ["RowSets", "Visible"]
+
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+
+
+class Visible(NamedTuple):
+    """The rows that one search may return."""
+
+    bits: npt.NDArray[np.uint8] | None
+    """Packed bits; None: every row the indexes hold."""
+    row_count: int
+
+
+class _Attributes(NamedTuple):
+    """What the attribute index was last told of a row."""
+
+    id: str
+    kind: str
+    project: str | None
+    session: str | None
+    topic: str | None
+    tags: Sequence[str]
+    metadata: dict[str, object]
+
+
+class RowSets:
+    """Sets of rows by state and by attribute, kept in step with the store.
+
+    Args:
+        lifecycle: the columns that filters on times and numbers read.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self._index = AttributeIndex(lifecycle.row_of.get)
+        self._attributes: dict[int, _Attributes] = {}
+        self.live = BitMap()
+        self._archived = BitMap()
+        self._superseded = BitMap()
+        self._perishable = BitMap()  # rows with any bound on their validity
+
+    def __len__(self) -> int:
+        """Return how many rows the attributes are known of."""
+        return len(self._index)
+
+    def matching(self, where: Where | None) -> BitMap:
+        """The live rows that a filter matches, in a set of the caller's own."""
+        if where is None:
+            return BitMap(self.live)
+        return self._index.compile(where, self._lifecycle.column) & self.live
+
+    def visible(
+        self, selection: Selection, where: Where | None, status: Sequence[str] | None, now: float
+    ) -> Visible:
+        """The rows that a recall may return. Source: docs/systems/fields.md, "Hidden from recall".
+
+        Args:
+            selection: what the profile hides.
+            where: a further condition.
+            status: these statuses and no other, archived ones too if named; None hides archived.
+            now: seconds; what is expired is so then.
+        """
+        hidden = BitMap(self._superseded) if selection.hide_superseded else BitMap()
+        if status is None:
+            hidden |= self._archived
+        else:
+            wanted = Where.from_json({"status": list(status)})
+            where = wanted if where is None else where & wanted
+        if selection.hide_expired and self._perishable:
+            hidden |= self._expired(now)
+        if where is None and hidden.isdisjoint(self.live):
+            return Visible(None, len(self.live))
+        rows = self.matching(where) - hidden
+        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows))
+
+    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Bring the sets to what the store says."""
+        self._apply_attributes(rows, batch)
+        for row, memory in zip(rows, batch, strict=True):
+            bounds = (memory.valid_until, memory.valid_from, memory.ttl)
+            _keep(self._archived, row, memory.status == _ARCHIVED)
+            _keep(self._superseded, row, memory.superseded_by is not None)
+            _keep(self._perishable, row, any(bound is not None for bound in bounds))
+
+    def publish(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Make rows live, or no longer, once every index holds what they are."""
+        for row, memory in zip(rows, batch, strict=True):
+            _keep(self.live, row, memory.deleted_at is None)
+
+    def erase(self, row: int) -> None:
+        """Drop a row from every set."""
+        for rows in (self.live, self._archived, self._superseded, self._perishable):
+            rows.discard(row)
+        self._forget_attributes(row)
+
+    def _apply_attributes(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        fresh_rows, fresh = [], []
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.deleted_at is not None:
+                self._forget_attributes(row)
+                continue
+            old = self._attributes.get(row)
+            new = _Attributes(
+                memory.id,
+                memory.kind,
+                memory.project,
+                memory.session,
+                memory.topic,
+                memory.tags,
+                memory.metadata,
+            )
+            if old is None:
+                if row in self._index:  # left by an interrupt
+                    self._index.remove(row, new)
+                fresh_rows.append(row)
+                fresh.append(new)
+            elif old != new:
+                self._index.replace(row, old, new)
+                self._attributes[row] = new
+        if fresh:
+            columns: dict[str, Any] = dict(
+                zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
+            )
+            columns["ids"] = columns.pop("id")
+            self._index.add_many(fresh_rows, **columns)
+            self._attributes.update(zip(fresh_rows, fresh, strict=True))
+
+    def _forget_attributes(self, row: int) -> None:
+        old = self._attributes.get(row)
+        if old is not None:
+            self._index.remove(row, old)
+            del self._attributes[row]
+
+    def _expired(self, now: float) -> BitMap:
+        """Rows outside their validity. Source: docs/systems/cognitive.md C7."""
+        column = self._lifecycle.column
+        rows = np.array(self._perishable.to_array(), np.uint32)
+        until, since = column("valid_until")[rows], column("valid_from")[rows]
+        dies = column("created_at")[rows] + column("ttl")[rows]
+        with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
+            is_out = (now > until) | (now > dies) | (since > now)
+        return set_of(rows[is_out])
+
+
+def _keep(rows: BitMap, row: int, is_in: bool) -> None:
+    if is_in:
+        rows.add(row)
+    else:
+        rows.discard(row)

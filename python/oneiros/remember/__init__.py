@@ -1,0 +1,9 @@
+"""The remember path: record -> store (durable) -> projections; and what use strengthens."""
+
+from __future__ import annotations
+
+from oneiros.remember.batch import AddReport
+from oneiros.remember.remember import Remember, unknown
+from oneiros.remember.write_behind import ReinforcementEvent
+
+__all__ = ["AddReport", "ReinforcementEvent", "Remember", "unknown"]

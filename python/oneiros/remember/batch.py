@@ -1,0 +1,151 @@
+"""A batch of records on its way in: checked, one an id, embedded; the refused set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from oneiros.errors import DuplicateId
+from oneiros.memory import Memory
+from oneiros.store.embedding_bytes import encoded
+
+if TYPE_CHECKING:
+    from oneiros.remember.text_vectors import TextVectors
+    from oneiros.store import StoredMemory
+
+    Record = Mapping[str, object] | Memory
+
+__all__ = ["AddReport", "Batch", "Entry", "embedded_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of a batch."""
+
+    ids: list[str]
+    """Ids now in the store, in the order of the records; refused ones left out."""
+    updated: list[str] = field(default_factory=list)
+    """Those of ``ids`` that existed and were updated (``on_conflict="update"``)."""
+    repeated: list[str] = field(default_factory=list)
+    """Ids that came more than once in the batch; the last of each won."""
+    skipped: list[int] = field(default_factory=list)
+    """Places in the batch of the records refused (``on_error="skip"`` or ``"collect"``)."""
+    failures: list[tuple[int, Exception]] = field(default_factory=list)
+    """The place and the error of each of ``skipped`` (``on_error="collect"``)."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One record on its way in."""
+
+    place: int
+    memory: Memory
+    given: Mapping[str, object]
+    """The fields the caller named: what an update changes."""
+    blob: bytes | None = None
+    """The embedding, encoded."""
+    width: int = 0
+    """Its components; 0: there is none."""
+
+
+class Batch:
+    """The records of one ``add_many``.
+
+    Args:
+        on_conflict: "raise" or "update".
+        on_error: "raise", "skip" or "collect".
+    """
+
+    def __init__(self, *, on_conflict: str, on_error: str) -> None:
+        self._on_conflict = on_conflict
+        self._on_error = on_error
+        self.entries: list[Entry] = []
+        self._repeated: list[str] = []
+        self._failures: list[tuple[int, Exception]] = []
+
+    def read(self, records: Iterable[Record], vectors: TextVectors, now: float) -> None:
+        """Take records in: check each, keep one an id, embed what has no embedding."""
+        self._check(records, vectors, now)
+        self._keep_one_of_each()
+        self._embed(vectors)
+
+    def refuse(self, place: int, error: Exception) -> None:
+        """Set a record aside, or raise its error, as ``on_error`` says."""
+        error.add_note(f"record {place} of the batch")
+        if self._on_error == "raise":
+            raise error
+        self._failures.append((place, error))
+
+    def report(self, stored: set[str], updated: list[str]) -> AddReport:
+        """Return what became of the batch.
+
+        Args:
+            stored: ids that are in the store now.
+            updated: those of them that were there before.
+        """
+        return AddReport(
+            ids=[entry.memory.id for entry in self.entries if entry.memory.id in stored],
+            updated=updated,
+            repeated=self._repeated,
+            skipped=sorted(place for place, _ in self._failures),
+            failures=sorted(self._failures, key=_place) if self._on_error == "collect" else [],
+        )
+
+    def _check(self, records: Iterable[Record], vectors: TextVectors, now: float) -> None:
+        for place, record in enumerate(records):
+            try:
+                memory = Memory.from_record(record, now=now)
+                vectors.accept(memory.embedding)
+            except (ValueError, TypeError) as error:
+                self.refuse(place, error)
+                continue
+            given = record if isinstance(record, Mapping) else memory.to_record()
+            self.entries.append(Entry(place, memory, given))
+
+    def _keep_one_of_each(self) -> None:
+        """Keep one entry an id: the last when updating, else the first, the others refused."""
+        kept: dict[str, Entry] = {}
+        for entry in self.entries:
+            memory_id = entry.memory.id
+            first = kept.get(memory_id)
+            if first is not None and self._on_conflict != "update":
+                places = f"records {first.place} and {entry.place}"
+                error = DuplicateId(f"id: {memory_id!r} comes twice in the batch ({places})")
+                self.refuse(entry.place, error)
+                continue
+            if first is not None:
+                self._repeated.append(memory_id)
+            kept[memory_id] = entry
+        self.entries = list(kept.values())
+        self._repeated = list(dict.fromkeys(self._repeated))
+
+    def _embed(self, vectors: TextVectors) -> None:
+        """Give entries without an embedding one, and every embedding its encoded form."""
+        found = [entry.memory.embedding for entry in self.entries]
+        if vectors.is_present:
+            bare = [place for place, vector in enumerate(found) if vector is None]
+            texts = [embedded_text(self.entries[place].memory) for place in bare]
+            for place, made in zip(bare, vectors.of(texts), strict=True):
+                found[place] = made
+        width = vectors.dimension
+        kept = []
+        for entry, vector in zip(self.entries, found, strict=True):
+            if vector is not None:
+                width = width or len(vector)
+                if len(vector) != width:
+                    rule = f"expected {width} values, as in the same batch, got {len(vector)}"
+                    self.refuse(entry.place, ValueError(f"embedding: {rule}"))
+                    continue
+                entry.blob, entry.width = encoded(vector), width
+            kept.append(entry)
+        self.entries = kept
+
+
+def embedded_text(memory: Memory | StoredMemory) -> str:
+    """Return what of a memory is embedded."""
+    return f"{memory.title} {memory.text}" if memory.title else memory.text
+
+
+def _place(failure: tuple[int, Exception]) -> int:
+    return failure[0]

@@ -1,0 +1,132 @@
+"""Strengthening by use: in the columns at once, in the store a little later.
+
+Source: docs/systems/reverie.md R20.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneiros.memory import Memory
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.store import StoredMemory
+
+__all__ = ["Reinforcing"]
+
+_REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
+
+
+class Reinforcing:
+    """What searches strengthened: the columns hold it, the store is owed it.
+
+    Args:
+        lifecycle: the columns.
+        write: writes what is owed to the store; called by a thread of the queue.
+    """
+
+    def __init__(self, lifecycle: Lifecycle, write: Callable[[], None]) -> None:
+        self._lifecycle = lifecycle
+        # Guards columns and waiting events against each other: an event must never be counted
+        # twice or lost when a row is read anew from the store.
+        self._lock = threading.Lock()
+        self._behind = WriteBehind(write)
+
+    def put(self, event: ReinforcementEvent) -> None:
+        """Strengthen what a search returned."""
+        with self._lock:
+            self._strengthen(event, event.ids)
+            self._behind.put(event)
+
+    def is_owing(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self._behind.waiting())
+
+    def owes(self, memory_id: str) -> bool:
+        """Whether something of this memory waits to be written."""
+        return any(memory_id in event.ids for event in self._behind.waiting())
+
+    def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
+        """Read rows from the store, and strengthen again what it does not know of yet."""
+        with self._lock:
+            self._lifecycle.apply(batch)
+            waiting = self._behind.waiting()
+            if waiting:
+                ids = {memory.id for memory in batch}
+                for event in waiting:
+                    self._strengthen(event, [i for i in event.ids if i in ids])
+
+    def as_reinforced(self, memories: list[Memory | None]) -> list[Memory | None]:
+        """Bring what the store holds of memories up to what it is owed."""
+        waiting = {memory_id for event in self._behind.waiting() for memory_id in event.ids}
+        return [
+            self._up_to_date(memory) if memory is not None and memory.id in waiting else memory
+            for memory in memories
+        ]
+
+    def owed(
+        self,
+    ) -> tuple[list[ReinforcementEvent], list[tuple[str, dict[str, object]]]]:
+        """Return the waiting events, and the fields to write for them."""
+        with self._lock:
+            events = list(self._behind.waiting())
+            row_of = self._lifecycle.row_of
+            ids = [
+                i for i in dict.fromkeys(i for event in events for i in event.ids) if i in row_of
+            ]
+            rows = np.array([row_of[memory_id] for memory_id in ids], np.uint32)
+            values = [self._lifecycle.column(name)[rows].tolist() for name in _REINFORCED]
+        return events, [
+            (memory_id, dict(zip(_REINFORCED, row, strict=True)))
+            for memory_id, row in zip(ids, zip(*values, strict=True), strict=True)
+        ]
+
+    def settle(self, events: Sequence[ReinforcementEvent]) -> None:
+        """Drop the oldest events: the store knows them now."""
+        self._behind.forget_written(len(events))
+
+    def raise_failure(self) -> None:
+        """Raise what writing in the background failed with, once."""
+        self._behind.raise_failure()
+
+    def close(self) -> None:
+        """Stop writing in the background."""
+        self._behind.close()
+
+    def _strengthen(self, event: ReinforcementEvent, ids: Sequence[str]) -> None:
+        row_of = self._lifecycle.row_of
+        rows = [row for i in ids if (row := row_of.get(i)) is not None]
+        if not rows:
+            return
+        numbers = np.array(rows, np.uint32)
+        spread = self._lifecycle.column("session_spread")[numbers]
+        if event.session is not None:
+            sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
+            spread = np.maximum(spread, np.array(sizes, np.uint32))
+        self._lifecycle.columns.reinforce(
+            rows=numbers,
+            now_seconds=event.now,
+            session_spread=spread,
+            gain=event.rule.gain,
+            span_days=event.rule.span_days,
+            limit=event.rule.limit,
+        )
+
+    def _up_to_date(self, memory: Memory) -> Memory:
+        row = self._lifecycle.row_of.get(memory.id)
+        if row is None:
+            return memory
+        with self._lock:
+            values: dict[str, Any] = {
+                name: self._lifecycle.column(name)[row].item()
+                for name in (*_REINFORCED, "session_spread")
+            }
+            return replace(memory, sessions=self._lifecycle.sessions_of(row), **values)

@@ -1,0 +1,203 @@
+"""Recall within bounds: arguments checked, channels asked, what is found strengthened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from oneiros.argument_checks import count, require_instance, require_text, statuses, texts
+from oneiros.bounded import Bounded
+from oneiros.fields import FIELDS
+from oneiros.profiles import get as get_profile
+from oneiros.ranking.profile import Profile
+from oneiros.recall import Question, answer, answer_many
+from oneiros.remember.write_behind import ReinforcementEvent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.bounded import Time
+    from oneiros.response import SearchResponse
+    from oneiros.scopes import Where
+
+__all__ = ["Searching"]
+
+
+class Searching(Bounded):
+    """Memories that can be searched."""
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        where: Where | None = None,
+        session: str | None = None,
+        now: Time | None = None,
+        embedding: npt.ArrayLike | None = None,
+        profile: Profile | str | None = None,
+        reinforce: bool | None = None,
+        explain: bool = False,
+        status: str | Sequence[str] | None = None,
+    ) -> SearchResponse:
+        """Find the memories that answer a question, best first.
+
+        Args:
+            query: any text; it is always taken literally.
+            k: at most so many results, >= 0.
+            where: a filter, applied inside every channel.
+            session: who asks; reinforcement adds it to the sessions of what is found.
+            now: the clock of this search, as in :meth:`add`.
+            embedding: the question's vector, shape (dimension,); default: the engine's embedder's.
+            profile: how to rank, by name or as a ``Profile``; default: the engine's.
+            reinforce: whether what is returned counts as accessed; default: as the profile says.
+            explain: give each result its explanation.
+            status: only memories of these statuses ("archived" ones are hidden otherwise).
+
+        Returns:
+            :class:`SearchResponse`, always with its trace.
+
+        Raises:
+            ValueError, TypeError: an argument breaks its rule.
+            QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
+        """
+        self._follow_others()
+        question = self._question(query, embedding, k, now, profile, explain)
+        parts = self._parts
+        visible = parts.projections.row_sets.visible(
+            question.profile.selection, self._within(where), statuses(status), question.now
+        )
+        response = answer(question, parts.projections, visible, self._load)
+        return self._reinforced([response], question, session, reinforce)[0]
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        *,
+        where: Where | None = None,
+        session: str | None = None,
+        now: Time | None = None,
+        embeddings: Sequence[npt.ArrayLike | None] | npt.NDArray[Any] | None = None,
+        profile: Profile | str | None = None,
+        reinforce: bool | None = None,
+        explain: bool = False,
+        status: str | Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> list[SearchResponse]:
+        """Answer a batch of questions, in parallel in the core.
+
+        The answers are those of :meth:`search`, each as if asked alone before any of them
+        reinforced anything; reinforcement follows in their order.
+
+        Args:
+            queries: the questions.
+            k: at most so many results a question.
+            where: a filter, for all questions.
+            session: who asks.
+            now: the clock of all these searches.
+            embeddings: the questions' vectors, one a query; default: the embedder's.
+            profile: how to rank.
+            reinforce: whether what is returned counts as accessed.
+            explain: give each result its explanation.
+            status: only memories of these statuses.
+            threads: for the channels, >= 1; default: one a core.
+
+        Returns:
+            One response a query, in their order.
+
+        Raises:
+            As :meth:`search`.
+        """
+        vectors = [None] * len(queries) if embeddings is None else list(embeddings)
+        if len(vectors) != len(queries):
+            msg = f"embeddings: expected {len(queries)}, one a query, got {len(vectors)}"
+            raise ValueError(msg)
+        if threads is None:
+            threads = os.cpu_count() or 1
+        self._follow_others()
+        moment = self._now(now)
+        questions = [
+            self._question(query, vector, k, moment, profile, explain)
+            for query, vector in zip(texts("queries", queries), vectors, strict=True)
+        ]
+        if not questions:
+            return []
+        parts = self._parts
+        chosen = questions[0].profile
+        visible = parts.projections.row_sets.visible(
+            chosen.selection, self._within(where), statuses(status), moment
+        )
+        responses = answer_many(
+            questions, parts.projections, visible, self._load, count("threads", threads, low=1)
+        )
+        return self._reinforced(responses, questions[0], session, reinforce)
+
+    def _question(
+        self,
+        query: str,
+        embedding: npt.ArrayLike | None,
+        k: int,
+        now: Time | None,
+        profile: Profile | str | None,
+        is_explained: bool,
+    ) -> Question:
+        require_text("query", query)
+        vector, absent = self._query_vector(query, embedding)
+        return Question(
+            query=query,
+            vector=vector,
+            absent=absent,
+            k=count("k", k),
+            now=self._now(now),
+            profile=self._profile(profile),
+            is_explained=is_explained,
+        )
+
+    def _query_vector(
+        self, query: str, embedding: npt.ArrayLike | None
+    ) -> tuple[npt.NDArray[np.float32] | None, str]:
+        vectors = self._parts.remember.vectors
+        if embedding is not None:
+            vector = vectors.accept(FIELDS["embedding"].check(embedding))
+            return vector, "" if vector is not None else "absent: the embedding is a zero vector"
+        if not vectors.is_present:
+            return None, "absent: no embedder, and no embedding given"
+        if not query.strip():
+            return None, "absent: nothing to embed in an empty query"
+        vector = next(vectors.of([query]))
+        return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
+
+    def _profile(self, profile: Profile | str | None) -> Profile:
+        if profile is None:
+            return self._parts.profile
+        if isinstance(profile, str):
+            return get_profile(profile)
+        require_instance("profile", profile, (Profile,), "a name or a Profile")
+        return profile
+
+    def _reinforced(
+        self,
+        responses: list[SearchResponse],
+        question: Question,
+        session: str | None,
+        reinforce: bool | None,
+    ) -> list[SearchResponse]:
+        """Strengthen what was found, if it is to be, and say so in the traces."""
+        rule = question.profile.reinforcement
+        if session is not None:
+            FIELDS["session"].check(session)
+        if rule is None or reinforce is False:
+            return responses
+        told = []
+        for response in responses:
+            started = perf_counter()
+            if response.results:
+                self._parts.remember.reinforcing.put(
+                    ReinforcementEvent(tuple(response.ids), question.now, session, rule)
+                )
+            told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
+        return told

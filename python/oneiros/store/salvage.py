@@ -1,0 +1,171 @@
+"""What can still be read of a damaged store, taken over into a new one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import apsw
+
+from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
+from oneiros.store import schema
+from oneiros.store.connections import Readers
+from oneiros.store.database import Store
+from oneiros.store.failures import translated
+from oneiros.store.reading import Reading
+from oneiros.store.rows import SELECT, stored
+
+if TYPE_CHECKING:
+    from oneiros.memory import Memory
+
+__all__ = ["Salvaged", "salvage"]
+
+_BATCH: Final = 1000
+_LONGEST_GAP: Final = 100_000
+_SMALLEST_ROW: Final = 64
+
+
+class Salvaged(NamedTuple):
+    """What came of it."""
+
+    memories: int
+    """Taken over, soft-deleted ones too."""
+    unreadable: int
+    """Sequence numbers whose memory could not be read, or made no sense."""
+    settings: int
+    """Settings taken over; 0 where they could not be read."""
+
+
+def salvage(damaged: str | os.PathLike[str], target: str | os.PathLike[str]) -> Salvaged:
+    """Copy every memory that can be read into a new store; the damaged file stays as it is.
+
+    Order and fields are kept, the events behind the ``feedback`` sums are not. Where the first
+    page is damaged there is nothing to go by, and a backup is the only help.
+
+    Args:
+        damaged: the store's file; nobody may be writing to it.
+        target: a file that does not exist yet.
+
+    Raises:
+        FileExistsError: the target exists.
+        StoreCorrupt: the tables cannot be found, or are not those of a store.
+    """
+    if os.path.lexists(target):
+        msg = f"target: must not exist, got {os.fspath(target)!r}"
+        raise FileExistsError(msg)
+    path = str(Path(damaged).absolute())
+    readers = Readers(path, vfs=None, timeout_seconds=0.0)
+    try:
+        connection = readers.opened()
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    try:
+        _prepare(connection, path)
+        with Store(target) as store:
+            return _copied(_Search(connection, path), store)
+    finally:
+        connection.close(True)
+
+
+def _prepare(connection: apsw.Connection, path: str) -> None:
+    try:
+        # A file that is shorter than it says is refused whole, unless this is on.
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        connection.execute("PRAGMA writable_schema = ON")
+        is_current = schema.is_current(connection)
+        schema.verify(connection)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    if not is_current:
+        msg = f"{path}: written by an older version; open it with that one, or with a backup"
+        raise StoreCorrupt(msg)
+
+
+def _copied(search: _Search, store: Store) -> Salvaged:
+    memories = 0
+    unreadable = 0
+    for batch in search.memories():
+        with store.write() as transaction:
+            for memory, blob in batch:
+                try:
+                    transaction.insert(memory, embedding_blob=blob)
+                    memories += 1
+                except DuplicateId:  # one page stood in for another
+                    unreadable += 1
+    settings = search.settings()
+    with store.write() as transaction:
+        for key, value in settings.items():
+            transaction.set_setting(key, value)
+    return Salvaged(memories, unreadable + search.unreadable, len(settings))
+
+
+class _Search(Reading):
+    """Reads in lists while that works, and one by one where it does not."""
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        super().__init__(connection, path, None)
+        self.unreadable = 0
+
+    def memories(self) -> Iterator[list[tuple[Memory, bytes | None]]]:
+        """Yield lists of memories with their encoded embeddings, in order of insertion."""
+        last = self._last_sequence()
+        after = failures = 0
+        patience = self._patience()
+        while after < last and failures < patience:
+            try:
+                found = self._rows(f"{SELECT} WHERE sequence > ? LIMIT {_BATCH}", (after,))
+                if not found:
+                    return
+                after = found[-1][0]
+            except (StoreCorrupt, StoreIOError):
+                after += 1
+                found = self._single(after)
+                failures = 0 if found else failures + 1
+            if found:
+                yield list(self._sensible(found))
+        if after < last:
+            self.unreadable -= failures  # numbers that perhaps were never given
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings, or none where they cannot be read."""
+        try:
+            return super().settings()
+        except (StoreCorrupt, StoreIOError):
+            return {}
+
+    def _last_sequence(self) -> int:
+        """Ask the counter, or else the tree's last leaf, or else hope for a short gap."""
+        for sql in ("SELECT seq FROM sqlite_sequence", "SELECT max(sequence) FROM memory"):
+            try:
+                found = self._rows(sql)
+            except (StoreCorrupt, StoreIOError):
+                continue
+            if found and isinstance(found[0][0], int):
+                return found[0][0]
+        return 2**62
+
+    def _patience(self) -> int:
+        """Return how many numbers without a readable memory, in a row, end the search.
+
+        As many as the file has room for rows: more than one damage can take away.
+        """
+        return min(_LONGEST_GAP, Path(self._path).stat().st_size // _SMALLEST_ROW + 100)
+
+    def _single(self, sequence: int) -> list[tuple[object, ...]]:
+        try:
+            return self._rows(f"{SELECT} WHERE sequence = ?", (sequence,))
+        except (StoreCorrupt, StoreIOError):
+            self.unreadable += 1
+            return []
+
+    def _sensible(self, rows: list[tuple[object, ...]]) -> Iterator[tuple[Memory, bytes | None]]:
+        for row in rows:
+            try:
+                held = stored([row])[0]
+                memory = held.memory()
+            except StoreCorrupt:
+                self.unreadable += 1
+            else:
+                yield memory, held.embedding

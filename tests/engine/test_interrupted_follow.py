@@ -1,0 +1,54 @@
+"""A write that is durable but whose projection was cut off is caught up by the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import oneiros
+
+STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
+    "columns": lambda p: (p.lifecycle, "apply"),
+    "rows": lambda p: (p.lifecycle, "rows_of"),
+    "row sets": lambda p: (p.row_sets, "apply"),
+    "attributes": lambda p: (p.row_sets._index, "add_many"),
+    "texts": lambda p: (p.indexes, "_apply_texts"),
+    "vectors": lambda p: (p.indexes, "_apply_vectors"),
+    "publish": lambda p: (p.row_sets, "publish"),
+}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
+    mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, step: str, moment: str
+) -> None:
+    mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
+    owner, name = STEPS[step](mind._parts.projections)
+    whole = getattr(owner, name)
+
+    def cut_off(*given: object, **named: object) -> object:
+        monkeypatch.undo()
+        if moment == "after":
+            whole(*given, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        mind.add_many(
+            [
+                {"text": "ant one", "id": "a1", "tags": ["t"], "embedding": [1.0, 0.1]},
+                {"text": "ant two", "id": "a2", "tags": ["u"], "embedding": [1.0, 0.2]},
+            ]
+        )
+    mind.refresh()
+    assert mind.check() == []
+    assert len(mind) == 3  # it was durable before it was cut off
+    assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2"]
+    assert set(mind.search("", embedding=[1.0, 0.0], reinforce=False).ids) == {"a0", "a1", "a2"}
+    assert mind.count(oneiros.where(tags="t")) == 2
+    mind.add("ant three", id="a3")
+    assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2", "a3"]
+    assert [memory.id for memory in mind.list()] == ["a0", "a1", "a2", "a3"]

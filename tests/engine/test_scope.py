@@ -1,0 +1,85 @@
+"""A scope sees nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import oneiros
+
+
+@pytest.fixture
+def ids(mind: oneiros.Engine) -> dict[str, str]:
+    """One memory in each of two projects, and one in none."""
+    return {
+        "mine": mind.add("canary mine", project="x", embedding=[1.0, 0.0]),
+        "theirs": mind.add("canary theirs", project="y", embedding=[1.0, 0.0]),
+        "nobodys": mind.add("canary nobodys", embedding=[1.0, 0.0]),
+    }
+
+
+def test_a_scope_finds_and_counts_its_own_only(
+    mind: oneiros.Engine, ids: dict[str, str], tmp_path: Path
+) -> None:
+    scope = mind.scope(project="x")
+    assert len(scope) == scope.count() == 1
+    assert scope.search("canary", embedding=[1.0, 0.0]).ids == [ids["mine"]]
+    assert [r.ids for r in scope.search_many(["canary", "theirs"])] == [[ids["mine"]], []]
+    assert [memory.id for memory in scope.list()] == [ids["mine"]]
+    assert scope.get_many(list(ids.values()))[1:] == [None, None]
+    assert scope.count(oneiros.where(project="y")) == 0
+    assert scope.count(~oneiros.where(project="x")) == 0
+    assert scope.export(tmp_path / "out.jsonl") == 1
+    assert "theirs" not in (tmp_path / "out.jsonl").read_text()
+
+
+def test_what_lies_outside_cannot_be_touched_nor_told_from_what_is_not_there(
+    mind: oneiros.Engine, ids: dict[str, str]
+) -> None:
+    scope = mind.scope(project="x")
+    calls = (
+        scope.get,
+        scope.delete,
+        scope.restore,
+        scope.forget,
+        lambda id: scope.update(id, text="z"),
+    )
+    for call in calls:
+        said = []
+        for id in (ids["theirs"], "no such id"):
+            with pytest.raises(oneiros.UnknownMemory) as caught:
+                call(id)
+            said.append(str(caught.value).replace(id, "ID"))
+        assert said[0] == said[1]
+    assert scope.delete(where=oneiros.where(project="y")) == 0
+    with pytest.raises(oneiros.DuplicateId) as taken:
+        scope.add("z", id=ids["theirs"])
+    assert "canary" not in str(taken.value)
+    with pytest.raises(oneiros.DuplicateId):
+        scope.add("z", id=ids["theirs"], on_conflict="update")
+    assert mind.get(ids["theirs"]).text == "canary theirs"
+
+
+def test_what_is_added_through_a_scope_is_in_it(mind: oneiros.Engine) -> None:
+    scope = mind.scope(project="x").scope(session="s")
+    id = scope.add("ant")
+    assert (mind.get(id).project, mind.get(id).session) == ("x", "s")
+    with pytest.raises(ValueError, match="project: the scope fixes it"):
+        scope.add("ant", project="y")
+    with pytest.raises(ValueError, match="project: fixed by the scope"):
+        scope.update(id, project="y")
+    with pytest.raises(ValueError, match="already bound"):
+        scope.scope(project="y")
+    with pytest.raises(ValueError, match="'kind' cannot bound a scope"):
+        mind.scope(kind="fact")
+
+
+def test_a_soft_deleted_memory_is_restored_by_its_own_scope_only(
+    mind: oneiros.Engine, ids: dict[str, str]
+) -> None:
+    mind.delete(ids["mine"])
+    with pytest.raises(oneiros.UnknownMemory):
+        mind.scope(project="y").restore(ids["mine"])
+    mind.scope(project="x").restore(ids["mine"])
+    assert ids["mine"] in mind.search("canary").ids

@@ -1,0 +1,103 @@
+"""Strengthening by use: at once in what searches read, a little later in the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from oneiros.clock import VirtualClock
+from tests.oracles import reverie
+
+NOW = 1_750_000_000.0
+DAY = 86_400.0
+
+
+def test_what_a_search_returns_is_strengthened(tmp_path: Path) -> None:
+    clock = VirtualClock(NOW)
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path, clock=clock) as mind:
+        id = mind.add("ant", session="s1")
+        other = mind.add("bee")
+        clock.advance(7 * DAY)
+        mind.search("ant", session="s2")
+        clock.advance(3.5 * DAY)
+        mind.search("ant", session="s2")
+        memory = mind.get(id)
+        assert memory.access_count == 2
+        assert memory.last_accessed_at == NOW + 10.5 * DAY
+        assert memory.sessions == {"s1", "s2"}
+        assert memory.session_spread == 2
+        assert memory.stability == pytest.approx(1.1 * 1.05)  # R20
+        assert mind.get(other).access_count == 0
+    with oneiros.Engine(path, clock=clock) as again:
+        assert again.get(id) == memory
+
+
+def test_reinforcement_reaches_the_store_without_being_asked(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path) as watcher:
+        id = mind.add("ant")
+        mind.search("ant")
+        for _ in range(100):  # half a second is what the queue waits
+            if watcher.get(id).access_count:
+                break
+            mind._shared.remember.reinforcing._behind._condition.acquire()
+            mind._shared.remember.reinforcing._behind._condition.wait(0.05)
+            mind._shared.remember.reinforcing._behind._condition.release()
+        assert watcher.get(id).access_count == 1
+
+
+def test_two_engines_lose_no_count(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as one, oneiros.Engine(path) as two:
+        id = one.add("ant")
+        for number in range(30):
+            one.search("ant", session=f"a{number % 3}")
+            two.search("ant", session=f"b{number % 2}")
+            if number % 7 == 0:
+                one.flush()
+            if number % 5 == 0:
+                two.update(id, importance=number / 100)
+        one.flush()
+        two.flush()
+        one.refresh()
+        assert one.get(id).access_count == two.get(id).access_count == 60
+        assert one.get(id).session_spread == 5
+    with oneiros.Engine(path) as again:
+        assert again.get(id).access_count == 60
+        assert again.get(id).sessions == {"a0", "a1", "a2", "b0", "b1"}
+
+
+def test_reinforcement_survives_a_change_of_the_row_and_a_delete(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db") as mind:
+        id = mind.add("ant")
+        mind.search("ant")
+        mind.update(id, text="ant bee")
+        mind.search("bee")
+        mind.delete(id)
+        mind.restore(id)
+        assert mind.get(id).access_count == 2
+        mind.flush()
+        assert mind.get(id).access_count == 2
+
+
+def test_nothing_but_a_returned_result_counts(mind: oneiros.Engine) -> None:
+    ids = mind.add_many([{"text": "ant"} for _ in range(4)]).ids
+    mind.search("ant", k=2)
+    mind.search("ant", reinforce=False)
+    mind.get_many(ids)
+    mind.list()
+    assert [mind.get(id).access_count for id in ids] == [1, 1, 0, 0]
+    without = mind._parts.profile.replace(reinforcement=None)
+    mind.search("ant", profile=without)
+    assert sum(mind.get(id).access_count for id in ids) == 2
+
+
+def test_stability_follows_the_oracle(mind: oneiros.Engine) -> None:
+    id = mind.add("ant", stability=2.0, last_accessed_at=NOW - 20 * DAY, created_at=NOW - 90 * DAY)
+    life = reverie.Life(created_at=NOW - 90 * DAY, last_accessed_at=NOW - 20 * DAY, stability=2.0)
+    mind.search("ant")
+    want = reverie.reinforce(life, now=NOW).stability
+    assert mind.get(id).stability == pytest.approx(want, rel=1e-6)

@@ -1,0 +1,146 @@
+"""The README does what it says: its blocks are run in order, and what they print is compared.
+
+A ``python`` block shares one namespace with the others; a ``text`` block right after it is what it
+prints. A ``console`` block holds commands after ``$ `` and what they print. ``...`` stands for
+anything. ``bash`` blocks are set-up commands, which ``.ci/run`` runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import oneiros
+
+README = Path(__file__).parent.parent / "README.md"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block and the line it begins on."""
+
+    kind: str
+    body: str
+    line: int
+    shown: str | None = None
+    """What a python block is said to print."""
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return the blocks in order, each python block with the text block that follows it at once."""
+    found: list[Block] = []
+    end = 0
+    for match in FENCE.finditer(text):
+        kind, body = match.groups()
+        line = text.count("\n", 0, match.start()) + 2
+        follows = text[end : match.start()].strip() == ""
+        end = match.end()
+        if kind == "text" and follows and found and found[-1].kind == "python":
+            found[-1] = Block("python", found[-1].body, found[-1].line, body)
+        else:
+            found.append(Block(kind, body, line))
+    return found
+
+
+def agrees(printed: str, shown: str) -> bool:
+    """Whether what was printed is what is shown, ``...`` being anything; line ends do not count."""
+
+    def trimmed(text: str) -> str:
+        return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+    pattern = ".*?".join(re.escape(part) for part in trimmed(shown).split("..."))
+    return re.fullmatch(pattern, trimmed(printed), re.DOTALL) is not None
+
+
+def commands_of(body: str) -> list[tuple[str, str]]:
+    """Return the commands of a console block, each with what it is said to print."""
+    parts = re.split(r"^\$ (.+)\n", body, flags=re.MULTILINE)
+    assert parts[0] == "", f"a console block begins with a command, got {parts[0]!r}"
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def run_python(block: Block, namespace: dict[str, object]) -> None:
+    # Blank lines in front: a traceback shows the README's own line.
+    code = compile("\n" * (block.line - 1) + block.body, str(README), "exec")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, namespace)  # noqa: S102 - our own README
+    assert agrees(out.getvalue(), block.shown or ""), f"line {block.line}:\n{out.getvalue()}"
+
+
+def run_console(block: Block, environment: dict[str, str]) -> None:
+    for command, shown in commands_of(block.body):
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert agrees(done.stdout, shown), f"{command}\n{done.stdout}"
+
+
+def command_folder(tmp_path: Path) -> Path:
+    """Return a folder whose ``oneiros`` is the tested one, installed as a command or not."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    command = folder / "oneiros"
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m oneiros "$@"\n')
+    command.chmod(0o755)
+    return folder
+
+
+def test_every_block_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    environment = os.environ | {
+        "PATH": f"{command_folder(tmp_path)}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(oneiros.__file__).parent.parent),
+        "COLUMNS": "120",
+    }
+    namespace: dict[str, object] = {"__name__": "readme"}
+    ran = {"python": 0, "console": 0}
+    for block in blocks_of(README.read_text(encoding="utf-8")):
+        if block.kind == "python":
+            run_python(block, namespace)
+        elif block.kind == "console":
+            run_console(block, environment)
+        else:
+            assert block.kind == "bash", f"line {block.line}: {block.kind} block after no code"
+            continue
+        ran[block.kind] += 1
+    assert min(ran.values()) >= 1
+
+
+def test_ci_finds_its_commands() -> None:
+    text = README.read_text(encoding="utf-8")
+    marked = re.findall(r"^<!-- ci: (\w+) -->\n```bash\n(.+)\n```$", text, re.MULTILINE)
+    assert [name for name, _ in marked] == ["demo", "tests"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown", "same"),
+    [
+        ("a\nb\n", "a\nb", True),
+        ("a  \nb", "a\nb", True),
+        ("took 3.2 s", "took ... s", True),
+        ("a\nb\nc", "a\n...\nc", True),
+        ("a\nb", "a", False),
+        ("a", "", False),
+        ("a.b", "a.c", False),
+    ],
+)
+def test_what_agrees(printed: str, shown: str, same: bool) -> None:
+    assert agrees(printed, shown) is same
