@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -141,6 +144,39 @@ def test_full_columns_say_so() -> None:
     columns = filled(1)
     with pytest.raises(OverflowError, match="columns: full: room for"):
         columns.append(count=columns.capacity)
+    assert len(columns) == 1
+
+
+def test_little_address_space_means_fewer_rows_and_room_for_the_rest() -> None:
+    program = """
+import resource
+import numpy as np
+from oneiros import _core
+limit = 4 << 30
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+columns = _core.Columns()
+columns.append(count=100_000)
+assert columns.view(name="strength")[99_999] == 1.0
+rest = np.ones(1 << 28, np.uint8)
+print(columns.capacity)
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert 1 << 16 <= int(told.stdout) < _core.Columns().capacity
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # newer Pythons, OpenBLAS threads
+def test_a_fork_has_its_own_columns() -> None:
+    columns = filled(1)
+    view = columns.view(name="strength")
+    child = os.fork()
+    if child == 0:
+        columns.append(count=100_000)
+        columns.write(rows=rows(0), values={"strength": np.array([0.5], np.float32)})
+        os._exit(0 if view[0] == 0.5 and len(columns) == 100_001 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert view[0] == 1.0
     assert len(columns) == 1
 
 
