@@ -25,6 +25,8 @@ def texts(name: str, values: object) -> Sequence[str]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         msg = f"{name}: expected a sequence of str, got {type(values).__name__}"
         raise TypeError(msg)
+    for place, value in enumerate(values):
+        require_text(f"{name}[{place}]", value)
     return values
 
 
@@ -53,4 +55,7 @@ def count(name: str, value: object, *, low: int = 0) -> int:
 
 def statuses(status: str | Sequence[str] | None) -> Sequence[str] | None:
     """Return a list of statuses where one was given."""
-    return [status] if isinstance(status, str) else status
+    if status is None or isinstance(status, str):
+        return None if status is None else [status]
+    require_instance("status", status, (Sequence, set, frozenset), "a str or several")
+    return list(status)

@@ -40,7 +40,6 @@ class Parts:
     clock: Clock
     profile: Profile
     auto_refresh: bool
-    is_closed: bool = False
 
 
 class Bounded:
@@ -57,14 +56,14 @@ class Bounded:
 
     @property
     def _parts(self) -> Parts:
-        if self._shared.is_closed:
-            msg = "the engine is closed"
+        if not self._shared.remember.is_open_here:
+            msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self._shared
 
     def _follow_others(self) -> None:
-        if self._parts.auto_refresh:
-            self._parts.remember.follow_others()
+        parts = self._parts
+        parts.remember.follow_others(is_asked=parts.auto_refresh)
 
     def _now(self, now: Time | None) -> float:
         seconds: float = _check_now(self._parts.clock() if now is None else now)
@@ -73,12 +72,15 @@ class Bounded:
     def _seen(self, memory: StoredMemory | Memory) -> bool:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())
 
+    def _scope(self) -> Where | None:
+        return where(**self._bounds) if self._bounds else None
+
     def _within(self, condition: Where | None) -> Where | None:
         require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
-        if not self._bounds:
-            return condition
-        bounds = where(**self._bounds)
-        return bounds if condition is None else bounds & condition
+        scope = self._scope()
+        if scope is None or condition is None:
+            return condition if scope is None else scope
+        return scope & condition
 
     def _matching(self, condition: Where | None) -> BitMap:
         return self._parts.projections.row_sets.matching(self._within(condition))
@@ -87,3 +89,10 @@ class Bounded:
         with self._parts.store.read() as reading:
             found = reading.load(ids)
         return self._parts.remember.reinforcing.as_reinforced(found)
+
+    def _load_seen(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Load what still lies within the bounds, soft-deleted or not."""
+        return [
+            memory if memory is not None and self._seen(memory) else None
+            for memory in self._load(ids)
+        ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import weakref
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
 from oneiros.bounded import Parts
 from oneiros.clock import Clock, system_clock
+from oneiros.errors import StoreCorrupt
 from oneiros.memories import Memories
 from oneiros.profiles import get as get_profile
 from oneiros.projections import LexicalOptions, Projections
@@ -92,7 +91,6 @@ class Engine(Memories):
         parts = Parts(store, projections, remember, clock, chosen, auto_refresh and has_others)
         super().__init__(parts, bounds={})
         self._options = options
-        atexit.register(_close_if_alive, weakref.ref(self))
 
     def flush(self) -> None:
         """Write the waiting reinforcement to the store now.
@@ -111,7 +109,8 @@ class Engine(Memories):
 
         The copy appears whole or not at all, readable by its owner only; links are not followed.
         """
-        self.flush()
+        self._require_foreign(path)
+        self._parts.remember.write_events(is_told=False)
         self._parts.store.backup(path)
 
     def reembed(self, embedder: Embedder) -> int:
@@ -162,9 +161,6 @@ class Engine(Memories):
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""
-        if self._shared.is_closed:
-            return
-        self._shared.is_closed = True
         self._shared.remember.close()
 
     def __enter__(self) -> Self:
@@ -179,7 +175,7 @@ class Engine(Memories):
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._shared.is_closed else f"{len(self)} memories"
+        state = "closed" if not self._shared.remember.is_open_here else f"{len(self)} memories"
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
 
 
@@ -197,7 +193,11 @@ def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:
             if held != str(values[name]):
                 changed[name] = str(values[name])
         elif held is not None:
-            values[name] = kind(held)
+            try:
+                values[name] = kind(held)
+            except ValueError as error:
+                msg = f"the store's setting {name} is no {kind.__name__}: {held!r}"
+                raise StoreCorrupt(msg) from error
     options = LexicalOptions(**values)
     if changed:
         Projections(options).close()  # refuses what the core refuses, before it is recorded
@@ -205,9 +205,3 @@ def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:
             for name, text in changed.items():
                 transaction.set_setting(name, text)
     return options
-
-
-def _close_if_alive(reference: weakref.ref[Engine]) -> None:
-    engine = reference()
-    if engine is not None:
-        engine.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ from oneiros.argument_checks import count, require_choice, require_text
 from oneiros.errors import UnknownMemory
 from oneiros.exporting import write_jsonl
 from oneiros.fields import FIELDS
+from oneiros.memory import Memory
 from oneiros.records import records_of
-from oneiros.remember import unknown
+from oneiros.remember import Bounds, unknown
 from oneiros.searching import Searching
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
-    from oneiros.memory import Memory
     from oneiros.remember import AddReport
     from oneiros.scopes import Where
 
@@ -98,16 +99,12 @@ class Memories(Searching):
         """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
-        parts = self._parts
-        inside: Iterable[Any] = records_of(records, progress=progress)
-        if self._bounds:
-            inside = (self._inside(record) for record in inside)
-        return parts.remember.add(
-            inside,
+        return self._parts.remember.add(
+            records_of(records, progress=progress),
             now=self._now(now),
             on_conflict=on_conflict,
             on_error=on_error,
-            seen=self._seen,
+            bounds=Bounds(self._bounds, self._inside, self._seen),
         )
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
@@ -143,12 +140,11 @@ class Memories(Searching):
             msg = "delete: give an id or where=, one of the two"
             raise ValueError(msg)
         parts = self._parts
-        if id is not None:
-            require_text("id", id)
-            return parts.remember.delete([id], now=self._now(now), seen=self._seen)
-        with parts.remember.steady():
-            ids = [parts.projections.lifecycle.ids[row] for row in self._matching(where)]
-            return parts.remember.delete(ids, now=self._now(now), seen=self._seen)
+        if id is None:
+            return parts.remember.delete_matching(self._within(where), now=self._now(now))
+        require_text("id", id)
+        parts.remember.delete(id, now=self._now(now), seen=self._seen)
+        return 1
 
     def restore(self, id: str) -> None:
         """Take a soft delete back.
@@ -222,8 +218,9 @@ class Memories(Searching):
         lifecycle = self._parts.projections.lifecycle
         first = 0
         if after is not None:
+            require_text("after", after)
             row = lifecycle.row_of.get(after)
-            if row is None or (self._bounds and row not in self._matching(None)):
+            if row is None or self._load_seen([after])[0] is None:
                 raise UnknownMemory(unknown(after))
             first = row + 1
         rows = self._matching(where)
@@ -239,6 +236,7 @@ class Memories(Searching):
         Returns:
             How many memories were written.
         """
+        self._require_foreign(path)
         self._follow_others()
         ids = [self._parts.projections.lifecycle.ids[row] for row in self._matching(None)]
         return write_jsonl(Path(path), self._pages(ids), embeddings=embeddings)
@@ -268,13 +266,27 @@ class Memories(Searching):
 
     def _inside(self, record: Any) -> Any:
         """Give a record the scope's fields; one that says otherwise is refused."""
-        fields = record.to_record() if hasattr(record, "to_record") else dict(record)
+        if not self._bounds:
+            return record
+        is_memory = isinstance(record, Memory)
+        if not is_memory and not isinstance(record, Mapping):
+            return record  # refused where all records are checked
         for name, value in self._bounds.items():
-            if fields.get(name, value) not in (None, value):
+            said = getattr(record, name) if is_memory else record.get(name)
+            if said not in (None, value):
                 msg = f"{name}: the scope fixes it, got another value"
                 raise ValueError(msg)
-            fields[name] = value
-        return fields
+        if isinstance(record, Memory):
+            return replace(record, **self._bounds)  # type: ignore[arg-type]
+        return {**record, **self._bounds}
+
+    def _require_foreign(self, path: str | os.PathLike[str]) -> None:
+        """Refuse to write over the store's own files."""
+        store = os.path.realpath(self._parts.store.path)
+        own = {store + end for end in ("", "-wal", "-shm", "-journal")}
+        if os.path.realpath(path) in own:
+            msg = f"path: must be another file than the store's own, got {os.fspath(path)!r}"
+            raise ValueError(msg)
 
     def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(ids), _LOAD_BATCH):

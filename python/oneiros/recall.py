@@ -78,7 +78,7 @@ def answer(
         load: the store's loader, for the memories of the results.
     """
     stages = _Stages()
-    stages.end("validity_filter", projections.live_count, visible.row_count)
+    stages.end("validity_filter", visible.bounds_count, visible.row_count)
     found: list[RankedList] = []
     for channel in question.profile.channels:
         depth = channel.depth
@@ -109,7 +109,7 @@ def answer_many(
     found: list[list[RankedList]] = [[] for _ in questions]
     notes = [question.absent for question in questions]
     for part in stages:
-        part.end("validity_filter", projections.live_count, visible.row_count)
+        part.end("validity_filter", visible.bounds_count, visible.row_count)
     for channel in profile.channels:
         depth = channel.depth
         if channel.name == "vector":
@@ -154,7 +154,8 @@ def _rank(
     stages.end("fusion", hit_count, ranked.candidate_count, "in one pass with scoring")
     ids = projections.lifecycle.ids
     names = [ids[row] for row in ranked.rows.tolist()]
-    stages.end("scoring", ranked.candidate_count, len(names))
+    places = [place for place, name in enumerate(names) if name]  # "": forgotten meanwhile
+    stages.end("scoring", ranked.candidate_count, len(places))
     scores = list(
         zip(
             ranked.relevance.tolist(),
@@ -181,7 +182,12 @@ def _rank(
         now=question.now,
         profile=question.profile.name,
         profile_hash=question.profile.hash,
-        results=shelve(names, scores, explanations, load),
+        results=shelve(
+            [names[place] for place in places],
+            [scores[place] for place in places],
+            [explanations[place] for place in places],
+            load,
+        ),
         trace=stages.trace(notes),
     )
 

@@ -14,6 +14,7 @@ from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
 from oneiros.recall import Question, answer, answer_many
 from oneiros.remember.write_behind import ReinforcementEvent
+from oneiros.scopes import Where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from oneiros.bounded import Time
     from oneiros.response import SearchResponse
-    from oneiros.scopes import Where
 
 __all__ = ["Searching"]
 
@@ -68,9 +68,13 @@ class Searching(Bounded):
         question = self._question(query, embedding, k, now, profile, explain)
         parts = self._parts
         visible = parts.projections.row_sets.visible(
-            question.profile.selection, self._within(where), statuses(status), question.now
+            question.profile.selection,
+            self._checked(where),
+            self._scope(),
+            statuses(status),
+            question.now,
         )
-        response = answer(question, parts.projections, visible, self._load)
+        response = answer(question, parts.projections, visible, self._load_seen)
         return self._reinforced([response], question, session, reinforce)[0]
 
     def search_many(
@@ -112,6 +116,7 @@ class Searching(Bounded):
         Raises:
             As :meth:`search`.
         """
+        asked = texts("queries", queries)
         vectors = [None] * len(queries) if embeddings is None else list(embeddings)
         if len(vectors) != len(queries):
             msg = f"embeddings: expected {len(queries)}, one a query, got {len(vectors)}"
@@ -120,21 +125,26 @@ class Searching(Bounded):
             threads = os.cpu_count() or 1
         self._follow_others()
         moment = self._now(now)
+        vectors = self._embedded(asked, vectors)
         questions = [
             self._question(query, vector, k, moment, profile, explain)
-            for query, vector in zip(texts("queries", queries), vectors, strict=True)
+            for query, vector in zip(asked, vectors, strict=True)
         ]
         if not questions:
             return []
         parts = self._parts
         chosen = questions[0].profile
         visible = parts.projections.row_sets.visible(
-            chosen.selection, self._within(where), statuses(status), moment
+            chosen.selection, self._checked(where), self._scope(), statuses(status), moment
         )
         responses = answer_many(
-            questions, parts.projections, visible, self._load, count("threads", threads, low=1)
+            questions, parts.projections, visible, self._load_seen, count("threads", threads, low=1)
         )
         return self._reinforced(responses, questions[0], session, reinforce)
+
+    def _checked(self, where: Where | None) -> Where | None:
+        require_instance("where", where, (Where, type(None)), "oneiros.where(...)")
+        return where
 
     def _question(
         self,
@@ -156,6 +166,17 @@ class Searching(Bounded):
             profile=self._profile(profile),
             is_explained=is_explained,
         )
+
+    def _embedded(
+        self, queries: Sequence[str], given: list[npt.ArrayLike | None]
+    ) -> list[npt.ArrayLike | None]:
+        """Give the queries that come without a vector the embedder's, all in one call."""
+        maker = self._parts.remember.vectors
+        bare = [n for n, query in enumerate(queries) if given[n] is None and query.strip()]
+        if maker.is_present and bare:
+            for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
+                given[n] = vector
+        return given
 
     def _query_vector(
         self, query: str, embedding: npt.ArrayLike | None

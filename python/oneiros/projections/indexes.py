@@ -115,8 +115,8 @@ class Indexes:
         if self.vectors is not None:
             self.vectors.close()
 
-    # A digest is noted when the index holds what it stands for, never before: what an interrupt or
-    # an error cuts off is then done again by the next follow.
+    # A digest stands only while the index is known to hold what it stands for: what an interrupt or
+    # an error cuts off is done again by the next follow.
 
     def _apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         changed, texts = {}, []
@@ -130,6 +130,8 @@ class Indexes:
             if self._text_digests[row] != digest:
                 changed[row] = digest
                 texts.append(text)
+        for row in changed:
+            self._text_digests[row] = 0
         if texts:
             self.lexical.add_many(rows=np.array(list(changed), np.uint32), texts=texts)
         for row, digest in changed.items():
@@ -146,6 +148,8 @@ class Indexes:
             if self._vector_digests[row] != digest:
                 changed[row] = digest
                 blobs.append(memory.embedding)
+        for row in changed:
+            self._vector_digests[row] = 0
         if bare and self.vectors is not None:
             self.vectors.remove(np.array(bare, np.uint32))
         if blobs:

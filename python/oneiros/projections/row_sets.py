@@ -30,6 +30,8 @@ class Visible(NamedTuple):
     bits: npt.NDArray[np.uint8] | None
     """Packed bits; None: every row the indexes hold."""
     row_count: int
+    bounds_count: int
+    """Live rows within the bounds of who asks: all, or those of a scope."""
 
 
 class _Attributes(NamedTuple):
@@ -42,6 +44,8 @@ class _Attributes(NamedTuple):
     topic: str | None
     tags: Sequence[str]
     metadata: dict[str, object]
+    source: tuple[str | None, str | None]
+    """Tags and metadata as they are stored: Python would take 1 for True."""
 
 
 class RowSets:
@@ -55,6 +59,9 @@ class RowSets:
         self._lifecycle = lifecycle
         self._index = AttributeIndex(lifecycle.row_of.get)
         self._attributes: dict[int, _Attributes] = {}
+        # Rows whose attributes are being changed, with all they may have: what an interrupt left
+        # half done is taken out whole before it is done again.
+        self._unsure: dict[int, tuple[_Attributes, ...]] = {}
         self.live = BitMap()
         self._archived = BitMap()
         self._superseded = BitMap()
@@ -71,16 +78,25 @@ class RowSets:
         return self._index.compile(where, self._lifecycle.column) & self.live
 
     def visible(
-        self, selection: Selection, where: Where | None, status: Sequence[str] | None, now: float
+        self,
+        selection: Selection,
+        where: Where | None,
+        bounds: Where | None,
+        status: Sequence[str] | None,
+        now: float,
     ) -> Visible:
         """The rows that a recall may return. Source: docs/systems/fields.md, "Hidden from recall".
 
         Args:
             selection: what the profile hides.
             where: a further condition.
+            bounds: the scope of who asks; None: all.
             status: these statuses and no other, archived ones too if named; None hides archived.
             now: seconds; what is expired is so then.
         """
+        within = len(self.live) if bounds is None else len(self.matching(bounds))
+        if bounds is not None:
+            where = bounds if where is None else bounds & where
         hidden = BitMap(self._superseded) if selection.hide_superseded else BitMap()
         if status is None:
             hidden |= self._archived
@@ -90,9 +106,9 @@ class RowSets:
         if selection.hide_expired and self._perishable:
             hidden |= self._expired(now)
         if where is None and hidden.isdisjoint(self.live):
-            return Visible(None, len(self.live))
+            return Visible(None, len(self.live), within)
         rows = self.matching(where) - hidden
-        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows))
+        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
@@ -120,37 +136,36 @@ class RowSets:
             if memory.deleted_at is not None:
                 self._forget_attributes(row)
                 continue
+            if row in self._unsure:
+                self._forget_attributes(row)
             old = self._attributes.get(row)
-            new = _Attributes(
-                memory.id,
-                memory.kind,
-                memory.project,
-                memory.session,
-                memory.topic,
-                memory.tags,
-                memory.metadata,
-            )
+            new = _attributes_of(memory)
             if old is None:
-                if row in self._index:  # left by an interrupt
-                    self._index.remove(row, new)
                 fresh_rows.append(row)
                 fresh.append(new)
             elif old != new:
+                self._unsure[row] = (old, new)
                 self._index.replace(row, old, new)
                 self._attributes[row] = new
+                del self._unsure[row]
         if fresh:
             columns: dict[str, Any] = dict(
                 zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
             )
             columns["ids"] = columns.pop("id")
+            del columns["source"]
+            self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
             self._index.add_many(fresh_rows, **columns)
             self._attributes.update(zip(fresh_rows, fresh, strict=True))
+            for row in fresh_rows:
+                del self._unsure[row]
 
     def _forget_attributes(self, row: int) -> None:
-        old = self._attributes.get(row)
-        if old is not None:
-            self._index.remove(row, old)
-            del self._attributes[row]
+        held = self._attributes.get(row)
+        for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
+            self._index.purge(row, attributes)
+        self._attributes.pop(row, None)
+        self._unsure.pop(row, None)
 
     def _expired(self, now: float) -> BitMap:
         """Rows outside their validity. Source: docs/systems/cognitive.md C7."""
@@ -161,6 +176,19 @@ class RowSets:
         with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
             is_out = (now > until) | (now > dies) | (since > now)
         return set_of(rows[is_out])
+
+
+def _attributes_of(memory: StoredMemory) -> _Attributes:
+    return _Attributes(
+        memory.id,
+        memory.kind,
+        memory.project,
+        memory.session,
+        memory.topic,
+        memory.tags,
+        memory.metadata,
+        (memory.tags_json, memory.metadata_json),
+    )
 
 
 def _keep(rows: BitMap, row: int, is_in: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneiros.remember.batch import AddReport
-from oneiros.remember.remember import Remember, unknown
+from oneiros.remember.remember import Bounds, Remember, unknown
 from oneiros.remember.write_behind import ReinforcementEvent
 
-__all__ = ["AddReport", "ReinforcementEvent", "Remember", "unknown"]
+__all__ = ["AddReport", "Bounds", "ReinforcementEvent", "Remember", "unknown"]

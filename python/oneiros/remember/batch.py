@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import DuplicateId
+from oneiros.fields import FIELDS
 from oneiros.memory import Memory
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import StoredMemory
-
-    Record = Mapping[str, object] | Memory
 
 __all__ = ["AddReport", "Batch", "Entry", "embedded_text"]
 
@@ -47,6 +46,8 @@ class Entry:
     """The embedding, encoded."""
     width: int = 0
     """Its components; 0: there is none."""
+    is_made_here: bool = False
+    """Whether the engine's embedder made it."""
 
 
 class Batch:
@@ -64,11 +65,42 @@ class Batch:
         self._repeated: list[str] = []
         self._failures: list[tuple[int, Exception]] = []
 
-    def read(self, records: Iterable[Record], vectors: TextVectors, now: float) -> None:
-        """Take records in: check each, keep one an id, embed what has no embedding."""
-        self._check(records, vectors, now)
+    def read(
+        self,
+        records: Iterable[object],
+        vectors: TextVectors,
+        now: float,
+        inside: Callable[[object], object],
+    ) -> None:
+        """Take records in: check each, keep one an id, embed what has no embedding.
+
+        Args:
+            records: mappings or memories, or they are refused.
+            vectors: the engine's embedder.
+            now: for what a record leaves out.
+            inside: gives a record the fields of the scope it comes through, or refuses it.
+        """
+        self._vectors = vectors
+        self._check(records, vectors, now, inside)
         self._keep_one_of_each()
         self._embed(vectors)
+
+    def refuse_what_no_longer_fits(self, current: TextVectors) -> None:
+        """Refuse vectors of another width than the store has by now.
+
+        Raises:
+            EmbedderMismatch: the store's vectors were replaced by another embedder's meanwhile.
+        """
+        if any(entry.is_made_here for entry in self.entries):
+            self._vectors.require_match(current.recorded_name)
+        kept = []
+        for entry in self.entries:
+            if entry.width and current.dimension not in (None, entry.width):
+                rule = f"expected {current.dimension} values, as the store's vectors have"
+                self.refuse(entry.place, ValueError(f"embedding: {rule}, got {entry.width}"))
+            else:
+                kept.append(entry)
+        self.entries = kept
 
     def refuse(self, place: int, error: Exception) -> None:
         """Set a record aside, or raise its error, as ``on_error`` says."""
@@ -92,15 +124,22 @@ class Batch:
             failures=sorted(self._failures, key=_place) if self._on_error == "collect" else [],
         )
 
-    def _check(self, records: Iterable[Record], vectors: TextVectors, now: float) -> None:
-        for place, record in enumerate(records):
+    def _check(
+        self,
+        records: Iterable[object],
+        vectors: TextVectors,
+        now: float,
+        inside: Callable[[object], object],
+    ) -> None:
+        for place, given_record in enumerate(records):
             try:
+                record: Any = inside(given_record)
                 memory = Memory.from_record(record, now=now)
                 vectors.accept(memory.embedding)
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
-            given = record if isinstance(record, Mapping) else memory.to_record()
+            given = record if isinstance(record, Mapping) else _said(record)
             self.entries.append(Entry(place, memory, given))
 
     def _keep_one_of_each(self) -> None:
@@ -128,6 +167,7 @@ class Batch:
             texts = [embedded_text(self.entries[place].memory) for place in bare]
             for place, made in zip(bare, vectors.of(texts), strict=True):
                 found[place] = made
+                self.entries[place].is_made_here = made is not None
         width = vectors.dimension
         kept = []
         for entry, vector in zip(self.entries, found, strict=True):
@@ -145,6 +185,17 @@ class Batch:
 def embedded_text(memory: Memory | StoredMemory) -> str:
     """Return what of a memory is embedded."""
     return f"{memory.title} {memory.text}" if memory.title else memory.text
+
+
+def _said(memory: Memory) -> dict[str, object]:
+    """The fields of a memory that are not at their defaults: what its maker said."""
+    blank = Memory(text="")
+    said = {name: getattr(memory, name) for name in FIELDS}
+    return {
+        name: value
+        for name, value in said.items()
+        if name == "text" or repr(value) != repr(getattr(blank, name))
+    }
 
 
 def _place(failure: tuple[int, Exception]) -> int:

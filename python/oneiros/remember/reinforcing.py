@@ -65,7 +65,7 @@ class Reinforcing:
                     self._strengthen(event, [i for i in event.ids if i in ids])
 
     def as_reinforced(self, memories: list[Memory | None]) -> list[Memory | None]:
-        """Bring what the store holds of memories up to what it is owed."""
+        """Bring what the store holds of memories up to what it is owed, or was just given."""
         waiting = {memory_id for event in self._behind.waiting() for memory_id in event.ids}
         return [
             self._up_to_date(memory) if memory is not None and memory.id in waiting else memory
@@ -88,6 +88,11 @@ class Reinforcing:
             (memory_id, dict(zip(_REINFORCED, row, strict=True)))
             for memory_id, row in zip(ids, zip(*values, strict=True), strict=True)
         ]
+
+    def forget(self, memory_id: str) -> None:
+        """Drop what waits for a memory that was erased: another may come by its id."""
+        with self._lock:
+            self._behind.drop(memory_id)
 
     def settle(self, events: Sequence[ReinforcementEvent]) -> None:
         """Drop the oldest events: the store knows them now."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oneiros.errors import DuplicateId, UnknownMemory
-from oneiros.memory import Memory, validate_changes
+from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
+from oneiros.memory import validate_changes
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
@@ -22,14 +27,27 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.embedders import Embedder
+    from oneiros.memory import Memory
     from oneiros.projections import Projections
     from oneiros.remember.write_behind import ReinforcementEvent
+    from oneiros.scopes import Where
     from oneiros.store import Reading, Store, StoredMemory, Transaction
 
-    Record = Mapping[str, object] | Memory
     Seen = Callable[[StoredMemory | Memory], bool]
 
-__all__ = ["Remember", "unknown"]
+__all__ = ["Bounds", "Remember", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a write may touch."""
+
+    fields: Mapping[str, str]
+    """Field to value; empty for all memories."""
+    inside: Callable[[object], object]
+    """Gives a record these fields, or refuses it."""
+    seen: Seen
+    """Whether a memory lies within."""
 
 
 class Remember:
@@ -49,8 +67,12 @@ class Remember:
         self._lifecycle = projections.lifecycle
         self.reinforcing = Reinforcing(projections.lifecycle, self._write_events)
         self._revision = 0
+        self._is_behind = True  # a commit of our own may wait for its projection
+        self._is_closed = False
+        self._process = os.getpid()
         self.vectors = TextVectors(embedder, store.settings())
         self.follow()
+        _OPEN.add(self)
 
     # -- following the store -----------------------------------------------------------------------
 
@@ -67,18 +89,33 @@ class Remember:
     def _follow(self, reading: Reading) -> None:
         last = reading.last_revision()
         if last == self._revision:
+            self._is_behind = False
             return
         self.vectors.follow(reading.settings())
         for memory_id in reading.erased(self._revision):
+            self.reinforcing.forget(memory_id)
             self._projections.erase(memory_id)
         for batch in reading.changes(self._revision):
             self.reinforcing.apply_columns(batch)
             self._projections.apply_indexes(batch)
         self._revision = last
+        self._is_behind = False
 
-    def follow_others(self) -> None:
-        """Apply other processes' commits; at once nothing when there are none or a write runs."""
-        if self._store.revision() == self._revision or not self._lock.acquire(blocking=False):
+    @property
+    def is_open_here(self) -> bool:
+        """Whether it is open, and in the process that opened it."""
+        return not self._is_closed and os.getpid() == self._process
+
+    def follow_others(self, *, is_asked: bool) -> None:
+        """Apply what was committed since; at once nothing when there is none or a write runs.
+
+        Args:
+            is_asked: look at other processes' commits too; else only at our own, where an interrupt
+                came between a commit and its projection.
+        """
+        if not self._is_behind and not (is_asked and self._store.revision() != self._revision):
+            return
+        if not self._lock.acquire(blocking=False):
             return
         try:
             self.follow()
@@ -89,21 +126,22 @@ class Remember:
 
     def add(
         self,
-        records: Iterable[Record],
+        records: Iterable[object],
         *,
         now: float,
         on_conflict: str,
         on_error: str,
-        seen: Seen,
+        bounds: Bounds,
     ) -> AddReport:
         """Add records in one transaction: all (less those refused, as ``on_error`` says) or none."""
         batch = Batch(on_conflict=on_conflict, on_error=on_error)
-        batch.read(records, self.vectors, now)
+        batch.read(records, self.vectors, now, bounds.inside)
+        seen = bounds.seen
         fresh: list[Entry] = []
         updated: list[str] = []
         ids = [entry.memory.id for entry in batch.entries]
         with self._writing(after_events_of=ids) as transaction:
-            self._follow(transaction)  # before any write of our own; now every id is known here
+            batch.refuse_what_no_longer_fits(self.vectors)
             self._lifecycle.require_kinds(entry.memory.kind for entry in batch.entries)
             self._record_width(transaction, batch.entries)
             for entry in batch.entries:
@@ -115,23 +153,24 @@ class Remember:
                 if on_conflict != "update" or not seen(held):
                     batch.refuse(entry.place, DuplicateId(_exists(held, is_seen=seen(held))))
                 else:
-                    self._update_existing(transaction, entry, now)
+                    self._update_existing(transaction, entry, held, now)
                     updated.append(memory_id)
             sequences = transaction.insert_many(
                 [entry.memory for entry in fresh],
                 embedding_blobs=[entry.blob for entry in fresh],
             )
-            transaction.count_duplicates(sequences)
+            transaction.count_duplicates(sequences, within=bounds.fields)
         return batch.report({entry.memory.id for entry in fresh}.union(updated), updated)
 
     def _record_width(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            if entry.blob is not None:
-                is_made_here = entry.memory.embedding is None
-                self.vectors.record(transaction, entry.width, is_made_here=is_made_here)
-                return
+        widths = {entry.width for entry in entries if entry.width}
+        if widths:
+            is_made_here = any(entry.is_made_here for entry in entries)
+            self.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
 
-    def _update_existing(self, transaction: Transaction, entry: Entry, now: float) -> None:
+    def _update_existing(
+        self, transaction: Transaction, entry: Entry, held: StoredMemory, now: float
+    ) -> None:
         changes = validate_changes(
             {
                 name: value
@@ -139,10 +178,13 @@ class Remember:
                 if name != "id" and value is not None
             }
         )
-        if entry.blob is not None:
+        if entry.is_made_here and held.title and "title" not in changes:
+            vector = self._vector_of_changed(held, changes)  # the title stays, and speaks too
+            changes["embedding"] = None if vector is None else encoded(vector)
+        elif entry.blob is not None:
             changes["embedding"] = entry.blob
-        if "updated_at" not in changes:
-            changes["updated_at"] = now
+        _keep_spread(held, changes)
+        changes.setdefault("updated_at", now)
         changes["deleted_at"] = None  # an id that comes again is wanted again
         transaction.update(entry.memory.id, changes)
 
@@ -153,9 +195,10 @@ class Remember:
     ) -> None:
         """Change fields of one memory; a new text is embedded anew where there is an embedder."""
         changes = validate_changes(given)
-        vector = self.vectors.accept(changes.get("embedding"))
         with self._writing(after_events_of=[memory_id]) as transaction:
+            vector = self.vectors.accept(changes.get("embedding"))
             held = self._live(transaction, memory_id, seen)
+            _keep_spread(held, changes)
             self._lifecycle.require_kinds([changes.get("kind")])
             if (
                 "embedding" not in changes
@@ -177,13 +220,18 @@ class Remember:
         text = changes.get("text", held.text)
         return next(self.vectors.of([f"{title} {text}" if title else str(text)]))
 
-    def delete(self, ids: Sequence[str], *, now: float, seen: Seen) -> int:
-        """Soft-delete memories; all or, when one is unknown, none."""
+    def delete(self, memory_id: str, *, now: float, seen: Seen) -> None:
+        """Soft-delete a memory."""
         with self._writing() as transaction:
-            for memory_id in ids:
-                self._live(transaction, memory_id, seen)
-            rows = [(memory_id, {"deleted_at": now}) for memory_id in ids]
-            return transaction.update_columns(rows)
+            self._live(transaction, memory_id, seen)
+            transaction.update_columns([(memory_id, {"deleted_at": now})])
+
+    def delete_matching(self, where: Where | None, *, now: float) -> int:
+        """Soft-delete all that match now, whoever wrote it; returns how many."""
+        with self._writing() as transaction:
+            ids = self._lifecycle.ids
+            rows = self._projections.row_sets.matching(where)
+            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
 
     def restore(self, memory_id: str, *, seen: Seen) -> None:
         """Take a soft delete back; of a live memory, nothing."""
@@ -214,41 +262,58 @@ class Remember:
                             blob = encoded(vector)
                         transaction.update_columns([(memory.id, {"embedding": blob})])
                         count += 1
-                fresh = TextVectors(embedder, {})
-                if made.dimension is not None:
-                    fresh.record(transaction, made.dimension, is_made_here=True)
+                made.record_anew(transaction)
             self.vectors = TextVectors(embedder, self._store.settings())
             return count
 
     # -- reinforcement -----------------------------------------------------------------------------
 
-    def write_events(self) -> None:
+    def write_events(self, *, is_told: bool = True) -> None:
         """Write the reinforcement that the store is owed.
 
-        Raises:
-            What an earlier write in the background failed with, if it did.
+        Args:
+            is_told: raise what the last write in the background failed with, if it did and nothing
+                was written since.
         """
-        self.reinforcing.raise_failure()
         self._write_events()
+        if is_told:
+            self.reinforcing.raise_failure()
 
     def _write_events(self) -> None:
         with self._lock:
             if not self.reinforcing.is_owing():
                 return
-            with self._store.write() as transaction:
-                self._follow(transaction)
-                events, changes = self.reinforcing.owed()
-                transaction.update_columns(changes)
-                transaction.add_sessions(_sessions_of(events))
-                revision = transaction.revision
+            events: list[ReinforcementEvent] = []
+            revision = 0
+            try:
+                with self._store.write() as transaction:
+                    self._follow(transaction)
+                    owed, changes = self.reinforcing.owed()
+                    transaction.update_columns(changes)
+                    transaction.add_sessions(_sessions_of(owed))
+                    revision = transaction.revision if changes else 0
+                    events = owed
+            except BaseException:
+                # An interrupt may come when the commit was made and not yet noted here: what the
+                # store knows must not be owed to it again.
+                if revision and self._store.revision() == revision:
+                    self.reinforcing.settle(events)
+                raise
             self.reinforcing.settle(events)
-            if changes:
+            if revision:
                 self._revision = revision  # the columns hold it already
 
     # -- life --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what waits and stop. What cannot be written is raised, after all is closed."""
+        """Write what waits and stop. What cannot be written is raised, after all is closed.
+
+        In a child of a fork, nothing: file, locks and threads are the parent's.
+        """
+        if os.getpid() != self._process or self._is_closed:
+            return
+        self._is_closed = True
+        _OPEN.discard(self)
         self.reinforcing.close()
         try:
             self._write_events()
@@ -275,6 +340,8 @@ class Remember:
             if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
                 self._write_events()
             with self._store.write() as transaction:
+                self._follow(transaction)  # what is checked inside is checked against what is there
+                self._is_behind = True
                 yield transaction
             self.follow()
 
@@ -315,6 +382,18 @@ def _is_rewritten(held: StoredMemory, changes: Mapping[str, object]) -> bool:
     )
 
 
+def _keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
+    """Keep ``session_spread`` at the number of sessions or above."""
+    sessions = changes.get("sessions", held.sessions)
+    least = len(sessions) if isinstance(sessions, frozenset) else 0
+    spread = changes.get("session_spread", held.session_spread)
+    if isinstance(spread, int) and spread < least:
+        if "session_spread" in changes:
+            msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
+            raise ValueError(msg)
+        changes["session_spread"] = least
+
+
 def _sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[str]]]:
     sessions: dict[str, set[str]] = {}
     for event in events:
@@ -322,3 +401,14 @@ def _sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[st
             for memory_id in event.ids:
                 sessions.setdefault(memory_id, set()).add(event.session)
     return list(sessions.items())
+
+
+_OPEN: weakref.WeakSet[Remember] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Lose nothing at a clean exit, even where an engine was let go without being closed."""
+    for remember in list(_OPEN):
+        with contextlib.suppress(OneirosError):
+            remember.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneiros.embedders import check, name_of
-from oneiros.errors import EmbedderMismatch
+from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -40,15 +40,10 @@ class TextVectors:
     def __init__(self, embedder: Embedder | None, settings: Mapping[str, str]) -> None:
         self._embedder = embedder
         self.name = None if embedder is None else name_of(embedder)
-        self.recorded_name = settings.get(EMBEDDER_SETTING)
-        width = settings.get(DIMENSION_SETTING)
-        self.dimension = None if width is None else int(width)
-        if self.name and self.recorded_name and self.name != self.recorded_name:
-            msg = (
-                f"embedder: the store's vectors were made by {self.recorded_name!r}, this engine "
-                f"has {self.name!r}; open it with that one, or without and call reembed()"
-            )
-            raise EmbedderMismatch(msg)
+        self.recorded_name: str | None = None
+        self.dimension: int | None = None
+        self.follow(settings)
+        self.require_match(self.recorded_name)
 
     @property
     def is_present(self) -> bool:
@@ -62,6 +57,7 @@ class TextVectors:
             ValueError, TypeError: the embedder returned something that is no such array.
         """
         assert self._embedder is not None
+        self.require_match(self.recorded_name)  # another process may have replaced all vectors
         unit = FIELDS["embedding"].check
         for start in range(0, len(texts), _TEXTS_A_CALL):
             part = list(texts[start : start + _TEXTS_A_CALL])
@@ -84,6 +80,15 @@ class TextVectors:
         accepted: Vector | None = vector
         return accepted
 
+    def require_match(self, recorded_name: str | None) -> None:
+        """Raise EmbedderMismatch where vectors of this embedder and of that one would mix."""
+        if self.name and recorded_name and self.name != recorded_name:
+            msg = (
+                f"embedder: the store's vectors were made by {recorded_name!r}, this engine has "
+                f"{self.name!r}; open it with that one, or without and call reembed()"
+            )
+            raise EmbedderMismatch(msg)
+
     def record(self, transaction: Transaction, dimension: int, *, is_made_here: bool) -> None:
         """Write width, and name if the vectors are the embedder's, when the store lacks them."""
         if self.dimension is None:
@@ -91,8 +96,16 @@ class TextVectors:
         if is_made_here and self.name and self.recorded_name is None:
             transaction.set_setting(EMBEDDER_SETTING, self.name)
 
+    def record_anew(self, transaction: Transaction) -> None:
+        """Write this embedder's name and width in place of what the store records."""
+        transaction.set_setting(EMBEDDER_SETTING, self.name or "")
+        transaction.set_setting(DIMENSION_SETTING, str(self.dimension or 0))
+
     def follow(self, settings: Mapping[str, str]) -> None:
         """Take over what the store records now."""
-        self.recorded_name = settings.get(EMBEDDER_SETTING)
-        width = settings.get(DIMENSION_SETTING)
-        self.dimension = None if width is None else int(width)
+        self.recorded_name = settings.get(EMBEDDER_SETTING) or None
+        width = settings.get(DIMENSION_SETTING) or "0"
+        if not width.isdecimal():
+            msg = f"the store's setting {DIMENSION_SETTING} is no number: {width!r}"
+            raise StoreCorrupt(msg)
+        self.dimension = int(width) or None

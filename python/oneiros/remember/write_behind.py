@@ -7,8 +7,10 @@ store in groups. Source: docs/systems/reverie.md R20; what may be lost is what w
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from oneiros.errors import StorePoisoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,7 @@ __all__ = ["ReinforcementEvent", "WriteBehind"]
 # write itself.
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
+LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,18 @@ class WriteBehind:
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._failure: BaseException | None = None
+        self._has_stopped = False  # the store takes no more writes
+        self._pause_seconds = FLUSH_SECONDS
 
     def put(self, event: ReinforcementEvent) -> None:
-        """Queue one event; the thread starts with the first."""
+        """Queue one event; the thread starts with the first.
+
+        A store that takes no more writes is owed nothing more: the event is let go, and what
+        stopped the writes is raised by ``flush`` and ``close``.
+        """
         with self._condition:
+            if self._has_stopped:
+                return
             self._events.append(event)
             self._waiting_count += len(event.ids)
             if self._thread is None and not self._is_closed:
@@ -75,6 +86,15 @@ class WriteBehind:
             del self._events[:count]
             self._waiting_count -= sum(len(event.ids) for event in written)
 
+    def drop(self, memory_id: str) -> None:
+        """Take a memory out of every event: it was erased."""
+        with self._condition:
+            for place, event in enumerate(self._events):
+                if memory_id in event.ids:
+                    left = tuple(other for other in event.ids if other != memory_id)
+                    self._waiting_count -= len(event.ids) - len(left)
+                    self._events[place] = replace(event, ids=left)
+
     def raise_failure(self) -> None:
         """Raise what the thread's last write failed with, once."""
         with self._condition:
@@ -96,14 +116,29 @@ class WriteBehind:
             try:
                 self._write()
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._note(error)
+            else:
                 with self._condition:
-                    self._failure = error
+                    self._failure = None
+                    self._pause_seconds = FLUSH_SECONDS
+
+    def _note(self, error: Exception) -> None:
+        with self._condition:
+            self._failure = error
+            self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+            if isinstance(error, StorePoisoned):
+                self._has_stopped = True
+                self._events.clear()
+                self._waiting_count = 0
 
     def _wait_for_a_group(self) -> bool:
         with self._condition:
             self._condition.wait_for(lambda: self._is_closed or bool(self._events))
+            is_backing_off = self._failure is not None
             self._condition.wait_for(
-                lambda: self._is_closed or self._waiting_count >= FLUSH_EVENTS,
-                timeout=FLUSH_SECONDS,
+                lambda: (
+                    self._is_closed or (self._waiting_count >= FLUSH_EVENTS and not is_backing_off)
+                ),
+                timeout=self._pause_seconds,
             )
             return not self._is_closed

@@ -97,8 +97,11 @@ class AttributeIndex:
 
     def remove(self, row: int, record: Attributed) -> None:
         """Take a row out, given the attributes it was added with. An unknown row: nothing."""
-        if row not in self._known:
-            return
+        if row in self._known:
+            self.purge(row, record)
+
+    def purge(self, row: int, record: Attributed) -> None:
+        """Take out what of these attributes a row has, be it known, half added or neither."""
         self._known.discard(row)
         if self._own_ids is not None:
             self._own_ids.pop(record.id, None)

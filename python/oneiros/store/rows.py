@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from hashlib import blake2b
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-__all__ = ["INSERT", "SELECT", "StoredMemory", "cell", "json_text", "row_of", "stored"]
+__all__ = [
+    "INSERT",
+    "SELECT",
+    "StoredMemory",
+    "cell",
+    "json_text",
+    "row_of",
+    "stored",
+    "text_digest",
+]
 
 
 class _Row(NamedTuple):
@@ -133,8 +143,14 @@ _PLAIN: Final = tuple(name for name in _SAME if name not in ENUMS)
 _CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
 
 INSERT: Final = (
-    f"INSERT INTO memory ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+    f"INSERT INTO memory ({', '.join(_COLUMNS)}, text_digest) "
+    f"VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
 )
+
+
+def text_digest(text: str) -> int:
+    """Return the number by which equal texts are looked for; no one can aim at another's."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _sense() -> str:
@@ -172,6 +188,7 @@ def row_of(memory: Memory, *, revision: int, embedding_blob: bytes | None) -> tu
         json_text(sorted(memory.sessions)) if memory.sessions else None,
         json_text(memory.tags) if memory.tags else None,
         json_text(memory.metadata) if memory.metadata else None,
+        text_digest(memory.text),
     )
 
 

@@ -118,6 +118,9 @@ class _Search(Reading):
                 found = self._rows(f"{SELECT} WHERE sequence > ? LIMIT {_BATCH}", (after,))
                 if not found:
                     return
+                if found[-1][0] <= after:  # a damaged page led back
+                    msg = f"row {found[-1][0]} stands after row {after}"
+                    raise StoreCorrupt(msg)
                 after = found[-1][0]
             except (StoreCorrupt, StoreIOError):
                 after += 1

@@ -20,6 +20,7 @@ CREATE TABLE memory (
   revision INTEGER NOT NULL,
   id TEXT NOT NULL UNIQUE,
   text TEXT NOT NULL,
+  text_digest INTEGER NOT NULL,
   title TEXT NOT NULL,
   embedding BLOB,
   kind TEXT NOT NULL,
@@ -63,7 +64,7 @@ CREATE TABLE memory (
   deleted_at REAL
 ) STRICT;
 CREATE INDEX memory_by_revision ON memory (revision);
-CREATE INDEX memory_by_text ON memory (length(text), substr(text, 1, 24), topic);
+CREATE INDEX memory_by_text ON memory (text_digest);
 CREATE TABLE setting (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL,

@@ -15,21 +15,20 @@ from oneiros.fields import U32_MAX
 from oneiros.memory import Memory
 from oneiros.store.assignments import assigned, increased
 from oneiros.store.reading import DecodeEmbedding, Reading
-from oneiros.store.rows import INSERT, cell, json_text, row_of
+from oneiros.store.rows import INSERT, cell, json_text, row_of, text_digest
 
 __all__ = ["VERDICTS", "Transaction"]
 
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
-# The first terms are the index's: a text is looked up by its length and its beginning.
+# {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
   SELECT (
     SELECT older.id FROM memory AS older
-    WHERE length(older.text) = length(own.text)
-      AND substr(older.text, 1, 24) = substr(own.text, 1, 24)
-      AND older.topic IS own.topic AND older.text = own.text
-      AND older.sequence < own.sequence AND older.deleted_at IS NULL
+    WHERE older.text_digest = own.text_digest AND older.topic IS own.topic
+      AND older.text = own.text AND older.sequence < own.sequence
+      AND older.deleted_at IS NULL{bounds}
     ORDER BY older.sequence LIMIT 1) AS older
   FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
 SELECT older FROM repeated WHERE older IS NOT NULL"""
@@ -128,6 +127,9 @@ class Transaction(Reading):
         """
         assignments = [assigned(name) for name in changes]
         values = [cell(name, value) for name, value in changes.items()]
+        if isinstance(text := changes.get("text"), str):
+            assignments.append("text_digest = ?")
+            values.append(text_digest(text))
         if "revision_count" not in changes:
             assignments.append(f"revision_count = min(revision_count + 1, {U32_MAX})")
         if self._assign(assignments, [(*values, self.revision, id)]) == 0:
@@ -147,6 +149,9 @@ class Transaction(Reading):
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             if names:
+                if "text" in names:
+                    msg = "field: a text is changed by update()"
+                    raise ValueError(msg)
                 assignments = [assigned(name) for name in names]
                 values = [
                     (*(cell(n, change[n]) for n in names), self.revision, id)
@@ -176,11 +181,13 @@ class Transaction(Reading):
                 changed += self._assign(sums, values)
         return changed
 
-    def count_duplicates(self, sequences: range) -> int:
+    def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest memory that says the same in the same topic.
 
         Args:
             sequences: of memories just inserted; each that repeats an older live text counts once.
+            within: fields in which the older one must agree too, so that what is added within a
+                scope neither reads nor writes beyond it.
 
         Returns:
             How many of them repeat one.
@@ -189,7 +196,10 @@ class Transaction(Reading):
         """
         if not sequences:
             return 0
-        older = self._rows(_OLDER_DUPLICATES, (sequences[0], sequences[-1]))
+        shared = [assigned(name).removesuffix(" = ?") for name in within]
+        bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
+        sql = _OLDER_DUPLICATES.format(bounds=bounds)
+        older = self._rows(sql, (sequences[0], sequences[-1]))
         return self.increment((row[0], {"duplicate_count": 1}) for row in older)
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
