@@ -86,7 +86,7 @@ TEST_CASE("LexicalIndex: limits and wrong arguments change nothing") {
   index.add(0, "ant");
   const std::string large(LexicalIndex::kMaxTextBytes + 1, 'a');
   CHECK_THROWS_WITH(index.add(1, large),
-                    "text: must be at most 16777216 bytes of UTF-8, got 16777217");
+                    "text: must be at most 33554433 bytes of UTF-8, got 33554434");
   CHECK_THROWS_AS(index.add_many(Rows{1, 2}, Texts{"bee", large}), std::invalid_argument);
   CHECK_THROWS_AS(index.add_many(Rows{1}, Texts{"bee", "cat"}), std::invalid_argument);
   CHECK(index.document_count() == 1);
