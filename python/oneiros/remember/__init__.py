@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from oneiros.remember.batch import AddReport
-from oneiros.remember.remember import Bounds, Remember, unknown
+from oneiros.remember.remember import Remember
 from oneiros.remember.write_behind import ReinforcementEvent
+from oneiros.remember.write_rules import Bounds, unknown
 
 __all__ = ["AddReport", "Bounds", "ReinforcementEvent", "Remember", "unknown"]

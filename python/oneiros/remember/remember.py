@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,14 @@ from oneiros.memory import validate_changes
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
+from oneiros.remember.write_rules import (
+    Bounds,
+    exists,
+    is_rewritten,
+    keep_spread,
+    sessions_of,
+    unknown,
+)
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -35,19 +42,7 @@ if TYPE_CHECKING:
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
-__all__ = ["Bounds", "Remember", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a write may touch."""
-
-    fields: Mapping[str, str]
-    """Field to value; empty for all memories."""
-    inside: Callable[[object], object]
-    """Gives a record these fields, or refuses it."""
-    seen: Seen
-    """Whether a memory lies within."""
+__all__ = ["Remember"]
 
 
 class Remember:
@@ -151,7 +146,7 @@ class Remember:
                     continue
                 held = self._held(transaction, memory_id)
                 if on_conflict != "update" or not seen(held):
-                    batch.refuse(entry.place, DuplicateId(_exists(held, is_seen=seen(held))))
+                    batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
                 else:
                     self._update_existing(transaction, entry, held, now)
                     updated.append(memory_id)
@@ -183,7 +178,7 @@ class Remember:
             changes["embedding"] = None if vector is None else encoded(vector)
         elif entry.blob is not None:
             changes["embedding"] = entry.blob
-        _keep_spread(held, changes)
+        keep_spread(held, changes)
         changes.setdefault("updated_at", now)
         changes["deleted_at"] = None  # an id that comes again is wanted again
         transaction.update(entry.memory.id, changes)
@@ -198,12 +193,12 @@ class Remember:
         with self._writing(after_events_of=[memory_id]) as transaction:
             vector = self.vectors.accept(changes.get("embedding"))
             held = self._live(transaction, memory_id, seen)
-            _keep_spread(held, changes)
+            keep_spread(held, changes)
             self._lifecycle.require_kinds([changes.get("kind")])
             if (
                 "embedding" not in changes
                 and self.vectors.is_present
-                and _is_rewritten(held, changes)
+                and is_rewritten(held, changes)
             ):
                 vector = self._vector_of_changed(held, changes)
                 changes["embedding"] = vector
@@ -290,7 +285,7 @@ class Remember:
                     self._follow(transaction)
                     owed, changes = self.reinforcing.owed()
                     transaction.update_columns(changes)
-                    transaction.add_sessions(_sessions_of(owed))
+                    transaction.add_sessions(sessions_of(owed))
                     revision = transaction.revision if changes else 0
                     events = owed
             except BaseException:
@@ -362,45 +357,6 @@ class Remember:
         if held.deleted_at is not None:
             raise UnknownMemory(unknown(memory_id))
         return held
-
-
-def unknown(memory_id: str) -> str:
-    """The words of an UnknownMemory, the same whether it is absent, deleted or out of scope."""
-    return f"id: no memory {memory_id!r}"
-
-
-def _exists(held: StoredMemory, *, is_seen: bool) -> str:
-    if not is_seen:  # of what lies outside a scope, nothing is told
-        return f"id: {held.id!r} is taken"
-    state = "exists, soft-deleted" if held.deleted_at is not None else "exists"
-    return f"id: {held.id!r} {state}; pass on_conflict='update' to change it"
-
-
-def _is_rewritten(held: StoredMemory, changes: Mapping[str, object]) -> bool:
-    return any(
-        name in changes and changes[name] != getattr(held, name) for name in ("text", "title")
-    )
-
-
-def _keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
-    """Keep ``session_spread`` at the number of sessions or above."""
-    sessions = changes.get("sessions", held.sessions)
-    least = len(sessions) if isinstance(sessions, frozenset) else 0
-    spread = changes.get("session_spread", held.session_spread)
-    if isinstance(spread, int) and spread < least:
-        if "session_spread" in changes:
-            msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
-            raise ValueError(msg)
-        changes["session_spread"] = least
-
-
-def _sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[str]]]:
-    sessions: dict[str, set[str]] = {}
-    for event in events:
-        if event.session is not None:
-            for memory_id in event.ids:
-                sessions.setdefault(memory_id, set()).add(event.session)
-    return list(sessions.items())
 
 
 _OPEN: weakref.WeakSet[Remember] = weakref.WeakSet()

@@ -1,0 +1,70 @@
+"""What a write may touch, what it says of what it refuses, and what must stay true of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneiros.memory import Memory
+    from oneiros.remember.write_behind import ReinforcementEvent
+    from oneiros.store import StoredMemory
+
+    Seen = Callable[[StoredMemory | Memory], bool]
+
+__all__ = ["Bounds", "exists", "is_rewritten", "keep_spread", "sessions_of", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a write may touch."""
+
+    fields: Mapping[str, str]
+    """Field to value; empty for all memories."""
+    inside: Callable[[object], object]
+    """Gives a record these fields, or refuses it."""
+    seen: Seen
+    """Whether a memory lies within."""
+
+
+def unknown(memory_id: str) -> str:
+    """The words of an UnknownMemory, the same whether it is absent, deleted or out of scope."""
+    return f"id: no memory {memory_id!r}"
+
+
+def exists(held: StoredMemory, *, is_seen: bool) -> str:
+    """The words of a DuplicateId."""
+    if not is_seen:  # of what lies outside a scope, nothing is told
+        return f"id: {held.id!r} is taken"
+    state = "exists, soft-deleted" if held.deleted_at is not None else "exists"
+    return f"id: {held.id!r} {state}; pass on_conflict='update' to change it"
+
+
+def is_rewritten(held: StoredMemory, changes: Mapping[str, object]) -> bool:
+    """Whether what is embedded changes."""
+    return any(
+        name in changes and changes[name] != getattr(held, name) for name in ("text", "title")
+    )
+
+
+def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
+    """Keep ``session_spread`` at the number of sessions or above."""
+    sessions = changes.get("sessions", held.sessions)
+    least = len(sessions) if isinstance(sessions, frozenset) else 0
+    spread = changes.get("session_spread", held.session_spread)
+    if isinstance(spread, int) and spread < least:
+        if "session_spread" in changes:
+            msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
+            raise ValueError(msg)
+        changes["session_spread"] = least
+
+
+def sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[str]]]:
+    """The sessions that events add to each memory."""
+    sessions: dict[str, set[str]] = {}
+    for event in events:
+        if event.session is not None:
+            for memory_id in event.ids:
+                sessions.setdefault(memory_id, set()).add(event.session)
+    return list(sessions.items())
