@@ -8,8 +8,9 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class Report:
     before_open: int = 0
     """Kills while the store was still being opened."""
     memories: int = 0
+    """In the largest file."""
     slowest_open_seconds: float = 0.0
     lost: list[str] = field(default_factory=list)
     torn: list[str] = field(default_factory=list)
@@ -48,26 +50,46 @@ class Report:
             f"{self.acknowledged} acknowledged writes, {len(self.lost)} lost, "
             f"{len(self.torn)} torn, {len(self.problems)} problems; "
             f"{self.in_doubt} cut off ({self.in_doubt_kept} of them there); "
-            f"{self.memories} memories at the end, slowest open "
+            f"{self.memories} memories in the largest file, slowest open "
             f"{self.slowest_open_seconds * 1000:.0f} ms"
         )
 
 
 def run(
-    folder: Path, *, kills: int, seed: int, durability: str, report: Report | None = None
+    folder: Path,
+    *,
+    kills: int,
+    seed: int,
+    durability: str,
+    kills_a_file: int = 50,
+    report: Report | None = None,
+    tell: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Kill a writer again and again on one file, and check the file after each kill.
 
     Args:
-        folder: where the file is made.
+        folder: where the files are made.
         kills: how many.
         seed: of the writers' choices and of the moments.
         durability: "full" or "normal".
+        kills_a_file: after so many the next file is begun: each check reads the whole file, which
+            grows with every writer, so one file for all kills would take ever longer.
         report: filled as the kills go on, for who wants to see it before the end.
+        tell: called with the report as each file is done with.
     """
     rng = random.Random(seed)
     report = report or Report()
-    path = folder / "mind.db"
+    for start in range(0, kills, kills_a_file):
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            path = Path(place) / "mind.db"
+            _kill_on_one_file(path, min(kills_a_file, kills - start), durability, rng, report)
+        tell(report)
+    return report
+
+
+def _kill_on_one_file(
+    path: Path, kills: int, durability: str, rng: random.Random, report: Report
+) -> None:
     expected: dict[str, State] = {}
     number = 0
     for _ in range(kills):
@@ -76,8 +98,7 @@ def run(
         number += sum(len(line) for line in lines if isinstance(line, dict))
         _verify(path, durability, expected, pending, report)
         report.kills += 1
-        report.memories = len(expected)
-    return report
+        report.memories = max(report.memories, len(expected))
 
 
 def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Random) -> list[object]:

@@ -27,11 +27,16 @@ def main() -> int:
             seed=given.seed,
             durability=given.durability,
             report=report,
+            tell=_tell,
         )
     sys.stdout.write(f"{report}\n")
     for line in [*report.lost, *report.torn, *report.problems]:
         sys.stdout.write(f"  {line}\n")
     return 0 if report.is_clean() and report.acknowledged else 1
+
+
+def _tell(report: Report) -> None:
+    sys.stderr.write(f"{report}\n")
 
 
 if __name__ == "__main__":
