@@ -86,9 +86,11 @@ class Bounded:
         return self._parts.projections.row_sets.matching(self._within(condition))
 
     def _load(self, ids: Sequence[str]) -> list[Memory | None]:
+        reinforcing = self._parts.remember.reinforcing
+        owed = reinforcing.owing()
         with self._parts.store.read() as reading:
             found = reading.load(ids)
-        return self._parts.remember.reinforcing.as_reinforced(found)
+        return reinforcing.as_reinforced(found, owed)
 
     def _load_seen(self, ids: Sequence[str]) -> list[Memory | None]:
         """Load what still lies within the bounds, soft-deleted or not."""

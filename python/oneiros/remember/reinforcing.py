@@ -64,11 +64,23 @@ class Reinforcing:
                 for event in waiting:
                     self._strengthen(event, [i for i in event.ids if i in ids])
 
-    def as_reinforced(self, memories: list[Memory | None]) -> list[Memory | None]:
-        """Bring what the store holds of memories up to what it is owed, or was just given."""
-        waiting = {memory_id for event in self._behind.waiting() for memory_id in event.ids}
+    def owing(self) -> frozenset[str]:
+        """Ids of the memories of which something waits to be written."""
+        return frozenset(i for event in self._behind.waiting() for i in event.ids)
+
+    def as_reinforced(
+        self, memories: list[Memory | None], owed_before: frozenset[str]
+    ) -> list[Memory | None]:
+        """Bring memories read from the store up to what it is owed.
+
+        Args:
+            memories: as the store held them.
+            owed_before: :meth:`owing` from before they were read: what was written meanwhile waits
+                no longer, and may yet be missing from what was read.
+        """
+        behind = owed_before | self.owing()
         return [
-            self._up_to_date(memory) if memory is not None and memory.id in waiting else memory
+            self._up_to_date(memory) if memory is not None and memory.id in behind else memory
             for memory in memories
         ]
 

@@ -1,0 +1,70 @@
+"""What one thread reads while another writes: whole, up to date, or gone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from oneiros.errors import UnknownMemory
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[oneiros.Engine]:
+    with oneiros.Engine(tmp_path / "mind.db", profile="reverie", durability="normal") as engine:
+        yield engine
+
+
+def test_a_count_written_between_reading_and_returning_is_not_missed(
+    mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = mind.add("ant")
+    mind._parts.remember.reinforcing.close()  # writes by hand only
+    mind.search("ant")
+    read = mind._parts.store.read
+
+    @contextmanager
+    def flushed_after() -> Iterator[object]:
+        with read() as reading:
+            yield reading
+        monkeypatch.undo()
+        mind.flush()
+
+    monkeypatch.setattr(mind._parts.store, "read", flushed_after)
+    assert mind.get(id).access_count == 1
+    assert mind.get(id).access_count == 1
+
+
+def test_a_search_beside_a_forget_shows_a_memory_whole_or_not_at_all(mind: oneiros.Engine) -> None:
+    failures: list[BaseException] = []
+    is_over = threading.Event()
+
+    def search() -> None:
+        try:
+            while not is_over.is_set():
+                for result in mind.search("ant", k=50, reinforce=False):
+                    try:
+                        assert result.memory.text == f"ant {result.id}"
+                    except UnknownMemory as error:
+                        assert result.id in str(error)  # noqa: PT017 - gone meanwhile is an answer
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failures.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for turn in range(40):
+        ids = [f"{turn}-{n}" for n in range(10)]
+        mind.add_many([{"id": id, "text": f"ant {id}"} for id in ids])
+        for id in ids:
+            mind.forget(id)
+            assert id not in mind.search("ant", k=50, reinforce=False).ids
+    is_over.set()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert failures == []
+    assert len(mind) == 0
