@@ -1,12 +1,14 @@
-"""Reverie, one memory at a time: docs/systems/reverie.md R3 to R9, R17, R20."""
+"""Reverie, one memory at a time: docs/systems/reverie.md R3 to R20."""
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from tests.oracles.fusion import rrf
+from tests.oracles.ieee import as_float32, clip, divide, exp, has_nan, log1p, not_negative
 
 DAY = 86_400.0
 COUNTER_LIMIT = 2**32 - 1
@@ -37,11 +39,6 @@ class Ranked:
     score: float
 
 
-def as_float32(value: float) -> float:
-    """Return what a float32 column keeps of a value: docs/systems/fields.md, type float32."""
-    return float(struct.unpack("<f", struct.pack("<f", value))[0])
-
-
 def age_days(now: float, time: float | None) -> float:
     """Return the age in days, NaN without a time; docs/systems/README.md, NaN and "age" clocks.
 
@@ -52,85 +49,85 @@ def age_days(now: float, time: float | None) -> float:
     return not_negative((now - time) / DAY)
 
 
-def not_negative(age: float) -> float:
-    """Return 0 for an age below 0; NaN stays NaN. docs/systems/README.md, "age" clocks."""
-    return 0.0 if age < 0 else age
-
-
-def rrf(
-    rankings: Sequence[Sequence[Hashable]],
-    k: float = 60.0,
-    weights: Sequence[float] | None = None,
-    normalise: str = "none",
-) -> list[tuple[Hashable, float]]:
-    """Return (id, score), best first: sum of weight / (k + rank), rank from 1. R3, O7.
-
-    An id repeated within one list keeps its best rank. ``normalise="channel"`` divides each channel
-    by its best before the weights, and the sums by the best sum (O7). Ties: by first appearance.
-    """
-    weights = [1.0] * len(rankings) if weights is None else weights
-    sums: dict[Hashable, float] = {}
-    for ranking, weight in zip(rankings, weights, strict=True):
-        channel: dict[Hashable, float] = {}
-        for rank, item in enumerate(ranking, start=1):
-            channel[item] = max(channel.get(item, 0.0), 1.0 / (k + rank))
-        best = max(channel.values(), default=1.0)
-        for item, part in channel.items():
-            value = part / best if normalise == "channel" else part
-            sums[item] = sums.get(item, 0.0) + weight * value
-    if normalise == "channel":
-        best_sum = max(sums.values(), default=0.0)
-        if best_sum > 0:  # all weights 0: nothing to divide by
-            sums = {item: value / best_sum for item, value in sums.items()}
-    return sorted(sums.items(), key=lambda pair: -pair[1])  # stable: first appearance
-
-
-def time_decay_boost(age: float, boost: float = 0.3, tau_days: float = 30.0) -> float:
+def time_decay_boost(age_days: float, boost: float = 0.3, tau_days: float = 30.0) -> float:
     """Return 1 + boost exp(-age_days / tau). R4. NaN age (no timestamp): 1; below 0: age 0."""
-    if math.isnan(boost) or math.isnan(tau_days):
+    if has_nan(boost, tau_days):
         return math.nan
-    if math.isnan(age):
+    if math.isnan(age_days):
         return 1.0
-    return 1.0 + boost * math.exp(-not_negative(age) / tau_days)
+    return 1.0 + boost * exp(-not_negative(age_days) / tau_days)
 
 
-def depth_weight(depth: int, table: Sequence[float] = (0.8, 1.0, 1.2)) -> float:
+def depth_weight(depth: float, table: Sequence[float] = (0.8, 1.0, 1.2)) -> float:
     """Return the weight of a depth of 1, 2 or 3. R6."""
-    return {1: table[0], 2: table[1], 3: table[2]}[depth]
+    return math.nan if math.isnan(depth) else {1: table[0], 2: table[1], 3: table[2]}[int(depth)]
 
 
 def spread_weight(session_spread: float, cap: float = math.inf) -> float:
     """Return ln(1 + session_spread) / ln 2, at most ``cap``. R7 (published: no cap)."""
-    if math.isnan(session_spread) or math.isnan(cap):
+    if has_nan(session_spread, cap):
         return math.nan
-    return min(math.log(1 + session_spread) / math.log(2), cap)
+    return min(log1p(session_spread) / math.log(2), cap)
 
 
 def stability_boost(
-    age: float, stability: float, tau_days: float = 30.0, low: float = 0.1, high: float = 3.0
+    age_days: float, stability: float, tau_days: float = 30.0, low: float = 0.1, high: float = 3.0
 ) -> float:
     """Return exp((t / tau)(1 - 1/S)) clamped to [low, high]. R8.
 
     S <= 0 gives ``low``; NaN age (no timestamp) 1; below 0 counts as 0; S = 1 gives 1 for every t.
     """
-    if math.isnan(stability) or math.isnan(tau_days):
+    if has_nan(stability, tau_days, low, high):
         return math.nan
-    if math.isnan(age):
+    if math.isnan(age_days):
         return 1.0
     if stability <= 0:
         return low
-    if stability == 1 or age <= 0:
-        return min(max(1.0, low), high)  # where t or 1/S is infinite, 0 x inf would be NaN
-    exponent = age / tau_days * (1 - 1 / stability)
-    return min(max(math.exp(min(exponent, 700.0)), low), high)  # exp overflows above 709
+    spans = not_negative(age_days) / tau_days
+    if stability == 1 or spans == 0:
+        return clip(1.0, low, high)  # where t or 1/S is infinite, 0 x inf would be NaN
+    return clip(exp(spans * (1 - divide(1, stability))), low, high)
 
 
 def replay_delta(peer_count: float, age_hours: float, max_delta: float = 0.1) -> float:
     """Return clamp(max_delta / (1 + max(age_h, 0)) x ln(1 + peers), 0, max_delta). R11, R17."""
-    if any(math.isnan(value) for value in (peer_count, age_hours, max_delta)):
+    if has_nan(peer_count, age_hours, max_delta):
         return math.nan
-    raw = max_delta * (1 / (1 + not_negative(age_hours))) * math.log(1 + peer_count)
-    return min(max(raw, 0.0), max_delta)
+    recency = 1 / (1 + not_negative(age_hours))
+    return clip(max_delta * recency * log1p(peer_count), 0.0, max_delta)
+
+
+def scan_priority(
+    age_hours: float, revisions: int, duplicates: int, importance: float, largest_overlap: float
+) -> float:
+    """Return recency x access x importance x novelty of a staged memory. R10."""
+    recency = math.exp2(-not_negative(age_hours) / 168)
+    access = max(0.1, math.log(1 + revisions + duplicates))
+    return recency * access * importance * (1 - largest_overlap)
+
+
+def downscaled(strength: float, importance_tag: str = "none") -> float:
+    """Return strength x 0.95, floor 0.01; half the rate for cross_session. R12."""
+    if importance_tag in {"explicit", "schema_violation"}:
+        return strength
+    return max(0.01, strength * (0.975 if importance_tag == "cross_session" else 0.95))
+
+
+STALENESS_LIMIT_DAYS = {"session": 30, "bug": 60, "config": 90, "decision": 180}
+NEVER_STALE = {"reference", "heuristic", "directive", "preference"}
+SIGNAL_WEIGHT = {
+    "directive": 1.5, "preference": 1.3, "decision": 1.2, "heuristic": 1.1, "session": 0.7,
+}  # fmt: skip
+
+
+def staleness(idle_days: float, kind: str) -> float:
+    """Return days since access (creation if never) over the limit of its kind. R13."""
+    return 0.0 if kind in NEVER_STALE else idle_days / STALENESS_LIMIT_DAYS.get(kind, 180)
+
+
+def signal(access_count: int, age_days: float, revisions: int, kind: str) -> float:
+    """Return accesses a day since creation x (1 + revisions) x kind weight. R16."""
+    return divide(access_count, age_days) * (1 + revisions) * SIGNAL_WEIGHT.get(kind, 1.0)
 
 
 def factors_of(life: Life, now: float, *, lifecycle: bool = True) -> tuple[tuple[str, float], ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import kernels
-from tests.oracles import reverie
+from tests.oracles import fusion, reverie
 
 ages = st.one_of(st.floats(-1e9, 1e9), st.sampled_from([math.nan, math.inf, 0.0, -0.0]))
 counts = st.integers(0, 2**32 - 1)
@@ -59,7 +59,7 @@ def test_rrf(rankings: list[list[str]], k: float, normalise: str, data: st.DataO
     weights = data.draw(
         st.one_of(st.none(), st.lists(one, min_size=len(rankings), max_size=len(rankings)))
     )
-    want = reverie.rrf(rankings, k, weights, normalise)
+    want = fusion.rrf(rankings, k, weights, normalise)
     got = oneiros.rrf(rankings, k=k, weights=weights, normalise=normalise)
     assert [id for id, _ in got] == [id for id, _ in want]
     assert [score for _, score in got] == pytest.approx([score for _, score in want], rel=1e-12)

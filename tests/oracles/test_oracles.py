@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles import bm25, metrics, reverie
+from tests.oracles import bm25, fusion, metrics, reverie
 
 DAY = 86_400.0
 NOW = 1_750_000_000.0
@@ -71,30 +71,30 @@ def test_bm25_names_an_unknown_variant() -> None:
 
 def test_rrf_is_the_source_code_of_reverie() -> None:
     # ADR-006: 1 / (RRF_K + (rank + 1)), rank from 0, k = 30, both channels unweighted.
-    got = reverie.rrf([["a", "b"], ["b", "c"]], k=30.0)
+    got = fusion.rrf([["a", "b"], ["b", "c"]], k=30.0)
     assert got == [("b", 1 / 32 + 1 / 31), ("a", 1 / 31), ("c", 1 / 32)]
 
 
 def test_rrf_is_the_source_code_of_omega() -> None:
     # O7: k = 60, each channel by its best, weighted, then by the best sum: the best has 1.
-    got = reverie.rrf([["a", "b"], ["b", "c"]], k=60.0, weights=[2.0, 1.0], normalise="channel")
+    got = fusion.rrf([["a", "b"], ["b", "c"]], k=60.0, weights=[2.0, 1.0], normalise="channel")
     best = 2 * 61 / 62 + 1
     assert [item for item, _ in got] == ["b", "a", "c"]
     assert [score for _, score in got] == pytest.approx([1.0, 2 / best, 61 / 62 / best])
 
 
 def test_rrf_keeps_the_best_rank_of_a_repeated_id() -> None:
-    assert reverie.rrf([["a", "b", "a", "c"]]) == [("a", 1 / 61), ("b", 1 / 62), ("c", 1 / 64)]
+    assert fusion.rrf([["a", "b", "a", "c"]]) == [("a", 1 / 61), ("b", 1 / 62), ("c", 1 / 64)]
 
 
 def test_rrf_breaks_ties_by_first_appearance() -> None:
-    assert [item for item, _ in reverie.rrf([["z"], ["a"], ["m"]])] == ["z", "a", "m"]
+    assert [item for item, _ in fusion.rrf([["z"], ["a"], ["m"]])] == ["z", "a", "m"]
 
 
 @pytest.mark.parametrize("normalise", ["none", "channel"])
 def test_rrf_of_nothing_is_nothing(normalise: str) -> None:
-    assert reverie.rrf([], normalise=normalise) == []
-    assert reverie.rrf([[], []], normalise=normalise) == []
+    assert fusion.rrf([], normalise=normalise) == []
+    assert fusion.rrf([[], []], normalise=normalise) == []
 
 
 def test_time_decay_boost_gives_1_3_when_new_and_1_when_old() -> None:

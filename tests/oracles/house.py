@@ -1,0 +1,90 @@
+"""The house profile, one memory at a time: docs/systems/house.md H3 to H6."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tests.oracles.ieee import has_nan, not_negative
+from tests.oracles.records import DAY, Record, time_of, value
+
+AMOUNT = 0.15
+HALF_LIFE_DAYS = 90.0
+RECENCY_FLOOR = 0.5
+SPREAD_CAP = 2.0
+
+
+def blend(
+    bm25: Sequence[float] | None, cosine: Sequence[float] | None, weight: float = 0.4
+) -> list[float]:
+    """Return w bm25 / best bm25 + (1 - w) max(cosine, 0) of each row. H3.
+
+    A missing channel (None) leaves the other its whole weight.
+    """
+    if bm25 is None and cosine is None:
+        return []
+    rows = len(bm25 if bm25 is not None else cosine or ())
+    best = max(bm25 or (), default=0.0)
+    words = [score / best if best > 0 else 0.0 for score in bm25 or ()]
+    near = [max(score, 0.0) for score in cosine or ()]
+    if bm25 is None:
+        return near
+    if cosine is None:
+        return words
+    return [weight * words[row] + (1 - weight) * near[row] for row in range(rows)]
+
+
+def spread_neighbours(
+    scores: Sequence[float],
+    left: Sequence[int],
+    right: Sequence[int],
+    share: float = 0.3,
+    decay: float = 0.5,
+    reach: int = 2,
+) -> list[float]:
+    """Return f_i + share (f_(i-1) + f_(i+1)) + share x decay (f_(i-2) + f_(i+2)). H4.
+
+    ``left`` and ``right`` hold the row next to each in time within its session, -1 for none.
+    """
+    spread = []
+    for row, score in enumerate(scores):
+        total = score
+        for step in (left, right):
+            at = row
+            for distance in range(reach):
+                at = step[at]
+                if at < 0:
+                    break
+                total += share * decay**distance * scores[at]
+        spread.append(total)
+    return spread
+
+
+def damp(factor: float, amount: float = AMOUNT) -> float:
+    """Return 1 - d + d x factor. H6."""
+    return math.nan if has_nan(factor, amount) else 1 - amount + amount * factor
+
+
+def half_life_decay(age_days: float, half_life_days: float, floor: float) -> float:
+    """Return max(floor, 2 ** (-age / half-life)); 1 without a timestamp. H6, O14."""
+    if has_nan(half_life_days, floor):
+        return math.nan
+    return (
+        1.0
+        if math.isnan(age_days)
+        else max(floor, math.exp2(-not_negative(age_days) / half_life_days))
+    )
+
+
+def recency(record: Record, now: float) -> float:
+    """Return recency: half-life 90 d of the latest of created, updated, accessed; floor 0.5. H6.
+
+    Pinned and core memories have recency 1.
+    """
+    if value(record, "pinned") or value(record, "core"):
+        return 1.0
+    names = ("created_at", "updated_at", "last_accessed_at")
+    times = [time_of(record, now, name) for name in names]
+    known = [time for time in times if not math.isnan(time)]
+    age = (now - max(known)) / DAY if known else math.nan
+    return half_life_decay(age, HALF_LIFE_DAYS, RECENCY_FLOOR)

@@ -1,0 +1,68 @@
+"""Mnemosyne, one memory at a time: docs/systems/mnemosyne.md M1 to M8."""
+
+from __future__ import annotations
+
+import math
+
+from tests.oracles.ieee import divide, exp, has_nan, not_negative, power
+from tests.oracles.records import Record, age_hours, value
+
+TAU_HOURS = 168.0
+VECTOR, TEXT, IMPORTANCE = 0.5, 0.3, 0.2  # M4
+VERACITY = {"stated": 1.0, "unknown": 0.8, "inferred": 0.7, "imported": 0.6, "tool": 0.5}  # M8
+WEIBULL = {  # kind: (shape, eta hours). M8
+    "profile": (0.3, 8760.0),
+    "preference": (0.4, 4380.0),
+    "relationship": (0.35, 8760.0),
+    "entity": (0.5, 4380.0),
+    "fact": (0.8, 720.0),
+    "project": (0.85, 1080.0),
+    "decision": (1.0, 336.0),
+    "event": (1.2, 168.0),
+    "request": (1.5, 72.0),
+}
+WEIBULL_OTHERWISE = (1.0, 168.0)
+
+
+def recency_blend(age_hours: float, tau_hours: float = TAU_HOURS, weight: float = 0.3) -> float:
+    """Return 0.7 + 0.3 exp(-age_hours / 168); a missing time counts 0.5 for the exponential. M5."""
+    if has_nan(tau_hours, weight):
+        return math.nan
+    decay = 0.5 if math.isnan(age_hours) else exp(-not_negative(age_hours) / tau_hours)
+    return (1 - weight) + weight * decay
+
+
+def base_score(vector: float, text: float, importance: float) -> float:
+    """Return 0.5 vector + 0.3 text + 0.2 importance; a missing channel is 0. M4."""
+    return VECTOR * vector + TEXT * text + IMPORTANCE * importance
+
+
+def weibull_retention(age_hours: float, shape: float, eta_hours: float) -> float:
+    """Return exp(-(age / eta) ** shape); below 0 counts as 0; NaN stays NaN. M8."""
+    if has_nan(age_hours, shape, eta_hours):
+        return math.nan
+    return exp(-power(divide(not_negative(age_hours), eta_hours), shape))
+
+
+def tier(age_days: float) -> float:
+    """Return 1.0, 0.5 after 30 days, 0.25 after 180 days. M8."""
+    if math.isnan(age_days):
+        return math.nan
+    return 0.25 if age_days > 180 else 0.5 if age_days > 30 else 1.0
+
+
+def passes_gate(lexical_share: float, query_words: int, cosine: float) -> bool:
+    """Tell whether a memory is relevant enough: words by their count, or cosine >= 0.65. M8."""
+    needed = 0.15 if query_words <= 2 else 0.5 if query_words == 3 else 0.3
+    return lexical_share >= needed or cosine >= 0.65
+
+
+def recency(record: Record, now: float) -> float:
+    """Return the recency factor of a memory, age from created_at. M5."""
+    return recency_blend(age_hours(record, now, "created_at"))
+
+
+def weibull_of(record: Record, now: float) -> float:
+    """Return the Weibull retention of a memory by its kind, age from created_at. M8."""
+    shape, eta_hours = WEIBULL.get(value(record, "kind"), WEIBULL_OTHERWISE)
+    return weibull_retention(age_hours(record, now, "created_at"), shape, eta_hours)
