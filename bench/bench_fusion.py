@@ -100,7 +100,7 @@ def test_plan(benchmark: BenchmarkFixture, size: int, form: str) -> None:
     columns = _core.Columns()
     columns.append(count=STORE)
     columns.write(rows=np.arange(STORE, dtype=np.uint32), values=values)
-    plan = profiles.get("reverie").compile()
+    plan = profiles.get("reverie").compile().plan
 
     def by_plan() -> list[float]:
         ranked = plan.rank(columns=columns, rankings=lists, now_seconds=NOW, k=TOP, explain=False)

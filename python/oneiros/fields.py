@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -11,6 +12,7 @@ from oneiros.field_checks import FLOAT32_MAX, TEXT_LIMIT, Check
 
 __all__ = [
     "CATEGORIES",
+    "COLUMN_DEFAULTS",
     "ENUMS",
     "FIELDS",
     "LAYERS",
@@ -168,3 +170,42 @@ _TABLE = (  # in the order of docs/systems/fields.md
 
 FIELDS: Final = MappingProxyType({field.name: field for field in _TABLE})
 """Every field of a memory by name, in the order of docs/systems/fields.md."""
+
+
+def _column_default(field: Field) -> float:
+    if field.kind in ("time", "seconds"):
+        return math.nan
+    if field.name in ENUMS:
+        return float(ENUMS[field.name].index(_DEFAULT_WORDS[field.name]))
+    return _DEFAULT_NUMBERS.get(field.name, 0.0)
+
+
+_DEFAULT_WORDS: Final = MappingProxyType(
+    {
+        "category": "semantic",
+        "veracity": "unknown",
+        "importance_tag": "none",
+        "status": "staged",
+        "canonical_layer": "intermediate",
+        "tier": "hot",
+    }
+)
+_DEFAULT_NUMBERS: Final = MappingProxyType(  # the others start at 0
+    {
+        "importance": 0.5,
+        "certainty": 1.0,
+        "impact": 0.5,
+        "priority": float(PRIORITY_OTHERWISE),
+        "session_spread": 1.0,
+        "strength": 1.0,
+        "depth": 2.0,
+        "stability": 1.0,
+    }
+)
+
+COLUMN_DEFAULTS: Final = MappingProxyType(
+    {field.name: _column_default(field) for field in _TABLE if field.column is not None}
+    | {"superseded": 0.0}
+)
+"""What a column holds where nothing is given, as a number: NaN for "no time", 0 for the code of an
+unknown kind."""

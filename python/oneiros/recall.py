@@ -143,7 +143,7 @@ def _rank(
     load: LoadMemories,
     stages: _Stages,
 ) -> SearchResponse:
-    ranked = question.profile.compile().rank(
+    ranked = question.profile.compile().plan.rank(
         columns=projections.lifecycle.columns,
         rankings=[hits.rows for hits in found],
         now_seconds=question.now,

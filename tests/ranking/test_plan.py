@@ -72,7 +72,7 @@ def rank(
     return (
         profiles.get("reverie", lifecycle=lifecycle)
         .compile()
-        .rank(
+        .plan.rank(
             columns=columns,
             rankings=[np.array(ranking, np.uint32) for ranking in rankings],
             now_seconds=now,
@@ -128,7 +128,9 @@ def test_the_explanation_evaluates_to_the_score_bit_for_bit(
     assert np.array_equal(plain.scores, got.scores)
     assert np.array_equal(
         got.factors,
-        profiles.get("reverie").compile().factors(columns=columns, rows=got.rows, now_seconds=NOW),
+        profiles.get("reverie")
+        .compile()
+        .plan.factors(columns=columns, rows=got.rows, now_seconds=NOW),
     )
 
 
@@ -219,7 +221,7 @@ def test_a_bad_request_says_what_is_wrong(
         "explain": False,
     }
     with pytest.raises(error, match=message):
-        profiles.get("reverie").compile().rank(**(arguments | changes))
+        profiles.get("reverie").compile().plan.rank(**(arguments | changes))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,18 @@ import math
 import numbers
 from collections.abc import Iterable
 
-__all__ = ["require_flag", "require_int", "require_number", "require_numbers", "settle"]
+__all__ = [
+    "LARGEST_WEIGHT",
+    "require_flag",
+    "require_int",
+    "require_number",
+    "require_numbers",
+    "settle",
+    "settle_numbers",
+]
+
+LARGEST_WEIGHT = 1e6
+"""With it as the bound of every weight, no product of factors overflows."""
 
 
 def settle(declaration: object, field: str, value: object) -> None:
@@ -56,6 +67,15 @@ def require_number(
         msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
         raise ValueError(msg)
     return number
+
+
+def settle_numbers(declaration: object, **rules: tuple[float, float, bool]) -> None:
+    """Check fields by (low, high, low itself refused) and store them as floats."""
+    for field, (low, high, above_low) in rules.items():
+        value = require_number(
+            field, getattr(declaration, field), low=low, high=high, above_low=above_low
+        )
+        settle(declaration, field, value)
 
 
 def require_numbers(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.ranking.declaration import require_int, require_number, require_numbers, settle
+from oneiros.ranking.program import ProgramBuilder
 
 __all__ = ["ReciprocalRankFusion", "rrf"]
 
@@ -46,6 +47,9 @@ class ReciprocalRankFusion:
         if self.weights is not None:
             weights = require_numbers("weights", self.weights, low=0.0, high=_LARGEST_WEIGHT)
             settle(self, "weights", weights)
+
+    def emit(self, program: ProgramBuilder) -> None:
+        """Leave the relevance as it was fused."""
 
 
 @overload

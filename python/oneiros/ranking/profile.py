@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Self, TypeVar
 
-from oneiros import _core
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
+from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
-from oneiros.ranking.factors import FACTORS, Factor
+from oneiros.ranking.factor import Factor, KeepRule
+from oneiros.ranking.factors import FACTORS
 from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.profile_record import (
     content_hash,
     parse_toml,
@@ -26,7 +27,7 @@ from oneiros.ranking.selection import Selection
 __all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_KEYS = ("name", "channels", "fusion", "factors", "selection", "reinforcement")
+_KEYS = ("name", "channels", "fusion", "factors", "keep", "selection", "reinforcement")
 _MOST_FACTORS = 32
 
 Part = TypeVar("Part")
@@ -51,7 +52,10 @@ class Profile:
     """How ranks become a relevance."""
 
     factors: tuple[Factor, ...] = ()
-    """What the relevance is multiplied by, in this order, each kind once."""
+    """What the relevance is multiplied by, or gains, in this order, each name once."""
+
+    keep: tuple[KeepRule, ...] = ()
+    """What a candidate must hold to stay, each name once."""
 
     selection: Selection = field(default_factory=Selection)
     """What recall hides."""
@@ -63,8 +67,9 @@ class Profile:
 
     def __post_init__(self) -> None:
         _require_name(self.name)
-        settle(self, "channels", _checked_parts("channels", self.channels, CHANNELS))
-        settle(self, "factors", _checked_parts("factors", self.factors, FACTORS))
+        settle(self, "channels", _checked_parts("channels", self.channels, *CHANNELS))
+        settle(self, "factors", _checked_parts("factors", self.factors, Factor))
+        settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
         _require_part("fusion", self.fusion, ReciprocalRankFusion)
         _require_part("selection", self.selection, Selection)
         if self.reinforcement is not None:
@@ -110,9 +115,13 @@ class Profile:
         return replace(self, **changes)
 
     def record(self) -> dict[str, object]:
-        """Return the profile as a table of tables; ``reinforcement`` is false where there is none."""
+        """Return the profile as a table of tables.
+
+        ``reinforcement`` is false where there is none; another part that is not there is left out,
+        so that a new kind of part changes no hash of a profile without it.
+        """
         reinforcement = self.reinforcement
-        return {
+        record: dict[str, object] = {
             "name": self.name,
             "channels": [record_of(channel) for channel in self.channels],
             "fusion": record_of(self.fusion),
@@ -120,6 +129,9 @@ class Profile:
             "selection": record_of(self.selection),
             "reinforcement": False if reinforcement is None else record_of(reinforcement),
         }
+        if self.keep:
+            record["keep"] = [record_of(rule) for rule in self.keep]
+        return record
 
     def to_toml(self) -> str:
         """Return the profile as TOML, with every field; :meth:`from_toml` reads it back."""
@@ -143,7 +155,7 @@ class Profile:
             msg = "name: a profile must have one"
             raise ValueError(msg)
         parts: dict[str, Any] = {"name": record["name"]}
-        for key, kinds in (("channels", CHANNELS), ("factors", FACTORS)):
+        for key, kinds in (("channels", CHANNELS), ("factors", FACTORS), ("keep", KEEP_RULES)):
             if key in record:
                 parts[key] = _read_parts(record[key], kinds, key)
         for key, kind in (
@@ -155,19 +167,13 @@ class Profile:
                 parts[key] = read_declaration(record[key], (kind,), key) if record[key] else None
         return cls(**parts)
 
-    def compile(self) -> _core.Plan:
-        """Return the core's plan: fusion, then the factors in order. Equal profiles share one."""
-        return _compiled(self)
+    def compile(self, kinds: tuple[str, ...] = ()) -> CompiledProfile:
+        """Return the profile as the core runs it. Equal profiles and kinds share one.
 
-
-@lru_cache(maxsize=256)
-def _compiled(profile: Profile) -> _core.Plan:
-    weights = profile.fusion.weights
-    return _core.Plan(
-        rrf_k=profile.fusion.k,
-        weights=None if weights is None else list(weights),
-        steps=[(factor.name, factor.parameters()) for factor in profile.factors],
-    )
+        Args:
+            kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
+        """
+        return compile_profile(self, kinds)
 
 
 def _require_name(name: object) -> None:
@@ -180,13 +186,13 @@ def _require_name(name: object) -> None:
 
 
 def _require_part(where: str, part: object, *kinds: type) -> None:
-    if not isinstance(part, kinds):
+    if isinstance(part, type) or not isinstance(part, kinds):
         known = " or ".join(kind.__name__ for kind in kinds)
         msg = f"{where}: expected {known}, got {type(part).__name__} {part!r}"
         raise TypeError(msg)
 
 
-def _checked_parts(where: str, parts: object, kinds: tuple[type[Part], ...]) -> tuple[Part, ...]:
+def _checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
     if not isinstance(parts, tuple | list):
         msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
         raise TypeError(msg)

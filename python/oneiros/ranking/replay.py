@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.ranking.declaration import require_number, settle
-from oneiros.ranking.factors import LARGEST_WEIGHT
+from oneiros.ranking.declaration import LARGEST_WEIGHT, require_number, settle
 
 __all__ = ["Replay"]
 

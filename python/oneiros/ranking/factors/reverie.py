@@ -1,8 +1,4 @@
-"""The factors a profile multiplies into the fused score, each the face of one kernel of the core.
-
-A factor's ``values`` is strict: contiguous arrays of shape (n,), float32 or float64, nothing cast
-unasked. ``oneiros.kernels`` has the same formulas with conversions and broadcasting.
-"""
+"""The factors of Reverie: recency, and four of the lifecycle. Source: docs/systems/reverie.md."""
 
 from __future__ import annotations
 
@@ -14,32 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.ranking.declaration import require_number, require_numbers, settle
+from oneiros.ranking.declaration import (
+    LARGEST_WEIGHT,
+    require_number,
+    require_numbers,
+    settle,
+    settle_numbers,
+)
+from oneiros.ranking.program import ProgramBuilder
 
-__all__ = [
-    "FACTORS",
-    "LARGEST_WEIGHT",
-    "Depth",
-    "Factor",
-    "Spread",
-    "Stability",
-    "Strength",
-    "TimeDecay",
-]
+__all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
 
 Real = TypeVar("Real", np.float32, np.float64)
-
-LARGEST_WEIGHT = 1e6
-"""With it as the bound of every weight, no product of factors overflows."""
-
-
-def _settle_numbers(factor: object, **rules: tuple[float, float, bool]) -> None:
-    """Check fields by (low, high, low itself refused) and store them as floats."""
-    for field, (low, high, above_low) in rules.items():
-        value = require_number(
-            field, getattr(factor, field), low=low, high=high, above_low=above_low
-        )
-        settle(factor, field, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +43,12 @@ class TimeDecay:
     """Days after which the gain has fallen to 1/e, > 0."""
 
     def __post_init__(self) -> None:
-        _settle_numbers(self, boost=(0.0, LARGEST_WEIGHT, False), tau_days=(0.0, math.inf, True))
+        settle_numbers(self, boost=(0.0, LARGEST_WEIGHT, False), tau_days=(0.0, math.inf, True))
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        age_days = program.age("updated_at", unit="days")
+        return program.call("time_decay_boost", age_days, boost=self.boost, tau_days=self.tau_days)
 
     def parameters(self) -> dict[str, float]:
         """Return the numbers of the core's step, by name."""
@@ -94,6 +81,10 @@ class Strength:
 
     name: ClassVar[str] = "strength"
     is_lifecycle: ClassVar[bool] = True
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.column("strength")
 
     def parameters(self) -> dict[str, float]:
         """Return the numbers of the core's step: none."""
@@ -140,6 +131,10 @@ class Depth:
         table = require_numbers("table", self.table, low=0.0, high=LARGEST_WEIGHT, count=3)
         settle(self, "table", table)
 
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.call("depth_weight", program.column("depth"), table=self.table)
+
     def parameters(self) -> dict[str, float]:
         """Return the numbers of the core's step, by name."""
         return {f"table_{depth}": weight for depth, weight in enumerate(self.table, start=1)}
@@ -178,6 +173,10 @@ class Spread:
     def __post_init__(self) -> None:
         value = require_number("cap", self.cap, low=0.0, above_low=True, finite=False)
         settle(self, "cap", value)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.call("spread_weight", program.column("session_spread"), cap=self.cap)
 
     def parameters(self) -> dict[str, float]:
         """Return the numbers of the core's step, by name."""
@@ -222,7 +221,7 @@ class Stability:
     """The greatest factor, ``low`` to 1e6."""
 
     def __post_init__(self) -> None:
-        _settle_numbers(
+        settle_numbers(
             self,
             tau_days=(0.0, math.inf, True),
             low=(0.0, LARGEST_WEIGHT, False),
@@ -231,6 +230,17 @@ class Stability:
         if self.low > self.high:
             msg = f"low: must be <= high ({self.high!r}), got {self.low!r}"
             raise ValueError(msg)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.call(
+            "stability_boost",
+            program.age("last_accessed_at", "created_at", unit="days"),
+            program.column("stability"),
+            tau_days=self.tau_days,
+            low=self.low,
+            high=self.high,
+        )
 
     def parameters(self) -> dict[str, float]:
         """Return the numbers of the core's step, by name."""
@@ -262,9 +272,3 @@ class Stability:
             out=None,
             threads=1,
         )
-
-
-Factor = TimeDecay | Strength | Depth | Spread | Stability
-"""Any factor a profile can name."""
-
-FACTORS: tuple[type[Factor], ...] = (TimeDecay, Strength, Depth, Spread, Stability)

@@ -1,0 +1,15 @@
+"""The factors of the scoring systems, one file a system, each the face of one kernel of the core.
+
+A factor's ``values`` is strict: contiguous arrays of shape (n,), float32 or float64, nothing cast
+unasked. ``oneiros.kernels`` has the same formulas with conversions and broadcasting.
+"""
+
+from __future__ import annotations
+
+from oneiros.ranking.factor import Factor
+from oneiros.ranking.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
+
+__all__ = ["FACTORS", "Depth", "Factor", "Spread", "Stability", "Strength", "TimeDecay"]
+
+FACTORS: tuple[type[Factor], ...] = (TimeDecay, Strength, Depth, Spread, Stability)
+"""What TOML knows by name."""
