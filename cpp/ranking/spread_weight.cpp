@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "ranking/lanes.h"
-#include "ranking/logarithm.h"
 #include "ranking/parameter.h"
+#include "simd/logarithm.h"
 
 namespace oneiros {
 

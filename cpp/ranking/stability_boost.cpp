@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <limits>
 
-#include "ranking/exponential.h"
 #include "ranking/lanes.h"
 #include "ranking/parameter.h"
+#include "simd/exponential.h"
 
 namespace oneiros {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "ranking/exponential.h"
 #include "ranking/lanes.h"
 #include "ranking/parameter.h"
+#include "simd/exponential.h"
 
 namespace oneiros {
 

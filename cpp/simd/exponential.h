@@ -1,0 +1,93 @@
+// e^x without branches or tables. real.h has the reasons and the rules.
+#pragma once
+
+#include <concepts>
+
+#include "simd/real.h"
+
+namespace oneiros {
+
+template <std::floating_point Real>
+struct ExponentialConstants;
+
+template <>
+struct ExponentialConstants<double> {
+  static constexpr double kLowest = -746.0;  // below: 0
+  static constexpr double kHighest = 710.0;  // above: infinity
+  // ln 2 in two parts: the first times any exponent is exact (fdlibm, e_exp.c).
+  static constexpr double kLn2High = 0x1.62e42feep-1;
+  static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+};
+
+template <>
+struct ExponentialConstants<float> {
+  static constexpr float kLowest = -105.0F;
+  static constexpr float kHighest = 89.0F;
+  static constexpr float kLn2High = 0x1.62e4p-1F;  // fdlibm, e_expf.c
+  static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
+};
+
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the sum of r^n / (n + 2)!, cut where the rest is below
+// a tenth of a rounding error.
+[[nodiscard]] ONEIROS_ALWAYS_INLINE double exponential_series(double r) {
+  double sum = 1.0 / 6227020800.0;
+  sum = sum * r + 1.0 / 479001600.0;
+  sum = sum * r + 1.0 / 39916800.0;
+  sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0;
+  sum = sum * r + 1.0 / 40320.0;
+  sum = sum * r + 1.0 / 5040.0;
+  sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0;
+  sum = sum * r + 1.0 / 24.0;
+  sum = sum * r + 1.0 / 6.0;
+  return sum * r + 0.5;
+}
+
+// The same, the coefficients shifted a little to spread the error of the cut (Cephes, expf.c).
+[[nodiscard]] ONEIROS_ALWAYS_INLINE float exponential_series(float r) {
+  float sum = 1.9875691500e-4F;
+  sum = sum * r + 1.3981999507e-3F;
+  sum = sum * r + 8.3334519073e-3F;
+  sum = sum * r + 4.1665795894e-2F;
+  sum = sum * r + 1.6666665459e-1F;
+  return sum * r + 5.0000001201e-1F;
+}
+
+// e^(high + low) for |high + low| <= ln(2) / 2 and a `low` of `high`'s rounding error.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_of_parts(Real high, Real low) {
+  const Real r = high + low;
+  return Real(1) + (high + (low + r * r * exponential_series(r)));
+}
+
+// value * 2^n, rounded once, where n is the integer in the low bits of `rounded`, kRounder + n.
+// REQUIRES: 1/2 <= value <= 2; |n| <= 2 kBias - 2.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real scaled(Real value, Real rounded) {
+  using Format = RealFormat<Real>;
+  // In two halves: one alone would overflow, or lose bits, before the result does. The shifts to
+  // the left drop what kRounder left above n.
+  const RealBits<Real> biased_twice = bits_of(rounded) + 2 * Format::kBias;
+  const RealBits<Real> half = biased_twice >> 1;
+  const RealBits<Real> other = biased_twice - half;
+  return value * real_of<Real>(half << Format::kMantissaBits) *
+         real_of<Real>(other << Format::kMantissaBits);
+}
+
+// e^x within 1 ULP over the whole range, subnormal results included. 1 at 0, 0 at -infinity,
+// infinity at infinity, NaN at NaN. Thread-safe: touches nothing but its argument.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential(Real x) {
+  using Constants = ExponentialConstants<Real>;
+  constexpr Real kLog2E = Real(1.4426950408889634);
+  // The bound stands left, and is taken unless x lies within: as min and max do it, NaN kept.
+  x = Constants::kLowest > x ? Constants::kLowest : x;
+  x = Constants::kHighest < x ? Constants::kHighest : x;
+  const Real rounded = x * kLog2E + kRounder<Real>;
+  const Real power = rounded - kRounder<Real>;
+  return scaled(exponential_of_parts(x - power * Constants::kLn2High, -power * Constants::kLn2Low),
+                rounded);
+}
+
+}  // namespace oneiros
