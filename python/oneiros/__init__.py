@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneiros.errors import TextEncodingError as TextEncodingError
     from oneiros.errors import UnknownMemory as UnknownMemory
     from oneiros.errors import UnknownProfile as UnknownProfile
+    from oneiros.explaining import Explanation as Explanation
     from oneiros.lexical import LexicalIndex as LexicalIndex
     from oneiros.memory import Memory as Memory
     from oneiros.ranking.fusion import rrf as rrf
@@ -42,6 +43,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "Explanation": "explaining",
     "LexicalIndex": "lexical",
     "Memory": "memory",
     "OneirosError": "errors",
@@ -69,6 +71,7 @@ __all__ = [
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
+    "Explanation",
     "LexicalIndex",
     "Memory",
     "OneirosError",

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from oneiros.response import (
-    ChannelScore,
-    Explanation,
-    FactorValue,
-    SearchResponse,
-    SearchTrace,
-    StageTrace,
-    shelve,
-)
+from oneiros.explaining import Explanations
+from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros import _core
     from oneiros.channels import RankedList
     from oneiros.projections import Projections, Visible
     from oneiros.ranking.profile import Profile
@@ -143,7 +135,8 @@ def _rank(
     load: LoadMemories,
     stages: _Stages,
 ) -> SearchResponse:
-    ranked = question.profile.compile().plan.rank(
+    compiled = question.profile.compile()
+    ranked = compiled.plan.rank(
         columns=projections.lifecycle.columns,
         rankings=[hits.rows for hits in found],
         now_seconds=question.now,
@@ -164,11 +157,8 @@ def _rank(
             strict=True,
         )
     )
-    explanations = (
-        _explanations(question.profile, found, ranked)
-        if question.is_explained
-        else [None] * len(names)
-    )
+    explained = question.is_explained
+    explanations = Explanations(compiled, found, ranked, places) if explained else None
     notes = []
     if ranked.future_count:
         notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
@@ -185,34 +175,8 @@ def _rank(
         results=shelve(
             [names[place] for place in places],
             [scores[place] for place in places],
-            [explanations[place] for place in places],
+            explanations,
             load,
         ),
         trace=stages.trace(notes),
     )
-
-
-def _explanations(
-    profile: Profile, found: Sequence[RankedList], ranked: _core.Ranked
-) -> list[Explanation | None]:
-    assert ranked.ranks is not None  # explain=True was asked
-    assert ranked.factors is not None
-    factor_names = [factor.name for factor in profile.factors]
-    explanations: list[Explanation | None] = []
-    for place in range(len(ranked.rows)):
-        channels = []
-        for number, (channel, hits) in enumerate(zip(profile.channels, found, strict=True)):
-            rank = int(ranked.ranks[number, place])
-            score = float(hits.scores[rank - 1]) if rank else None
-            channels.append(ChannelScore(channel.name, rank or None, score))
-        values = ranked.factors[:, place].tolist()
-        factors = tuple(map(FactorValue, factor_names, values))
-        explanations.append(
-            Explanation(
-                tuple(channels),
-                float(ranked.relevance[place]),
-                factors,
-                float(ranked.scores[place]),
-            )
-        )
-    return explanations

@@ -1,4 +1,4 @@
-"""What a search answers: results, how each came to its score, and what every stage did."""
+"""What a search answers: results, each with its scores, and what every stage did."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from oneiros.display import Table, html_text
 from oneiros.errors import UnknownMemory
+from oneiros.explaining import Explanation, explanations_table
+from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +18,9 @@ if TYPE_CHECKING:
 
     LoadMemories = Callable[[Sequence[str]], list[Memory | None]]
 
-__all__ = [
-    "ChannelScore",
-    "Explanation",
-    "FactorValue",
-    "SearchResponse",
-    "SearchResult",
-    "SearchTrace",
-    "StageTrace",
-]
+_QUERY = 80  # characters of a query that are shown
+
+__all__ = ["SearchResponse", "SearchResult", "SearchTrace", "StageTrace", "shelve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +53,6 @@ class SearchTrace:
         return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelScore:
-    """Where one channel ranked a memory, from 1; ``rank`` and ``score`` are None when it did not."""
-
-    name: str
-    rank: int | None
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class FactorValue:
-    """What one factor multiplied the score by."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How a score came about: ``relevance`` times each factor, in order, is ``score`` to the bit."""
-
-    channels: tuple[ChannelScore, ...]
-    relevance: float
-    factors: tuple[FactorValue, ...]
-    score: float
-
-    def evaluate(self) -> float:
-        """Combine relevance and factors again, the way the core did."""
-        score = self.relevance
-        for factor in self.factors:
-            score *= factor.value
-        return score
-
-
 class _Shelf:
     """Loads the memories of one response from the store, all at once, on the first touch."""
 
@@ -116,9 +79,10 @@ class SearchResult:
     """One ranked memory."""
 
     __slots__ = (
+        "_explanations",
+        "_place",
         "_shelf",
         "combined_score",
-        "explanation",
         "id",
         "is_associative",
         "relevance_score",
@@ -131,12 +95,14 @@ class SearchResult:
         shelf: _Shelf,
         memory_id: str,
         scores: tuple[float, float, float],
-        explanation: Explanation | None,
+        explanations: Sequence[Explanation | None] | None,
+        place: int,
     ) -> None:
         self._shelf = shelf
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
-        self.explanation = explanation
+        self._explanations = explanations
+        self._place = place
         self.is_associative = False
         self.via_deep_recall = False
 
@@ -150,6 +116,11 @@ class SearchResult:
         return self._shelf.memory(self.id)
 
     @property
+    def explanation(self) -> Explanation | None:
+        """How the score came about, made when this is first touched; None unless it was asked for."""
+        return None if self._explanations is None else self._explanations[self._place]
+
+    @property
     def score(self) -> float:
         """The same as ``combined_score``."""
         return self.combined_score
@@ -158,9 +129,12 @@ class SearchResult:
         return f"SearchResult(id={self.id!r}, score={self.combined_score:.6g})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SearchResponse:
-    """The answer to one query, best first; always with its trace."""
+    """The answer to one query, best first; always with its trace.
+
+    ``str()`` and a notebook show :meth:`table`.
+    """
 
     query: str
     now: float
@@ -193,11 +167,42 @@ class SearchResponse:
         """Ids of the results, best first."""
         return [result.id for result in self.results]
 
+    def table(self) -> Table:
+        """Return one row a result, best first.
+
+        With explanations its columns are rank, id, each channel's rank and score, relevance, each
+        factor, score; without: rank, id, relevance, retention, score.
+        """
+        told = [one for result in self.results if (one := result.explanation) is not None]
+        if told and len(told) == len(self.results):
+            return explanations_table(self.ids, told)
+        return Table(
+            ("rank", "id", "relevance", "retention", "score"),
+            tuple(
+                (rank, one.id, one.relevance_score, one.retention_score, one.score)
+                for rank, one in enumerate(self.results, start=1)
+            ),
+        )
+
+    def _headline(self) -> str:
+        count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
+        return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}"
+
+    def __str__(self) -> str:
+        return f"{self._headline()}\n{self.table()}" if self.results else self._headline()
+
+    def __repr__(self) -> str:
+        return f"<SearchResponse: {self._headline()}>"
+
+    def _repr_html_(self) -> str:
+        table = self.table()._repr_html_() if self.results else ""
+        return f"<p>{html_text(self._headline())}</p>{table}"
+
 
 def shelve(
     ids: Sequence[str],
     scores: Sequence[tuple[float, float, float]],
-    explanations: Sequence[Explanation | None],
+    explanations: Sequence[Explanation | None] | None,
     load: LoadMemories,
 ) -> tuple[SearchResult, ...]:
     """Build the results of one response; their memories load together on the first touch.
@@ -205,11 +210,11 @@ def shelve(
     Args:
         ids: best first.
         scores: (relevance, retention, combined) of each id.
-        explanations: one an id, or None.
+        explanations: one an id, each looked at when its result is asked for it; or None.
         load: the store's loader, ids in, memories out, None for one that is gone.
     """
     shelf = _Shelf(ids, load)
     return tuple(
-        SearchResult(shelf, memory_id, triple, explanation)
-        for memory_id, triple, explanation in zip(ids, scores, explanations, strict=True)
+        SearchResult(shelf, memory_id, triple, explanations, place)
+        for place, (memory_id, triple) in enumerate(zip(ids, scores, strict=True))
     )

@@ -53,7 +53,8 @@ class Searching(Bounded):
             now: the clock of this search, as in :meth:`add`.
             embedding: the question's vector, shape (dimension,); default: the engine's embedder's.
             profile: how to rank, by name or as a ``Profile``; default: the engine's.
-            reinforce: whether what is returned counts as accessed; default: as the profile says.
+            reinforce: whether what is returned counts as accessed; default: as the profile says,
+                and never with ``explain``: looking into scores is not use.
             explain: give each result its explanation.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
 
@@ -105,7 +106,7 @@ class Searching(Bounded):
             now: the clock of all these searches.
             embeddings: the questions' vectors, one a query; default: the embedder's.
             profile: how to rank.
-            reinforce: whether what is returned counts as accessed.
+            reinforce: whether what is returned counts as accessed, as :meth:`search` says.
             explain: give each result its explanation.
             status: only memories of these statuses.
             threads: for the channels, >= 1; default: one a core.
@@ -211,7 +212,8 @@ class Searching(Bounded):
         rule = question.profile.reinforcement
         if session is not None:
             FIELDS["session"].check(session)
-        if rule is None or reinforce is False:
+        is_asked = not question.is_explained if reinforce is None else reinforce
+        if rule is None or not is_asked:
             return responses
         told = []
         for response in responses:

@@ -53,6 +53,7 @@ def test_an_explained_document_adds_up(run: Run, store: Path) -> None:
         explanation = result["explanation"]
         score = explanation["relevance"]
         for factor in explanation["factors"]:
+            assert factor["operation"] == "multiply"
             score *= factor["value"]
         assert score == result["score"]
         assert explanation["channels"][0]["name"] == "lexical"
@@ -74,6 +75,7 @@ def access_count(store: Path, id: str) -> int:
 
 def test_a_search_reinforces_unless_told_not_to(run: Run, store: Path) -> None:
     run("search", "ERR_CONN-42", "-s", store, "--no-reinforce")
+    run("search", "ERR_CONN-42", "-s", store, "--explain")
     assert access_count(store, "m3") == 0
     run("search", "ERR_CONN-42", "-s", store)
     assert access_count(store, "m3") == 1
@@ -87,6 +89,22 @@ def test_people_get_a_table_and_a_summary(run: Run, store: Path) -> None:
     assert "lexical" in outcome.stdout
     assert "2 results in " in outcome.stdout
     assert "profile reverie" in outcome.stdout
+
+
+def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> None:
+    shown = run("search", "coffee", "-s", store, "--explain", "--now", NOW).stdout
+    assert shown.count("├── relevance 0.0") == 2
+    assert shown.count("lexical: rank 1, score ") == 1
+    assert shown.count("vector: not found") == 2
+    assert shown.count("└── × 1.0000 stability = 0.0") == 2
+    heading = next(line for line in shown.splitlines() if line.startswith("rank"))
+    assert heading.split() == [
+        *("rank", "id", "rank", "score", "rank", "score", "relevance"),
+        *("decay", "strength", "depth", "spread", "stability", "score"),
+    ]
+    empty = run("search", "unheard", "-s", store, "--explain")
+    assert empty.exit_code == 0
+    assert empty.stdout.startswith("0 results in ")
 
 
 @pytest.mark.parametrize("extra", [[], ["--explain"], ["--json"]])

@@ -10,16 +10,9 @@ from rich.console import Console
 
 from oneiros.cli.documents import plain
 from oneiros.cli.rendering import memory_document, response_document, results_table, summary
+from oneiros.explaining import ChannelScore, Explanation, FactorValue
 from oneiros.memory import Memory
-from oneiros.response import (
-    ChannelScore,
-    Explanation,
-    FactorValue,
-    SearchResponse,
-    SearchTrace,
-    StageTrace,
-    shelve,
-)
+from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
 NOW = 1_750_000_000.0
 HOSTILE = "\x1b[2J\x9b31m\u202e[bold red]gone[/] :smile:"
@@ -116,7 +109,11 @@ def test_the_document_holds_the_whole_answer() -> None:
     assert (result["rank"], result["id"], result["score"]) == (1, "m1", 0.3125)
     assert result["memory"]["text"] == "tea"
     assert result["memory"]["created_at"] == "2025-06-15T15:06:40+00:00"
-    assert result["explanation"]["factors"][0] == {"name": "time_decay", "value": 1.25}
+    assert result["explanation"]["factors"][0] == {
+        "name": "time_decay",
+        "value": 1.25,
+        "operation": "multiply",
+    }
     assert result["explanation"]["channels"][1] == {"name": "vector", "rank": 2, "score": None}
     assert document["trace"]["stages"][0]["note"] == "no embedder"
     assert (document["profile"], document["profile_hash"], document["now"]) == (

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from oneiros.cli.terminal import OBEYED, one_line, snippet, text, visible
+from oneiros.cli.terminal import snippet, text
+from oneiros.visible_text import OBEYED, one_line, visible
 
 HOSTILE = [
     ("\x1b[2Jgone", "␛[2Jgone"),  # clears the screen

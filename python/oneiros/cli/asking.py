@@ -56,14 +56,18 @@ def search(
             reinforce=False if no_reinforce else None,
         )
         # Inside the block: the memories of results are read from the store when first touched.
-        from oneiros.cli import rendering  # noqa: PLC0415
+        from oneiros.cli import explained, rendering  # noqa: PLC0415
         from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
         if json:
             documents.write(rendering.response_document(response))
             return
         console = output()
-        if response.results:
+        if explain:
+            for part in explained.parts(response, console.width):
+                console.print(part)
+                console.print()
+        elif response.results:
             console.print(rendering.results_table(response, console.width))
         console.print(text(rendering.summary(response), style="dim"))
 

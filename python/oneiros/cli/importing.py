@@ -16,9 +16,10 @@ import typer
 from oneiros.cli import documents
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, opened
-from oneiros.cli.terminal import one_line, progress_bar
+from oneiros.cli.terminal import progress_bar
 from oneiros.clock import system_clock
 from oneiros.errors import DuplicateId, OneirosError
+from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
     from oneiros.cli.sources import Row

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.response import SearchResponse, SearchResult
 
-__all__ = ["memory_document", "response_document", "results_table", "summary"]
+__all__ = ["memory_document", "response_document", "results_table", "summary", "told"]
 
 SNIPPET = 160  # characters of a text in a table
 TEXT_ROOM = 50  # columns for rank, text and score
@@ -48,14 +48,29 @@ def results_table(
         table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
     for rank, result in enumerate(response.results, start=1):
         figures = (*_ranks(result, channels), *_values(result, factors))
-        told = _told(result)
+        shown = told(result)
         if figures and not is_wide:
             pairs = zip((*channels, *factors), figures, strict=True)
             named = ", ".join(f"{name} {figure}" for name, figure in pairs)
-            told.append_text(text(f"\n{named}", style="dim"))
+            shown.append_text(text(f"\n{named}", style="dim"))
         mark = " ✓" if result.id in right else ""
-        table.add_row(f"{rank}{mark}", told, f"{result.score:.5f}", *(figures if is_wide else ()))
+        table.add_row(f"{rank}{mark}", shown, f"{result.score:.5f}", *(figures if is_wide else ()))
     return table
+
+
+def told(result: SearchResult) -> Text:
+    """Return what a result is: the beginning of its text, then id, kind and day; it is read here."""
+    from rich.text import Text  # noqa: PLC0415
+
+    memory = result.memory
+    occurred = memory.created_at if memory.event_at is None else memory.event_at
+    title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
+    kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)
+    return Text.assemble(
+        text(title, style="bold"),
+        text(snippet(memory.text, SNIPPET)),
+        text(f"\n{id}  {kind}  {day(occurred)}", style="dim"),
+    )
 
 
 def summary(response: SearchResponse) -> str:
@@ -65,8 +80,8 @@ def summary(response: SearchResponse) -> str:
     notes = [f"{stage.name}: {stage.note}" for stage in empty]
     count = len(response.results)
     head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
-    told = "; ".join((*notes, *trace.notes))
-    return f"{head}, profile {response.profile}" + (f" ({told})" if told else "")
+    noted = "; ".join((*notes, *trace.notes))
+    return f"{head}, profile {response.profile}" + (f" ({noted})" if noted else "")
 
 
 def response_document(response: SearchResponse) -> dict[str, object]:
@@ -113,17 +128,6 @@ def _explained(response: SearchResponse) -> tuple[list[str], list[str]]:
             channels.update(dict.fromkeys(score.name for score in result.explanation.channels))
             factors.update(dict.fromkeys(value.name for value in result.explanation.factors))
     return list(channels), list(factors)
-
-
-def _told(result: SearchResult) -> Text:
-    memory = result.memory
-    occurred = memory.created_at if memory.event_at is None else memory.event_at
-    title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
-    told = text(title, style="bold")
-    told.append_text(text(snippet(memory.text, SNIPPET)))
-    kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)
-    told.append_text(text(f"\n{id}  {kind}  {day(occurred)}", style="dim"))
-    return told
 
 
 def _ranks(result: SearchResult, channels: list[str]) -> list[str]:

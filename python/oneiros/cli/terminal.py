@@ -1,48 +1,24 @@
-"""Text for a terminal: what a stored text holds is shown, never obeyed.
-
-Whoever writes a memory chooses its bytes; an escape sequence could move the cursor, retitle the
-window or fake a line of output, and a bidirectional override could show words in another order
-than they have.
-"""
+"""What the commands write on a terminal: literal text, consoles, progress."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
+from oneiros.visible_text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["one_line", "output", "progress_bar", "snippet", "text", "visible"]
+__all__ = ["output", "progress_bar", "snippet", "text"]
 
 Advance = Callable[[int], None]
 
 PLAIN_WIDTH = 120  # columns where there is no terminal to ask
-
-# C0 but \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
-# lone surrogates (which no stream can encode)
-OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def visible(stored: str) -> str:
-    r"""Return the text with every character a terminal would obey made visible.
-
-    C0 controls and DEL become their control pictures (ESC: ␛), the others their number (⟨U+202E⟩).
-    Newlines and tabs stay; everything else is left as it is.
-    """
-    return OBEYED.sub(_picture, stored)
-
-
-def one_line(stored: str) -> str:
-    """Return :func:`visible` text with newlines and tabs as pictures too."""
-    return visible(stored).replace("\n", "␊").replace("\t", "␉")
 
 
 def snippet(stored: str, length: int) -> str:
@@ -105,10 +81,3 @@ def _console(stream: TextIO) -> Console:
 
     width = None if stream.isatty() else PLAIN_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"

@@ -1,0 +1,100 @@
+"""Scores shown to people: trees and tables, as text and as HTML for notebooks.
+
+Whatever names and ids hold is shown literally: no escape reaches a terminal, no markup a page.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from oneiros.visible_text import one_line, shortened
+
+__all__ = ["Branch", "Table", "figure", "html_text", "tree_text"]
+
+CELL = 48  # characters of a text in a table
+
+
+class Branch(NamedTuple):
+    """A label and what hangs below it."""
+
+    label: str
+    branches: Sequence[Branch] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns over rows of values.
+
+    ``str(table)`` lays it out as text, a notebook shows it as HTML, and
+    ``pandas.DataFrame(table.rows, columns=table.columns)`` takes it as it is.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    """One a result; None where it has no such value."""
+
+    def shown(self) -> list[tuple[str, ...]]:
+        """Return the rows as they are shown: numbers to five digits, texts cut, None as a dash."""
+        return [tuple(map(_cell, row)) for row in self.rows]
+
+    def is_figures(self, column: int) -> bool:
+        """Return whether a column holds no texts, so that it is set flush right."""
+        return not any(isinstance(row[column], str) for row in self.rows)
+
+    def __str__(self) -> str:
+        lines = [tuple(map(one_line, self.columns)), *self.shown()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        right = [self.is_figures(number) for number in range(len(widths))]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if is_right else cell.ljust(width)
+                for cell, width, is_right in zip(line, widths, right, strict=True)
+            ).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        right = [self.is_figures(number) for number in range(len(self.columns))]
+        head = "".join(_html_cells("th", self.columns, right))
+        body = "".join(f"<tr>{''.join(_html_cells('td', row, right))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def figure(value: float) -> str:
+    """Return a number to five significant digits."""
+    return f"{value:#.5g}"
+
+
+def tree_text(root: Branch) -> str:
+    """Return a tree as lines of text, one a branch."""
+    return "\n".join((one_line(root.label), *_lines(root.branches, "")))
+
+
+def html_text(text: str) -> str:
+    """Return text for an HTML page: no tag, no entity, no control character of its own."""
+    return html.escape(one_line(text))
+
+
+def _lines(branches: Sequence[Branch], indent: str) -> Iterator[str]:
+    for place, branch in enumerate(branches, start=1):
+        is_last = place == len(branches)
+        yield f"{indent}{'└─' if is_last else '├─'} {one_line(branch.label)}"
+        yield from _lines(branch.branches, indent + ("   " if is_last else "│  "))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return figure(value)
+    return shortened(str(value), CELL)
+
+
+def _html_cells(tag: str, row: tuple[object, ...], right: Sequence[bool]) -> Iterator[str]:
+    for value, is_right in zip(row, right, strict=True):
+        side = ' style="text-align: right"' if is_right else ' style="text-align: left"'
+        exact = f' title="{value!r}"' if isinstance(value, float) else ""
+        yield f"<{tag}{side}{exact}>{html.escape(_cell(value))}</{tag}>"

@@ -1,0 +1,210 @@
+"""How each result came to its score: ranks and raw scores, relevance, factors, evaluated again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
+
+from oneiros.display import Branch, Table, figure, tree_text
+
+if TYPE_CHECKING:
+    from oneiros import _core
+    from oneiros.channels import RankedList
+    from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.factor import Operation
+
+__all__ = [
+    "ChannelScore",
+    "Explanation",
+    "Explanations",
+    "FactorValue",
+    "combined",
+    "explanations_table",
+]
+
+_SIGNS = {"multiply": "×", "add": "+"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelScore:
+    """Where one channel ranked a memory, from 1, and its raw score there.
+
+    Either is None where the channel gave none.
+    """
+
+    name: str
+    rank: int | None
+    score: float | None
+
+    def __str__(self) -> str:
+        if self.rank is None and self.score is None:
+            return f"{self.name}: not found"
+        place = "not ranked" if self.rank is None else f"rank {self.rank}"
+        return f"{self.name}: {place}" + (
+            "" if self.score is None else f", score {figure(self.score)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FactorValue:
+    """What one factor did to the score."""
+
+    name: str
+    value: float
+    operation: Operation = "multiply"
+
+    def applied_to(self, score: float) -> float:
+        """Return the score with this factor applied."""
+        return score + self.value if self.operation == "add" else score * self.value
+
+    def __str__(self) -> str:
+        return f"{_SIGNS[self.operation]} {figure(self.value)} {self.name}"
+
+
+def combined(relevance: float, factors: Iterable[FactorValue]) -> float:
+    """Return relevance with each factor applied in order, the way the core did it, to the bit."""
+    score = relevance
+    for factor in factors:
+        score = factor.applied_to(score)
+    return score
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """How a score came about: ``relevance`` with each factor applied in order is ``score``.
+
+    ``str()`` shows it as a tree, a notebook as a table.
+    """
+
+    channels: tuple[ChannelScore, ...]
+    """In the profile's order."""
+    relevance: float
+    """What fusion made of the channels."""
+    factors: tuple[FactorValue, ...]
+    """In the profile's order, which is that of their application."""
+    score: float
+
+    def evaluate(self) -> float:
+        """Combine relevance and factors again; the result is ``score`` to the bit."""
+        return combined(self.relevance, self.factors)
+
+    def tree(self) -> Branch:
+        """Return the score over what it was made of, with the score so far beside each factor."""
+        parts = [
+            Branch(f"relevance {figure(self.relevance)}", [Branch(str(c)) for c in self.channels])
+        ]
+        score = self.relevance
+        for factor in self.factors:
+            score = factor.applied_to(score)
+            parts.append(Branch(f"{factor} = {figure(score)}"))
+        return Branch(f"score {figure(self.score)}", parts)
+
+    def table(self) -> Table:
+        """Return one row a part: channels, relevance, factors, score."""
+        rows: list[tuple[object, ...]] = [
+            (channel.name, channel.rank, channel.score, None) for channel in self.channels
+        ]
+        rows.append(("relevance", None, self.relevance, self.relevance))
+        score = self.relevance
+        for factor in self.factors:
+            score = factor.applied_to(score)
+            sign = _SIGNS[factor.operation]
+            rows.append((f"{sign} {factor.name}", None, factor.value, score))
+        return Table(("part", "rank", "value", "score"), tuple(rows))
+
+    def __str__(self) -> str:
+        return tree_text(self.tree())
+
+    def __repr__(self) -> str:
+        steps = "".join(f" {_SIGNS[f.operation]} {figure(f.value)}" for f in self.factors)
+        return f"<Explanation {figure(self.score)} = {figure(self.relevance)}{steps}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+class Explanations(Sequence[Explanation]):
+    """The explanations of one response, each made when it is first touched.
+
+    Args:
+        compiled: the profile that ranked.
+        found: what each of its channels found.
+        ranked: the core's answer, explained.
+        places: of ``ranked``, those that became results, in their order.
+    """
+
+    __slots__ = ("_compiled", "_found", "_made", "_places", "_ranked")
+
+    def __init__(
+        self,
+        compiled: CompiledProfile,
+        found: Sequence[RankedList],
+        ranked: _core.Ranked,
+        places: Sequence[int],
+    ) -> None:
+        self._compiled = compiled
+        self._found = found
+        self._ranked = ranked
+        self._places = places
+        self._made: dict[int, Explanation] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Explanation]: ...
+    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        place = self._places[index]
+        made = self._made.get(place)
+        if made is None:
+            made = self._made.setdefault(place, self._explanation(place))
+        return made
+
+    def _explanation(self, place: int) -> Explanation:
+        ranked, compiled = self._ranked, self._compiled
+        assert ranked.factors is not None  # explain=True was asked
+        values = ranked.factors[:, place].tolist()
+        factors = zip(compiled.names, values, compiled.operations, strict=True)
+        return Explanation(
+            tuple(self._channels(place)),
+            float(ranked.relevance[place]),
+            tuple(FactorValue(*factor) for factor in factors),
+            float(ranked.scores[place]),
+        )
+
+    def _channels(self, place: int) -> Iterable[ChannelScore]:
+        assert self._ranked.ranks is not None  # explain=True was asked
+        ranks = self._ranked.ranks[:, place].tolist()
+        channels = self._compiled.profile.channels
+        for channel, hits, rank in zip(channels, self._found, ranks, strict=True):
+            score = float(hits.scores[rank - 1]) if rank else math.nan
+            yield ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)
+
+
+def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> Table:
+    """Return one row a result, best first.
+
+    Columns: rank, id, each channel's rank and score, relevance, each factor, score. A factor that
+    is added and not multiplied has a "+" before its name.
+    """
+    channels = list(dict.fromkeys(c.name for told in explanations for c in told.channels))
+    factors = list(dict.fromkeys(_heading(f) for told in explanations for f in told.factors))
+    rows = []
+    for rank, (id, told) in enumerate(zip(ids, explanations, strict=True), start=1):
+        held = {channel.name: (channel.rank, channel.score) for channel in told.channels}
+        values = {_heading(factor): factor.value for factor in told.factors}
+        figures = [value for name in channels for value in held.get(name, (None, None))]
+        applied = (values.get(name) for name in factors)
+        rows.append((rank, id, *figures, told.relevance, *applied, told.score))
+    pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
+    return Table(("rank", "id", *pairs, "relevance", *factors, "score"), tuple(rows))
+
+
+def _heading(factor: FactorValue) -> str:
+    return f"+ {factor.name}" if factor.operation == "add" else factor.name

@@ -1,0 +1,45 @@
+"""Stored text where people read it: what it holds is shown, never obeyed.
+
+Whoever writes a memory chooses its bytes; an escape sequence could move the cursor, retitle the
+window or fake a line of output, and a bidirectional override could show words in another order
+than they have.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["OBEYED", "one_line", "shortened", "visible"]
+
+# C0 but \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
+# lone surrogates (which no stream can encode)
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(stored: str) -> str:
+    r"""Return the text with every character a terminal would obey made visible.
+
+    C0 controls and DEL become their control pictures (ESC: ␛), the others their number (⟨U+202E⟩).
+    Newlines and tabs stay; everything else is left as it is.
+    """
+    return OBEYED.sub(_picture, stored)
+
+
+def one_line(stored: str) -> str:
+    """Return :func:`visible` text with newlines and tabs as pictures too."""
+    return visible(stored).replace("\n", "␊").replace("\t", "␉")
+
+
+def shortened(stored: str, length: int) -> str:
+    """Return at most ``length`` characters of :func:`one_line` text; an ellipsis marks a cut."""
+    shown = one_line(stored[: length + 1])
+    return shown if len(shown) <= length else shown[: length - 1] + "…"
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"

@@ -1,0 +1,241 @@
+"""Explanations: they are the score to the bit, made late, never an access, and shown harmlessly."""
+
+from __future__ import annotations
+
+import threading
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from oneiros import profiles
+from oneiros.display import Table
+from oneiros.explaining import (
+    ChannelScore,
+    Explanation,
+    FactorValue,
+    combined,
+    explanations_table,
+)
+from tests.engine.world import QUESTIONS, Fields, queries, records
+
+NOW = 1_750_000_000.0
+HOSTILE = "m\x1b[2J\u202e<script>alert('&amp;')</script>\" onload=\"x"
+
+TOLD = Explanation(
+    channels=(ChannelScore("lexical", 2, 3.5), ChannelScore("vector", None, None)),
+    relevance=0.5,
+    factors=(FactorValue("strength", 0.5), FactorValue("importance", 0.25, "add")),
+    score=0.5,
+)
+
+
+class Page(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def hybrid(mind: oneiros.Engine) -> oneiros.SearchResponse:
+    mind.add("ant bee", id="a", strength=0.7, depth=3, embedding=[1.0, 0.0])
+    mind.add("ant", id="b")
+    mind.add("cat", id="c", embedding=[0.8, 0.6])
+    return mind.search("ant bee", embedding=[1.0, 0.0], explain=True)
+
+
+# -- what they say ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    given=st.lists(records, max_size=8),
+    query=queries,
+    question=st.one_of(st.none(), st.sampled_from(QUESTIONS)),
+)
+def test_every_explanation_evaluates_to_its_score(
+    given: list[Fields], query: str, question: tuple[float, ...] | None
+) -> None:
+    options = {"profile": "reverie", "analyzer": "simple", "clock": lambda: NOW}
+    with oneiros.Engine(":memory:", **options) as mind:
+        mind.add_many(given)
+        for result in mind.search(query, embedding=question, explain=True):
+            told = result.explanation
+            assert told is not None
+            assert told.evaluate() == told.score == result.score
+            assert told.relevance == result.relevance_score
+            fused = sum(1 / (30 + c.rank) for c in told.channels if c.rank)
+            assert told.relevance == pytest.approx(fused)
+
+
+def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:
+    channels = {result.id: result.explanation.channels for result in hybrid(mind)}
+    assert [(c.name, c.rank) for c in channels["a"]] == [("lexical", 1), ("vector", 1)]
+    assert channels["a"][1].score == pytest.approx(1.0)
+    assert channels["b"][1] == ChannelScore("vector", None, None)
+    assert channels["c"][0] == ChannelScore("lexical", None, None)
+    assert channels["c"][1].rank == 2
+    assert channels["c"][1].score == pytest.approx(0.8)
+    index = oneiros.LexicalIndex(analyzer="simple")
+    index.add_many(["a", "b", "c"], ["ant bee", "ant", "cat"])
+    hits = index.search("ant bee")
+    for place, (id, score) in enumerate(zip(hits.ids, hits.scores.tolist(), strict=True), start=1):
+        assert channels[id][0] == ChannelScore("lexical", place, score)
+
+
+def test_factors_are_multiplied_or_added_in_order() -> None:
+    assert TOLD.evaluate() == TOLD.score == 0.5 * 0.5 + 0.25
+    assert combined(0.5, reversed(TOLD.factors)) == (0.5 + 0.25) * 0.5
+    assert combined(0.1, ()) == 0.1
+
+
+def test_a_batch_is_explained_as_single_searches_are(mind: oneiros.Engine) -> None:
+    single = hybrid(mind)
+    (batch,) = mind.search_many(["ant bee"], embeddings=[[1.0, 0.0]], explain=True, threads=2)
+    assert [result.explanation for result in batch] == [result.explanation for result in single]
+
+
+# -- when they are made ----------------------------------------------------------------------------
+
+
+def test_an_explanation_is_made_once_and_late(mind: oneiros.Engine) -> None:
+    first = hybrid(mind).results[0]
+    mind.update("a", strength=0.1)
+    mind.forget("a")
+    told = first.explanation
+    assert told is first.explanation
+    assert told.evaluate() == first.score
+    assert all(result.explanation is None for result in mind.search("ant"))
+
+
+def test_many_threads_touch_one_explanation(mind: oneiros.Engine) -> None:
+    result = hybrid(mind).results[0]
+    gate, seen = threading.Barrier(4), []
+
+    def touch() -> None:
+        gate.wait()
+        seen.append(result.explanation)
+
+    threads = [threading.Thread(target=touch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(told) for told in seen}) == 1
+
+
+def test_explaining_is_no_access_unless_the_search_is_said_to_be_one(mind: oneiros.Engine) -> None:
+    response = hybrid(mind)
+    assert len(response) == 3
+    mind.search_many(["ant", "bee"], explain=True)
+    assert "reinforcement" not in [stage.name for stage in response.trace.stages]
+    assert [memory.access_count for memory in mind.list()] == [0, 0, 0]
+    mind.search("cat", embedding=[0.0, 1.0], k=1, explain=True, reinforce=True)
+    assert mind.get("c").access_count == 1
+
+
+# -- how they are shown ----------------------------------------------------------------------------
+
+
+def test_a_tree_shows_what_the_score_was_made_of() -> None:
+    assert str(TOLD).splitlines() == [
+        "score 0.50000",
+        "├─ relevance 0.50000",
+        "│  ├─ lexical: rank 2, score 3.5000",
+        "│  └─ vector: not found",
+        "├─ × 0.50000 strength = 0.25000",
+        "└─ + 0.25000 importance = 0.50000",
+    ]
+    assert repr(TOLD) == "<Explanation 0.50000 = 0.50000 × 0.50000 + 0.25000>"
+    assert str(ChannelScore("vector", None, 0.5)) == "vector: not ranked, score 0.50000"
+
+
+def test_a_notebook_shows_the_same_as_a_table() -> None:
+    page = Page(TOLD._repr_html_())
+    assert page.tags == {"table", "thead", "tbody", "tr", "th", "td"}
+    assert "× strength" in page.text
+    assert "+ importance" in page.text
+    assert TOLD.table().rows[-1] == ("+ importance", None, 0.25, 0.5)
+
+
+def test_the_table_of_a_response_has_every_figure(mind: oneiros.Engine) -> None:
+    response = hybrid(mind)
+    table = response.table()
+    assert table.columns == (
+        *("rank", "id", "lexical rank", "lexical score", "vector rank", "vector score"),
+        *("relevance", "time_decay", "strength", "depth", "spread", "stability", "score"),
+    )
+    for place, (result, row) in enumerate(zip(response, table.rows, strict=True), start=1):
+        told = result.explanation
+        channels = [value for c in told.channels for value in (c.rank, c.score)]
+        factors = [factor.value for factor in told.factors]
+        assert row == (place, result.id, *channels, told.relevance, *factors, result.score)
+    lines = str(response).splitlines()
+    assert lines[0] == "3 results for 'ant bee', profile reverie"
+    assert lines[1].split()[:2] == ["rank", "id"]
+    assert [line.split()[1] for line in lines[2:]] == response.ids
+    assert "-" in lines[3].split()
+
+
+def test_a_response_without_explanations_shows_its_scores(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a")
+    response = mind.search("ant", reinforce=False)
+    assert response.table().columns == ("rank", "id", "relevance", "retention", "score")
+    assert response.table().rows[0][:2] == (1, "a")
+    assert repr(response) == "<SearchResponse: 1 result for 'ant', profile reverie>"
+    empty = mind.search("unheard", explain=True)
+    assert str(empty) == "0 results for 'unheard', profile reverie"
+    assert Page(empty._repr_html_()).tags == {"p"}
+
+
+def test_a_factor_that_is_added_has_a_plus_in_the_table() -> None:
+    table = explanations_table(["a"], [TOLD])
+    assert table.columns[-3:] == ("strength", "+ importance", "score")
+    assert table.rows[0][-3:] == (0.5, 0.25, 0.5)
+
+
+def test_profiles_of_other_factors_have_other_columns(mind: oneiros.Engine) -> None:
+    mind.add("ant")
+    plain = profiles.get("reverie", lifecycle=False)
+    table = mind.search("ant", profile=plain, explain=True).table()
+    assert table.columns[-3:] == ("relevance", "time_decay", "score")
+
+
+def test_hostile_ids_and_queries_stay_text(mind: oneiros.Engine) -> None:
+    mind.add("ant script", id=HOSTILE)
+    for explain in (True, False):
+        response = mind.search(f"{HOSTILE} ant", explain=explain, reinforce=False)
+        page = Page(response._repr_html_())
+        assert page.tags <= {"p", "table", "thead", "tbody", "tr", "th", "td"}
+        assert page.attributes <= {"style", "title"}
+        assert "<script>alert" in page.text
+        for shown in (str(response), repr(response), response._repr_html_()):
+            assert not {"\x1b", "\u202e", "\x9b"} & set(shown)
+
+
+@given(name=st.text(max_size=60), value=st.floats())
+def test_no_name_and_no_value_breaks_a_table(name: str, value: float) -> None:
+    table = Table((name, "id", "value"), ((1, name, value), (None, name, None)))
+    assert len(str(table).splitlines()) == 3
+    page = Page(table._repr_html_())
+    assert page.tags == {"table", "thead", "tbody", "tr", "th", "td"}
+    assert page.attributes <= {"style", "title"}
+
+
+def test_long_ids_are_cut_in_tables_only() -> None:
+    table = Table(("rank", "id"), ((1, "x" * 256),))
+    assert max(map(len, str(table).splitlines())) < 60
+    assert table.rows[0][1] == "x" * 256
