@@ -9,6 +9,7 @@ import typer
 from oneiros import __version__
 from oneiros.cli.asking import get, search
 from oneiros.cli.checking import doctor, stats
+from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
 from oneiros.cli.showing import demo
@@ -48,3 +49,4 @@ application.command("search")(search)
 application.command("get")(get)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
+application.command("evaluate")(evaluate)

@@ -1,0 +1,164 @@
+"""Profiles measured through the engine: a task's memories are added, its questions asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.engine import Engine
+from oneiros.evaluation.run import Report, evaluate
+from oneiros.scopes import Where, where
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.evaluation.collection import Collection, Document
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["Asked", "Task", "demo_task", "measure", "task_of"]
+
+DEPTH = 10
+"""Results looked at."""
+
+STANDSTILL: Final = 1_700_000_000.0
+"""The clock of a collection without times: all of its memories are as old as the question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question as the engine gets it, with its judgements."""
+
+    id: str
+    type: str
+    text: str
+    answers: Mapping[str, float]
+    """Memory id -> grade; above 0 is relevant."""
+    embedding: npt.NDArray[np.float32] | None
+    now: float | str
+    """When it is asked."""
+    where: Where | None
+    """Which memories it is asked of; None: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Memories, and questions about them."""
+
+    name: str
+    records: Sequence[Mapping[str, Any]]
+    """As :meth:`oneiros.Engine.add_many` takes them."""
+    questions: Sequence[Asked]
+
+
+def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
+    """Ask every question of the task under one profile, in an engine of its own.
+
+    No question reinforces a memory, so the order of the questions does not matter.
+
+    Args:
+        task: memories and questions.
+        profile: how to rank; an index's k1 and b are those it names.
+        advance: called with 1 after each question.
+
+    Returns:
+        nDCG@10 and recall@5, overall and by type of question.
+    """
+    with Engine(":memory:", profile=profile, vector_index="flat") as mind:
+        mind.add_many(task.records)
+
+        def search(question: Asked) -> list[str]:
+            response = mind.search(
+                question.text,
+                DEPTH,
+                now=question.now,
+                where=question.where,
+                embedding=question.embedding,
+                reinforce=False,
+            )
+            if advance is not None:
+                advance(1)
+            return response.ids
+
+        return evaluate(search, task.questions)
+
+
+def demo_task() -> Task:
+    """Return the demo's memories and questions."""
+    from oneiros.demo import load  # noqa: PLC0415
+
+    data = load()
+    pairs = zip(data.questions, data.question_vectors, strict=True)
+    questions = [
+        Asked(
+            id=question.id,
+            type=question.type,
+            text=question.text,
+            answers=question.answers,
+            embedding=vector,
+            now=question.now,
+            where=None if question.where is None else Where.from_json(question.where),
+        )
+        for question, vector in pairs
+    ]
+    return Task(name="demo", records=data.records(), questions=questions)
+
+
+def task_of(collection: Collection) -> Task:
+    """Return a judged collection as memories and questions.
+
+    A document's ``timestamp`` is when it was made, its metadata's ``group`` the project and
+    ``session`` (within its group) the session; a query with a ``group`` is asked of that project
+    alone, at its ``timestamp``. Without timestamps everything is made and asked at one moment.
+    """
+    documents = zip(collection.documents, _rows(collection.document_vectors), strict=False)
+    queries = zip(collection.queries, _rows(collection.query_vectors), strict=False)
+    questions = [
+        Asked(
+            id=query.id,
+            type=query.type,
+            text=query.text,
+            answers=query.answers,
+            embedding=vector,
+            now=_seconds(query.timestamp),
+            where=where(project=query.metadata["group"]) if "group" in query.metadata else None,
+        )
+        for query, vector in queries
+    ]
+    records = [_record(document, vector) for document, vector in documents]
+    return Task(name=collection.name, records=records, questions=questions)
+
+
+def _record(document: Document, vector: object) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "embedding": vector,
+        "created_at": _seconds(document.timestamp),
+    }
+    group = document.metadata.get("group")
+    if group is not None:
+        record["project"] = group
+    if "session" in document.metadata:
+        session = document.metadata["session"]
+        record["session"] = f"{session}" if group is None else f"{group}/{session}"
+    return record
+
+
+def _rows(
+    vectors: npt.NDArray[np.float32] | None,
+) -> Iterator[npt.NDArray[np.float32] | None]:
+    if vectors is not None:
+        yield from vectors
+    while vectors is None:
+        yield None
+
+
+def _seconds(written: str | None) -> float:
+    if written is None:
+        return STANDSTILL
+    moment = datetime.fromisoformat(written)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,77 @@
+"""``oneiros evaluate``: every profile on the demo's questions and on collections of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneiros import profiles
+from tests.cli.conftest import Run
+
+DOCUMENTS = [
+    {"_id": "d1", "text": "the kettle boils", "timestamp": "2024-01-01T00:00:00"},
+    {"_id": "d2", "text": "the cat sleeps", "timestamp": "2024-01-02T00:00:00"},
+    {"_id": "d3", "text": "the kettle leaks", "timestamp": "2024-01-03T00:00:00"},
+]
+GROUPS = ["a", "a", "b"]
+
+
+def collection(folder: Path, *, is_grouped: bool) -> Path:
+    """Write a collection of three documents; in groups, a question may see its own alone."""
+    folder.mkdir()
+    documents = [dict(document) for document in DOCUMENTS]
+    query = {"_id": "q1", "text": "kettle", "timestamp": "2024-02-01T00:00:00"}
+    if is_grouped:
+        for document, group in zip(documents, GROUPS, strict=True):
+            document["metadata"] = {"group": group, "session": 1}  # type: ignore[assignment]
+        query["metadata"] = {"group": "b"}  # type: ignore[assignment]
+    for name, lines in (("corpus", documents), ("queries", [query])):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "qrels.tsv").write_text("query\tdocument\tgrade\nq1\td3\t1\n", encoding="utf-8")
+    for name, count in (("corpus", 3), ("queries", 1)):
+        vectors = np.eye(3, dtype=np.float16)[:count]
+        np.save(folder / f"all-MiniLM-L6-v2.{name}.f16.npy", vectors)
+    return folder
+
+
+def test_every_profile_is_measured_on_the_demo(run: Run) -> None:
+    outcome = run("evaluate")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    for word in ("demo", "nDCG@10", "R@5", *profiles.names()):
+        assert word in outcome.stdout
+
+
+def test_a_collection_follows_the_demo(run: Run, tmp_path: Path) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    document = run("evaluate", folder, "--profile", "reverie", "--json").document
+    assert document["tasks"]["kettles"] == {"memories": 3, "questions": 1}
+    assert list(document["measured"]) == ["reverie"]
+    assert set(document["measured"]["reverie"]) == {"demo", "kettles"}
+    assert document["measured"]["reverie"]["kettles"]["overall"]["recall"] == 1.0
+
+
+def test_a_question_sees_its_own_group_alone(run: Run, tmp_path: Path) -> None:
+    figures = {}
+    for is_grouped in (False, True):
+        folder = collection(tmp_path / f"grouped-{is_grouped}", is_grouped=is_grouped)
+        document = run("evaluate", folder, "--profile", "reverie", "--json").document
+        figures[is_grouped] = document["measured"]["reverie"][folder.name]["overall"]["ndcg"]
+    assert figures[False] < 1.0  # the vector channel puts d1 first
+    assert figures[True] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--profile", "nothing"], "no profile is called 'nothing'"),
+        (["/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_is_not_there_is_named(run: Run, arguments: list[str], message: str) -> None:
+    outcome = run("evaluate", *arguments)
+    assert outcome.exit_code in (1, 2)
+    assert message in outcome.stderr
