@@ -1,5 +1,6 @@
 // The formulas one by one, over float32 or float64 arrays.
 #include "bindings/arrays.h"
+#include "bindings/operands.h"
 #include "bindings/registration.h"
 #include "ranking/depth_weight.h"
 #include "ranking/parallel.h"
@@ -13,14 +14,6 @@ namespace oneiros {
 namespace {
 
 using Out = std::optional<py::array>;
-
-unsigned checked_threads(unsigned threads) {
-  constexpr unsigned kMostThreads = 256;
-  if (threads < 1 || threads > kMostThreads) {
-    throw py::value_error("threads: must be in 1 to 256, got " + std::to_string(threads));
-  }
-  return threads;
-}
 
 // Runs a kernel of one array: kernel(values, factor), cut over threads.
 template <typename Real, typename Kernel>

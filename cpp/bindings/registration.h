@@ -12,6 +12,7 @@ void register_lexical(py::module_& module);
 void register_columns(py::module_& module);
 void register_ranking(py::module_& module);
 void register_kernels(py::module_& module);
+void register_programs(py::module_& module);
 void register_encoding(py::module_& module);
 
 }  // namespace oneiros

@@ -112,6 +112,42 @@ class Plan:
         self, *, columns: Columns, rows: Rows, now_seconds: float
     ) -> npt.NDArray[np.float64]: ...
 
+def simd_paths() -> list[str]: ...
+def simd_path() -> str: ...
+def use_simd_path(*, name: str) -> None: ...
+def kernel_names() -> list[str]: ...
+def kernel_signature(*, kernel: str) -> tuple[list[str], list[tuple[str, int | None]]]: ...
+def evaluate(
+    *,
+    kernel: str,
+    inputs: list[npt.NDArray[Any]],
+    parameters: dict[str, float | list[float]],
+    dtype: str,
+    out: npt.NDArray[Any] | None,
+    threads: int,
+) -> npt.NDArray[Any]: ...
+
+class Program:
+    def __init__(
+        self,
+        *,
+        inputs: list[tuple[str, str, float] | tuple[str, list[str], float]],
+        instructions: list[tuple[str, list[int], dict[str, float | list[float]]]],
+    ) -> None: ...
+    def run(
+        self,
+        *,
+        operands: dict[str, npt.NDArray[Any] | float],
+        now_seconds: float,
+        size: int,
+        outputs: list[int],
+        dtype: str,
+        out: list[npt.NDArray[Any]] | None,
+        threads: int,
+    ) -> tuple[list[npt.NDArray[Any]], int]: ...
+    @property
+    def input_names(self) -> list[str]: ...
+
 def rrf(
     *,
     rankings: list[npt.NDArray[np.int64]],

@@ -1,0 +1,131 @@
+#include "ranking/evaluate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include "ranking/kernel_code.h"
+#include "ranking/list_kernels.h"
+#include "ranking/parameter.h"
+
+namespace oneiros {
+
+namespace {
+
+std::optional<std::size_t> list_kernel_named(std::string_view name) {
+  const auto known = list_signatures();
+  for (std::size_t number = 0; number < known.size(); ++number) {
+    if (known[number]->name == name) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+void check_arity(const Signature& signature, std::size_t given) {
+  const std::size_t wanted = signature.input_count;
+  if (wanted == 0 ? given == 0 : given != wanted) {
+    throw std::invalid_argument(
+        std::string(signature.name) + ": takes " +
+        (wanted == 0 ? "at least 1 input"
+                     : std::to_string(wanted) + (wanted == 1 ? " input" : " inputs")) +
+        ", got " + std::to_string(given));
+  }
+}
+
+// No branch a value: there are many, and mostly good ones.
+std::int64_t count_faults(const Rule& rule, std::span<const double> values) {
+  std::int64_t faults = 0;
+  for (const double value : values) {
+    const bool is_outside = (value < rule.low) | (value > rule.high);
+    const bool is_broken = rule.is_whole & (value == value) & (value != std::floor(value));
+    faults += static_cast<std::int64_t>(is_outside | is_broken);
+  }
+  return faults;
+}
+
+void check_domain(const InputSpec& spec, const Operand& operand) {
+  constexpr std::size_t kPiece = 512;
+  const auto type = static_cast<std::size_t>(operand.type);
+  const auto& convert = loops_of(simd_path()).wide.convert[type];
+  std::array<double, kPiece> piece{};
+  for (std::size_t begin = 0; begin < operand.count; begin += kPiece) {
+    const std::size_t size = std::min(kPiece, operand.count - begin);
+    convert(static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type],
+            piece.data(), size);
+    if (count_faults(*spec.rule, std::span(piece).first(size)) == 0) {
+      continue;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      require(std::isnan(piece[i]) || spec.rule->allows(piece[i]), spec.name, spec.rule->words,
+              piece[i]);
+    }
+  }
+}
+
+template <typename Real>
+void run_rows(std::string_view kernel, const KernelParameters& parameters,
+              std::span<const Operand> inputs, std::span<Real> result, unsigned threads) {
+  std::vector<ProgramInput> names;
+  std::vector<std::size_t> registers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    names.emplace_back(ValueInput{std::to_string(i), 0.0});
+    registers.push_back(i);
+  }
+  const Program program(std::move(names),
+                        {Instruction{std::string(kernel), std::move(registers), parameters}});
+  const std::array<std::size_t, 1> outputs{inputs.size()};
+  const std::array<Real*, 1> results{result.data()};
+  program.run<Real>({inputs, 0.0, result.size(), outputs, results, threads});
+}
+
+}  // namespace
+
+std::vector<std::string_view> kernel_names() {
+  std::vector<std::string_view> names;
+  for (const Signature* signature : kernel_signatures()) {
+    names.push_back(signature->name);
+  }
+  for (const Signature* signature : list_signatures()) {
+    names.push_back(signature->name);
+  }
+  return names;
+}
+
+const Signature& kernel_signature(std::string_view name) {
+  if (const auto number = kernel_named(name)) {
+    return *kernel_signatures()[*number];
+  }
+  if (const auto number = list_kernel_named(name)) {
+    return *list_signatures()[*number];
+  }
+  throw std::invalid_argument("kernel: none is called \"" + std::string(name) + "\"");
+}
+
+template <typename Real>
+void evaluate(std::string_view kernel, const KernelParameters& parameters,
+              std::span<const Operand> inputs, std::span<Real> result, unsigned threads) {
+  const Signature& signature = kernel_signature(kernel);
+  check_arity(signature, inputs.size());
+  const std::vector<double> numbers = judged_numbers(signature, parameters);
+  for (std::size_t i = 0; i < signature.input_count; ++i) {
+    if (signature.inputs[i].rule != nullptr) {
+      check_domain(signature.inputs[i], inputs[i]);
+    }
+  }
+  if (const auto number = list_kernel_named(kernel)) {
+    run_list_kernel<Real>(*number, {inputs, numbers, result, threads});
+  } else {
+    run_rows(kernel, parameters, inputs, result, threads);
+  }
+}
+
+template void evaluate<float>(std::string_view, const KernelParameters&, std::span<const Operand>,
+                              std::span<float>, unsigned);
+template void evaluate<double>(std::string_view, const KernelParameters&, std::span<const Operand>,
+                               std::span<double>, unsigned);
+
+}  // namespace oneiros

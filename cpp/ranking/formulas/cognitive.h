@@ -1,0 +1,103 @@
+// The formulas of docs/systems/cognitive.md.
+#pragma once
+
+#include "ranking/formulas/elapsed.h"
+#include "ranking/formulas/mathematics.h"
+#include "ranking/signature.h"
+
+namespace oneiros::formulas {
+
+// C1, C2: max(floor, exp(-d / (S' B beta))) or, as model 1, max(floor, (1 + d / (S' B
+// beta))^-1.4427) with S' = max(stability, 0.01) and B = min(1 + 2 importance, 3); beta and floor
+// by category: episodic, semantic, procedural, core. An endless beta gives 1. No timestamp: the
+// floor.
+struct Retention {
+  static constexpr Signature kSignature{
+      "retention",
+      {{"days"}, {"stability"}, {"importance"}, {"category", &kCategory}},
+      {{"model", kFlag}, {"beta_days", kAboveZero, 4}, {"floors", kShare, 4}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real by_category(const Real* table, Real category) {
+    Real value = category == Real(0) ? table[0] : kNaN<Real>;
+    value = category == Real(1) ? table[1] : value;
+    value = category == Real(2) ? table[2] : value;
+    return category == Real(3) ? table[3] : value;
+  }
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real days, Real stability, Real importance,
+                                   Real category) {
+    const Real model = numbers[0];
+    const Real beta_days = by_category(numbers + 1, category);
+    const Real floor = by_category(numbers + 5, category);
+    const Real steadiness = at_least(stability, Real(0.01));
+    const Real weight = at_most(Real(1) + Real(2) * importance, Real(3));
+    const Real pace = steadiness * weight * beta_days;
+    const Real spent = elapsed(days) / pace;
+    // An endless age over an endless beta: what is procedural stays.
+    const Real lasting = pace > std::numeric_limits<Real>::max() ? Real(0) : spent;
+    // One exponential for both models: the second's exponent is -1.4427 ln(1 + spent).
+    const Real slow = Real(-1.4427) * natural_logarithm(Real(1) + at_least(lasting, Real(0)));
+    const Real kept = exponential(model == Real(0) ? -lasting : slow);
+    const Real value = at_least(kept, floor);
+    const Real timed = is_nan(days) ? floor : value;
+    return is_nan(pace) ? kNaN<Real> : timed;
+  }
+};
+
+// C6: similarity x R^alpha.
+struct RetentionScore {
+  static constexpr Signature kSignature{
+      "retention_score", {{"similarity"}, {"retention"}}, {{"alpha", kNotNegative}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
+    return similarity * power(retention, numbers[0]);
+  }
+};
+
+// C11: min(most, days / span). No timestamp: 1.
+template <typename Real>
+ONEIROS_INLINE Real spacing(Real days, Real span_days, Real most) {
+  const Real factor = at_most(elapsed(days) / span_days, most);
+  return is_nan(days) ? Real(1) : factor;
+}
+
+struct SpacingFactor {
+  static constexpr Signature kSignature{
+      "spacing_factor", {{"days"}}, {{"span_days", kPositive}, {"most", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real days) {
+    return spacing(days, numbers[0], numbers[1]);
+  }
+};
+
+// C11: min(limit, S + gain f), f the spacing factor.
+struct ReinforceStability {
+  static constexpr Signature kSignature{
+      "reinforce_stability",
+      {{"stability"}, {"days"}},
+      {{"gain", kWeight}, {"span_days", kPositive}, {"most", kWeight}, {"limit", kAboveZero}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real stability, Real days) {
+    const Real gain = numbers[0];
+    return at_most(stability + gain * spacing(days, numbers[1], numbers[2]), numbers[3]);
+  }
+};
+
+// C16: w exp(-days / tau). No timestamp: w.
+struct AssociationDecay {
+  static constexpr Signature kSignature{
+      "association_decay", {{"weight"}, {"days"}}, {{"tau_days", kPositive}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real weight, Real days) {
+    const Real decayed = weight * exponential(-elapsed(days) / numbers[0]);
+    return is_nan(days) ? weight : decayed;
+  }
+};
+
+}  // namespace oneiros::formulas

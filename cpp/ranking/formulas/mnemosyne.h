@@ -1,0 +1,36 @@
+// The formulas of docs/systems/mnemosyne.md.
+#pragma once
+
+#include "ranking/formulas/elapsed.h"
+#include "ranking/formulas/mathematics.h"
+#include "ranking/signature.h"
+
+namespace oneiros::formulas {
+
+// M5: (1 - weight) + weight exp(-age / tau). No timestamp counts 0.5 for the exponential.
+struct RecencyBlend {
+  static constexpr Signature kSignature{
+      "recency_blend", {{"age_hours"}}, {{"tau_hours", kPositive}, {"weight", kShare}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real age_hours) {
+    const Real weight = numbers[1];
+    const Real decayed = exponential(-elapsed(age_hours) / numbers[0]);
+    const Real recency = is_nan(age_hours) ? Real(0.5) : decayed;
+    return (Real(1) - weight) + weight * recency;
+  }
+};
+
+// M8: exp(-(age / eta)^shape).
+struct WeibullRetention {
+  static constexpr Signature kSignature{
+      "weibull_retention", {{"age_hours"}, {"shape"}, {"eta_hours"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,
+                                   Real eta_hours) {
+    return exponential(-power(elapsed(age_hours) / eta_hours, shape));
+  }
+};
+
+}  // namespace oneiros::formulas

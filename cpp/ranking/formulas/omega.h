@@ -1,0 +1,218 @@
+// The formulas of docs/systems/omega.md.
+#pragma once
+
+#include "ranking/formulas/elapsed.h"
+#include "ranking/formulas/mathematics.h"
+#include "ranking/formulas/primitives.h"
+#include "ranking/signature.h"
+
+namespace oneiros::formulas {
+
+// O3: low + (1 - low) (s - worst) / (best - worst); where all are equal, 1. The kernel
+// minmax_floor finds worst and best in the list itself.
+struct MinmaxFloorBetween {
+  static constexpr Signature kSignature{
+      "minmax_floor_between", {{"score"}, {"worst"}, {"best"}}, {{"low", kShare}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
+    const Real low = numbers[0];
+    // Halves: the difference of two finite numbers may be none.
+    const Real range = best * Real(0.5) - worst * Real(0.5);
+    const Real share = (score * Real(0.5) - worst * Real(0.5)) / range;
+    const Real placed = low + (Real(1) - low) * share;
+    const Real alone = is_nan(score) ? score : Real(1);
+    return best == worst ? alone : placed;
+  }
+};
+
+// O4: in range 1, else 1 / (1 + whole days away / days of the range); farther away than the range
+// is long, 0. Times in seconds.
+struct TemporalProximity {
+  static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real time, Real start, Real end) {
+    const Real before = start - time;
+    const Real after = time - end;
+    const Real away = at_least(before > after ? before : after, Real(0));
+    const Real range = end - start;
+    const Real days = rounded_down(away / Real(86400));
+    const Real near = Real(1) / (Real(1) + days / (range / Real(86400)));
+    const Real outside = away > range ? Real(0) : near;
+    const Real value = away == Real(0) ? Real(1) : outside;
+    return is_nan(before + after) ? kNaN<Real> : value;
+  }
+};
+
+// O11: table[kind], or `otherwise`.
+struct KindWeight {
+  static constexpr Signature kSignature{
+      "kind_weight", {{"kind"}}, {{"otherwise", kWeight}, {"table", kWeight, 0}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, const Real* table, std::size_t table_size,
+                                   Real kind) {
+    return looked_up(table, table_size, numbers[0], kind);
+  }
+};
+
+// O12: f > 0: 1 + gain min(f, most); f < 0: max(floor, 1 + loss f).
+struct FeedbackFactor {
+  static constexpr Signature kSignature{
+      "feedback_factor",
+      {{"feedback"}},
+      {{"gain", kWeight}, {"most", kWeight}, {"loss", kWeight}, {"floor", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real feedback) {
+    const Real good = Real(1) + numbers[0] * at_most(feedback, numbers[1]);
+    const Real bad = at_least(Real(1) + numbers[2] * feedback, numbers[3]);
+    const Real factor = feedback > Real(0) ? good : bad;
+    return feedback == Real(0) ? Real(1) : factor;
+  }
+};
+
+// O13: base + step p, p clamped to 1 to 5.
+struct PriorityFactor {
+  static constexpr Signature kSignature{
+      "priority_factor", {{"priority"}}, {{"base", kWeight}, {"step", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real priority) {
+    return numbers[0] + numbers[1] * clamped(priority, Real(1), Real(5));
+  }
+};
+
+// O14: max(floor, exp(-rate age)). No timestamp: 1.
+struct FlooredDecay {
+  static constexpr Signature kSignature{"floored_decay", {{"age_days"}, {"rate"}, {"floor"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate, Real floor) {
+    // Without decay an endless age is as good as any.
+    const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
+    const Real decayed = at_least(exponential(-exponent), floor);
+    const Real timed = is_nan(age_days) ? Real(1) : decayed;
+    return is_nan(rate + floor) ? kNaN<Real> : timed;
+  }
+};
+
+// O14: a decision's rate: max(least, rate x base^min(accesses, most)).
+struct DecisionRate {
+  static constexpr Signature kSignature{"decision_rate",
+                                        {{"rate"}, {"access_count"}},
+                                        {{"base", kShare}, {"most", kWeight}, {"least", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real rate, Real access_count) {
+    return at_least(rate * power(numbers[0], at_most(access_count, numbers[1])), numbers[2]);
+  }
+};
+
+// O15: base + spread x the mean of Beta(1 + good, 1 + bad); 1 under `least` observations.
+struct ThompsonBoost {
+  static constexpr Signature kSignature{
+      "thompson_boost",
+      {{"good", &kNotNegative}, {"bad", &kNotNegative}},
+      {{"base", kWeight}, {"spread", kWeight}, {"least", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real good, Real bad) {
+    const Real seen = as_count(good) + as_count(bad);
+    const Real mean = (Real(1) + good) / (Real(2) + seen);
+    const Real boost = numbers[0] + numbers[1] * mean;
+    return seen < numbers[2] ? Real(1) : boost;
+  }
+};
+
+// O17: cq > 0: 1 + gain min(cq, most); else 1.
+struct ConsolidationBoost {
+  static constexpr Signature kSignature{
+      "consolidation_boost", {{"quality"}}, {{"gain", kWeight}, {"most", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real quality) {
+    return Real(1) + numbers[0] * clamped(quality, Real(0), numbers[1]);
+  }
+};
+
+// O18: 1 + gain x word ratio x (disliked where feedback < 0, else 1) x weight.
+struct OverlapBoost {
+  static constexpr Signature kSignature{"overlap_boost",
+                                        {{"word_ratio"}, {"feedback"}, {"weight"}},
+                                        {{"gain", kWeight}, {"disliked", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real word_ratio, Real feedback,
+                                   Real weight) {
+    const Real liked = feedback < Real(0) ? numbers[1] : Real(1);
+    const Real mood = is_nan(feedback) ? feedback : liked;
+    return Real(1) + word_ratio * numbers[0] * mood * weight;
+  }
+};
+
+// O20: 1 + (tag x tags + project x match + content x min(words, most)) x weight.
+struct ContextBoost {
+  static constexpr Signature kSignature{
+      "context_boost",
+      {{"tag_overlap"}, {"project_match"}, {"content_match"}, {"weight"}},
+      {{"tag", kWeight}, {"project", kWeight}, {"content", kWeight}, {"most_content", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real tag_overlap, Real project_match,
+                                   Real content_match, Real weight) {
+    const Real words = at_most(content_match, numbers[3]);
+    const Real shared = tag_overlap * numbers[0] + project_match * numbers[1] + words * numbers[2];
+    return Real(1) + shared * weight;
+  }
+};
+
+// O21: c > least: 1 + min(gain (c - least), most); else 1.
+struct ClusterBoost {
+  static constexpr Signature kSignature{
+      "cluster_boost", {{"cosine"}}, {{"least", kFinite}, {"gain", kWeight}, {"most", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real cosine) {
+    const Real above = at_least(cosine - numbers[0], Real(0));
+    return Real(1) + at_most(numbers[1] * above, numbers[2]);
+  }
+};
+
+// O32: what omega-bounded adds to the relevance. Within `window` of the best: priority_gain
+// (p - 1) / 4 + access_gain min(accesses, most_accesses) / most_accesses, likewise for the quality;
+// always recency_gain exp(-age / tau). No timestamp: nothing for recency.
+struct BoundedBonus {
+  static constexpr Signature kSignature{"bounded_bonus",
+                                        {{"relevance"},
+                                         {"best_relevance"},
+                                         {"priority"},
+                                         {"access_count"},
+                                         {"quality"},
+                                         {"age_days"}},
+                                        {{"window", kWeight},
+                                         {"priority_gain", kWeight},
+                                         {"access_gain", kWeight},
+                                         {"most_accesses", kPositive},
+                                         {"quality_gain", kWeight},
+                                         {"most_quality", kPositive},
+                                         {"recency_gain", kWeight},
+                                         {"tau_days", kPositive}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real relevance, Real best_relevance,
+                                   Real priority, Real access_count, Real quality, Real age_days) {
+    const Real by_priority =
+        numbers[1] * ((clamped(priority, Real(1), Real(5)) - Real(1)) / Real(4));
+    const Real by_access = numbers[2] * (at_most(access_count, numbers[3]) / numbers[3]);
+    const Real by_quality = numbers[4] * (clamped(quality, Real(0), numbers[5]) / numbers[5]);
+    const Real merits = by_priority + by_access + by_quality;
+    const Real decayed = numbers[6] * exponential(-elapsed(age_days) / numbers[7]);
+    const Real recency = is_nan(age_days) ? Real(0) : decayed;
+    const Real bonus = best_relevance - relevance <= numbers[0] ? merits + recency : recency;
+    return is_nan(relevance + best_relevance + merits) ? kNaN<Real> : bonus;
+  }
+};
+
+}  // namespace oneiros::formulas

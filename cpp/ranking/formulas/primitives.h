@@ -1,0 +1,131 @@
+// Arithmetic that programs are put together from: IEEE 754, as NumPy has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ranking/formulas/elapsed.h"
+#include "ranking/formulas/mathematics.h"
+#include "ranking/signature.h"
+
+namespace oneiros::formulas {
+
+// One formula of one or two operands, by its expression.
+#define ONEIROS_UNARY(Name, name, expression)                        \
+  struct Name {                                                      \
+    static constexpr Signature kSignature{name, {{"a"}}, {}};        \
+    template <typename Real>                                         \
+    ONEIROS_INLINE static Real value(const Real* /*none*/, Real a) { \
+      return expression;                                             \
+    }                                                                \
+  };
+#define ONEIROS_BINARY(Name, name, expression)                               \
+  struct Name {                                                              \
+    static constexpr Signature kSignature{name, {{"a"}, {"b"}}, {}};         \
+    template <typename Real>                                                 \
+    ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) { \
+      return expression;                                                     \
+    }                                                                        \
+  };
+
+ONEIROS_BINARY(Add, "add", a + b)
+ONEIROS_BINARY(Subtract, "subtract", a - b)
+ONEIROS_BINARY(Multiply, "multiply", a* b)
+ONEIROS_BINARY(Divide, "divide", a / b)
+ONEIROS_BINARY(Power, "power", power(a, b))
+ONEIROS_BINARY(Less, "less", a < b ? Real(1) : Real(0))
+ONEIROS_BINARY(LessEqual, "less_equal", a <= b ? Real(1) : Real(0))
+ONEIROS_BINARY(Greater, "greater", a > b ? Real(1) : Real(0))
+ONEIROS_BINARY(GreaterEqual, "greater_equal", a >= b ? Real(1) : Real(0))
+ONEIROS_BINARY(Equal, "equal", a == b ? Real(1) : Real(0))
+ONEIROS_BINARY(NotEqual, "not_equal", a != b ? Real(1) : Real(0))
+ONEIROS_UNARY(Negate, "negate", -a)
+ONEIROS_UNARY(Absolute, "absolute", magnitude(a))
+ONEIROS_UNARY(Floor, "floor", rounded_down(a))
+ONEIROS_UNARY(SquareRoot, "sqrt", square_root(a))
+ONEIROS_UNARY(Exponential, "exp", exponential(a))
+ONEIROS_UNARY(NaturalLogarithm, "log", full_logarithm(a))
+ONEIROS_UNARY(LogarithmOfOnePlus, "log1p", logarithm_of_one_plus(a))
+ONEIROS_UNARY(BinaryLogarithm, "log2", full_binary_logarithm(a))
+ONEIROS_UNARY(IsNan, "is_nan", is_nan(a) ? Real(1) : Real(0))
+
+#undef ONEIROS_UNARY
+#undef ONEIROS_BINARY
+
+// NaN where either is.
+struct Minimum {
+  static constexpr Signature kSignature{"minimum", {{"a"}, {"b"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
+    const Real smaller = a < b ? a : b;  // b where either is NaN
+    return is_nan(a) ? a : smaller;
+  }
+};
+
+struct Maximum {
+  static constexpr Signature kSignature{"maximum", {{"a"}, {"b"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
+    const Real larger = a > b ? a : b;
+    return is_nan(a) ? a : larger;
+  }
+};
+
+// Into [low, high]; where low > high, high. NaN stays.
+struct Clip {
+  static constexpr Signature kSignature{
+      "clip", {{"a"}}, {{"low", kAnyNumber}, {"high", kAnyNumber}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real a) {
+    return clamped(a, numbers[0], numbers[1]);
+  }
+};
+
+// factor x a + offset.
+struct Scale {
+  static constexpr Signature kSignature{
+      "scale", {{"a"}}, {{"factor", kFinite}, {"offset", kFinite}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real a) {
+    return numbers[0] * a + numbers[1];
+  }
+};
+
+// a where the condition is not 0 (NaN is not 0), else b.
+struct Select {
+  static constexpr Signature kSignature{"select", {{"condition"}, {"a"}, {"b"}}, {}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* /*none*/, Real condition, Real a, Real b) {
+    return condition != Real(0) ? a : b;
+  }
+};
+
+// table[code], or `otherwise` where the code is no index of the table. NaN stays.
+template <typename Real>
+ONEIROS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real otherwise,
+                              Real code) {
+  const Real end = static_cast<Real>(table_size);
+  const bool is_inside = (code >= Real(0)) & (code < end);
+  const auto index = static_cast<std::int32_t>(is_inside ? code : Real(0));
+  const bool is_index = is_inside & (static_cast<Real>(index) == code);
+  const Real value = is_index ? table[index] : otherwise;
+  return is_nan(code) ? code : value;
+}
+
+struct Lookup {
+  static constexpr Signature kSignature{
+      "lookup", {{"code"}}, {{"otherwise", kAnyNumber}, {"table", kAnyNumber, 0}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, const Real* table, std::size_t table_size,
+                                   Real code) {
+    return looked_up(table, table_size, numbers[0], code);
+  }
+};
+
+}  // namespace oneiros::formulas

@@ -1,0 +1,95 @@
+// The formulas of docs/systems/reverie.md.
+#pragma once
+
+#include "ranking/formulas/elapsed.h"
+#include "ranking/formulas/mathematics.h"
+#include "ranking/signature.h"
+
+namespace oneiros::formulas {
+
+// R4: 1 + boost exp(-age / tau). No timestamp: 1.
+struct TimeDecayBoost {
+  static constexpr Signature kSignature{
+      "time_decay_boost", {{"age_days"}}, {{"boost", kWeight}, {"tau_days", kPositive}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days) {
+    const Real boost = numbers[0];
+    const Real tau_days = numbers[1];
+    const Real factor = Real(1) + boost * exponential(-elapsed(age_days) / tau_days);
+    return is_nan(age_days) ? Real(1) : factor;
+  }
+};
+
+// R6: table[depth - 1]. No depth of the three: NaN.
+struct DepthWeight {
+  static constexpr Signature kSignature{
+      "depth_weight", {{"depth", &kDepth}}, {{"table", kWeight, 3}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* table, Real depth) {
+    Real weight = depth == Real(1) ? table[0] : kNaN<Real>;
+    weight = depth == Real(2) ? table[1] : weight;
+    return depth == Real(3) ? table[2] : weight;
+  }
+};
+
+// R7: min(ln(1 + spread) / ln 2, cap): exactly 1 at one session. No count: NaN.
+struct SpreadWeight {
+  static constexpr Signature kSignature{
+      "spread_weight", {{"session_spread", &kNotNegative}}, {{"cap", kAboveZero}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real session_spread) {
+    const Real cap = numbers[0];
+    // The binary logarithm is exact at powers of two; ln(2) / ln 2 need not be 1.
+    return at_most(binary_logarithm(Real(1) + as_count(session_spread)), cap);
+  }
+};
+
+// R8: exp((age / tau) (1 - 1 / S)) in [low, high]; exactly 1 at S = 1 for every age, as at age 0
+// for every S > 0; S <= 0 gives low. No timestamp: 1.
+struct StabilityBoost {
+  static void check(const double* numbers);
+  static constexpr Signature kSignature{
+      "stability_boost",
+      {{"age_days"}, {"stability"}},
+      {{"tau_days", kPositive}, {"low", kWeight}, {"high", kWeight}},
+      &check};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days, Real stability) {
+    const Real tau_days = numbers[0];
+    const Real low = numbers[1];
+    const Real high = numbers[2];
+    const Real taus = elapsed(age_days) / tau_days;
+    // 1 - 1/S, without the cancellation near S = 1, where long ages would make it count. No
+    // division behind a condition: it would keep the loop from becoming SIMD.
+    const Real bounded = at_most(stability, std::numeric_limits<Real>::max());
+    const Real gain = (bounded - Real(1)) / bounded;
+    // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
+    // age 0. The formula's value there is exp(0).
+    const Real grown = gain == Real(0) ? Real(0) : taus;
+    const Real exponent = grown * (taus == Real(0) ? Real(0) : gain);
+    Real factor = clamped(exponential(exponent), low, high);
+    factor = stability <= Real(0) ? low : factor;
+    factor = is_nan(age_days) ? Real(1) : factor;
+    return is_nan(stability) ? stability : factor;
+  }
+};
+
+// R11, R17: max_delta / (1 + age) ln(1 + peers) in [0, max_delta].
+struct ReplayDelta {
+  static constexpr Signature kSignature{
+      "replay_delta", {{"peer_count", &kNotNegative}, {"age_hours"}}, {{"max_delta", kWeight}}};
+
+  template <typename Real>
+  ONEIROS_INLINE static Real value(const Real* numbers, Real peer_count, Real age_hours) {
+    const Real max_delta = numbers[0];
+    const Real nearness = Real(1) / (Real(1) + elapsed(age_hours));
+    const Real crowd = natural_logarithm(Real(1) + as_count(peer_count));
+    return at_most(max_delta * nearness * crowd, max_delta);
+  }
+};
+
+}  // namespace oneiros::formulas

@@ -1,0 +1,72 @@
+// A kernel with its parameters: one formula of docs/systems, or a primitive, ready to run over
+// rows.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ranking/signature.h"
+
+namespace oneiros {
+
+// By name; a number is a list of one.
+using KernelParameters = std::map<std::string, std::vector<double>, std::less<>>;
+
+// As many as a code of 16 bits can have.
+inline constexpr std::size_t kLongestTable = std::size_t{1} << 16;
+
+// The signatures of the kernels that work row by row, in the order of formulas/list.h.
+[[nodiscard]] std::span<const Signature* const> kernel_signatures() noexcept;
+
+// The number of the kernel of this name, or none.
+[[nodiscard]] std::optional<std::size_t> kernel_named(std::string_view name) noexcept;
+
+// Throws std::invalid_argument for a parameter that is missing, surplus, of another length or out
+// of its range; returns the parameters in order, lists flattened, the table last.
+[[nodiscard]] std::vector<double> judged_numbers(const Signature& signature,
+                                                 const KernelParameters& parameters);
+
+// Immutable once made.
+class Kernel {
+ public:
+  // Throws std::invalid_argument for a name that is no kernel, and as judged_numbers().
+  Kernel(std::string_view name, const KernelParameters& parameters);
+
+  [[nodiscard]] std::size_t number() const noexcept { return number_; }
+  [[nodiscard]] const Signature& signature() const noexcept;
+
+  // The parameters in order, without the table. A double that a float cannot hold becomes the
+  // nearest one that the parameter's rule allows.
+  template <typename Real>
+  [[nodiscard]] std::span<const Real> numbers() const noexcept {
+    return all<Real>().first(signature().number_count);
+  }
+  template <typename Real>
+  [[nodiscard]] std::span<const Real> table() const noexcept {
+    return all<Real>().subspan(signature().number_count);
+  }
+
+ private:
+  template <typename Real>
+  [[nodiscard]] std::span<const Real> all() const noexcept;
+
+  std::size_t number_;
+  std::vector<double> wide_;
+  std::vector<float> single_;
+};
+
+template <>
+inline std::span<const double> Kernel::all<double>() const noexcept {
+  return wide_;
+}
+template <>
+inline std::span<const float> Kernel::all<float>() const noexcept {
+  return single_;
+}
+
+}  // namespace oneiros

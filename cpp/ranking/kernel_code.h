@@ -1,0 +1,77 @@
+// The compiled loops of one SIMD path. Plain data only: what is compiled for a wide register shares
+// no function with the rest of the core (kernels_of_path.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ranking/formulas/list.h"
+#include "simd/path.h"
+
+namespace oneiros {
+
+// One kernel over `size` rows.
+template <typename Real>
+struct RowCall {
+  const Real* const* inputs;
+  const Real* numbers;  // the parameters in order, lists flattened, the table left out
+  const Real* table;
+  std::size_t table_size;
+  Real* result;  // may be one of the inputs
+  std::size_t size;
+};
+
+// What an operand's values are stored as, in the order of LoopsOf::convert.
+enum class ElementType : std::uint8_t { f32, f64, i8, u8, i16, u16, i32, u32, i64, u64 };
+
+inline constexpr std::array<std::size_t, 10> kElementBytes{4, 8, 1, 1, 2, 2, 4, 4, 8, 8};
+
+// Ages of `size` rows out of the time that each has.
+template <typename Real>
+struct AgeCall {
+  const double* time_seconds;  // NaN: none
+  double now_seconds;
+  double unit_seconds;
+  std::int64_t* is_future;  // set to 1 where the time lies after now; else as it was
+  Real* result;             // an age below 0 counts as 0; NaN stays
+  std::size_t size;
+};
+
+template <typename Real>
+struct LoopsOf {
+  using Row = void (*)(const RowCall<Real>& call);
+  using Convert = void (*)(const void* from, Real* into, std::size_t size);
+  using Age = void (*)(const AgeCall<Real>& call);
+  using Copy = void (*)(const Real* from, Real* into, std::size_t size);
+
+  std::array<Row, kKernelCount> rows;
+  std::array<Convert, kElementBytes.size()> convert;
+  Age age;
+  Copy stream;  // past the cache; stream_end() once all is written
+};
+
+struct PathLoops {
+  LoopsOf<float> single;
+  LoopsOf<double> wide;
+  // Replaces each NaN of `first` by the value of `second`.
+  void (*fill_gaps)(double* first, const double* second, std::size_t size);
+  std::size_t (*count_flags)(const std::int64_t* flags, std::size_t size);
+  void (*stream_end)();
+};
+
+// The loops of `path`. REQUIRES: this machine can run it. Thread-safe.
+[[nodiscard]] const PathLoops& loops_of(SimdPath path) noexcept;
+
+template <typename Real>
+[[nodiscard]] const LoopsOf<Real>& real_loops(const PathLoops& loops) noexcept;
+template <>
+[[nodiscard]] inline const LoopsOf<float>& real_loops<float>(const PathLoops& loops) noexcept {
+  return loops.single;
+}
+template <>
+[[nodiscard]] inline const LoopsOf<double>& real_loops<double>(const PathLoops& loops) noexcept {
+  return loops.wide;
+}
+
+}  // namespace oneiros

@@ -1,0 +1,107 @@
+// A formula put together from kernels: inputs, then instructions, each the value of one register.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ranking/kernel.h"
+#include "ranking/kernel_code.h"
+
+namespace oneiros {
+
+// A column or a signal; where it is absent, every row has the default.
+struct ValueInput {
+  std::string name;
+  double otherwise;
+};
+
+// The age, now - time, of the first of these times that is not NaN, in units of so many seconds. It
+// is formed as a double. A time after now gives 0; no time at all, NaN.
+struct AgeInput {
+  std::vector<std::string> times;
+  double unit_seconds;
+};
+
+using ProgramInput = std::variant<ValueInput, AgeInput>;
+
+struct Instruction {
+  std::string kernel;
+  std::vector<std::size_t> inputs;  // registers before its own
+  KernelParameters parameters;
+};
+
+// Values for one operand of a program, of one of the element types.
+struct Operand {
+  ElementType type = ElementType::f64;
+  const void* values = nullptr;  // nullptr: absent
+  std::size_t count = 0;         // one a row, or 1: the same for every row
+};
+
+// Immutable once made; any number of threads may run it.
+class Program {
+ public:
+  static constexpr std::size_t kMostRegisters = 4096;
+
+  // Inputs are the registers 0 to I - 1; instruction j writes register I + j.
+  // Throws std::invalid_argument for a register that is not yet written, a number of inputs that is
+  // not the kernel's, and as Kernel; for an age without a time or a unit that is not > 0 and
+  // finite.
+  Program(std::vector<ProgramInput> inputs, const std::vector<Instruction>& instructions);
+
+  // What a run can be given, each name once: values and times in order of first appearance.
+  [[nodiscard]] std::span<const std::string> operand_names() const noexcept {
+    return operand_names_;
+  }
+  [[nodiscard]] std::size_t register_count() const noexcept {
+    return inputs_.size() + steps_.size();
+  }
+
+  template <typename Real>
+  struct Run {
+    std::span<const Operand> operands;  // one a name of operand_names(), in that order
+    double now_seconds;
+    std::size_t size;                      // rows
+    std::span<const std::size_t> outputs;  // registers
+    std::span<Real* const> results;        // room for `size` values, one an output
+    unsigned threads = 1;
+  };
+
+  // Writes the outputs' values and returns the number of rows with a needed time after now. Only
+  // what the outputs need is computed. A result may stand in the memory of an operand of its own
+  // type, beginning where that begins; results may not overlap each other.
+  // Throws std::invalid_argument, before anything is written, for an output that is no register, an
+  // operand of another length, a now_seconds that is not finite.
+  template <typename Real>
+  std::size_t run(const Run<Real>& run) const;
+
+ private:
+  template <typename Real>
+  friend class ProgramRun;
+
+  struct Step {
+    Kernel kernel;
+    std::vector<std::size_t> inputs;
+  };
+  struct Value {
+    std::size_t operand;
+    double otherwise;
+  };
+  struct Age {
+    std::vector<std::size_t> operands;
+    double unit_seconds;
+  };
+
+  std::size_t operand_named(const std::string& name);
+  void add_input(const ProgramInput& input);
+  void add_step(const Instruction& instruction);
+
+  std::vector<std::string> operand_names_;
+  std::vector<std::variant<Value, Age>> inputs_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace oneiros
