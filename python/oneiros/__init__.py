@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.response import SearchResult as SearchResult
     from oneiros.response import SearchTrace as SearchTrace
     from oneiros.scopes import where as where
+    from oneiros.why_not import WhyNot as WhyNot
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ _HOME = {  # public name -> the module it lives in
     "TextEncodingError": "errors",
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
+    "WhyNot": "why_not",
     "rrf": "ranking.fusion",
     "where": "scopes",
 }
@@ -89,6 +91,7 @@ __all__ = [
     "TextEncodingError",
     "UnknownMemory",
     "UnknownProfile",
+    "WhyNot",
     "__version__",
     "kernels",
     "profiles",

@@ -8,11 +8,12 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from oneiros.visible_text import one_line, shortened
 
-__all__ = ["Branch", "Table", "figure", "html_text", "tree_text"]
+__all__ = ["Branch", "Table", "figure", "html_text", "moment", "tree_text"]
 
 CELL = 48  # characters of a text in a table
 
@@ -66,6 +67,16 @@ class Table:
 def figure(value: float) -> str:
     """Return a number to five significant digits."""
     return f"{value:#.5g}"
+
+
+def moment(seconds: float | None) -> str:
+    """Return a time in ISO 8601, UTC, to the second; outside the calendar's years, the number."""
+    if seconds is None:
+        return "-"
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
 
 
 def tree_text(root: Branch) -> str:

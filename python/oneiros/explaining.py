@@ -55,6 +55,11 @@ class FactorValue:
     value: float
     operation: Operation = "multiply"
 
+    @property
+    def heading(self) -> str:
+        """The name over a column of its values: with a "+" in front where they are added."""
+        return f"+ {self.name}" if self.operation == "add" else self.name
+
     def applied_to(self, score: float) -> float:
         """Return the score with this factor applied."""
         return score + self.value if self.operation == "add" else score * self.value
@@ -194,17 +199,13 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
     is added and not multiplied has a "+" before its name.
     """
     channels = list(dict.fromkeys(c.name for told in explanations for c in told.channels))
-    factors = list(dict.fromkeys(_heading(f) for told in explanations for f in told.factors))
+    factors = list(dict.fromkeys(f.heading for told in explanations for f in told.factors))
     rows = []
     for rank, (id, told) in enumerate(zip(ids, explanations, strict=True), start=1):
         held = {channel.name: (channel.rank, channel.score) for channel in told.channels}
-        values = {_heading(factor): factor.value for factor in told.factors}
+        values = {factor.heading: factor.value for factor in told.factors}
         figures = [value for name in channels for value in held.get(name, (None, None))]
         applied = (values.get(name) for name in factors)
         rows.append((rank, id, *figures, told.relevance, *applied, told.score))
     pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
     return Table(("rank", "id", *pairs, "relevance", *factors, "score"), tuple(rows))
-
-
-def _heading(factor: FactorValue) -> str:
-    return f"+ {factor.name}" if factor.operation == "add" else factor.name

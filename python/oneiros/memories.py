@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import count, require_choice, require_text
+from oneiros.asking_why import AskingWhy
 from oneiros.errors import UnknownMemory
 from oneiros.exporting import write_jsonl
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory
 from oneiros.records import records_of
 from oneiros.remember import Bounds, unknown
-from oneiros.searching import Searching
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
@@ -32,7 +32,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(Searching):
+class Memories(AskingWhy):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,

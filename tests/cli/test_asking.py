@@ -107,12 +107,46 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
     assert empty.stdout.startswith("0 results in ")
 
 
+def test_why_not_tells_what_a_memory_lacks(run: Run, store: Path) -> None:
+    asked = ("why-not", "coffee", "m1", "-k", 1, "-s", store, "--now", NOW)
+    outcome = run(*asked)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith("'m1' for 'coffee': in place 2 of 2, k is 1")
+    assert "needs +0.0" in outcome.stdout
+    assert outcome.stdout.splitlines()[-1].split()[0] == "score"  # beside the first one's
+    document = run(*asked, "--json").document
+    assert (document["place"], document["is_returned"], document["kth_id"]) == (2, False, "m2")
+    assert document["gap"] == document["kth_score"] - document["score"]
+    assert document["lacked"].startswith("needs +0.0")
+    assert [channel["rank"] for channel in document["channels"]] == [2, None]
+    assert access_count(store, "m1") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["m3"], "no channel finds it"),
+        (["m1"], "returned, in place 2"),
+        (["absent"], "no memory has this id"),
+        (["m1", "--kind", "note"], 'the filter {"kind": "note"}: its kind is "user_preference"'),
+    ],
+)
+def test_why_not_has_an_answer_for_any_id(
+    run: Run, store: Path, arguments: list[str], words: str
+) -> None:
+    outcome = run("why-not", "coffee", *arguments, "-s", store, "--now", NOW)
+    assert outcome.exit_code == 0
+    assert words in outcome.stdout
+
+
 @pytest.mark.parametrize("extra", [[], ["--explain"], ["--json"]])
-@pytest.mark.parametrize("command", [["search", "tea"], ["get", "m4"]])
+@pytest.mark.parametrize("command", [["search", "tea"], ["get", "m4"], ["why-not", "tea", "m4"]])
 def test_hostile_text_never_reaches_the_terminal(
     run: Run, store: Path, command: list[str], extra: list[str]
 ) -> None:
-    if command[0] == "get":
+    if command[0] == "why-not":
+        extra = [*(one for one in extra if one != "--explain"), "--project", "[bold red]gone[/]"]
+    elif command[0] == "get":
         extra = [one for one in extra if one != "--explain"]
     outcome = run(*command, *extra, "-s", store)
     assert outcome.exit_code == 0
@@ -129,6 +163,9 @@ def test_a_hostile_query_or_id_comes_back_harmless(run: Run, store: Path) -> Non
     assert outcome.exit_code == 1
     assert "\x1b" not in outcome.stderr
     assert outcome.stderr.count("\n") == 1
+    outcome = run("why-not", hostile, hostile, "-s", store)
+    assert outcome.exit_code == 0
+    assert "\x1b" not in outcome.stdout
 
 
 def test_get_shows_every_field_that_says_something(run: Run, store: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oneiros import __version__
-from oneiros.cli.asking import get, search
+from oneiros.cli.asking import get, search, why_not
 from oneiros.cli.checking import doctor, stats
 from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
@@ -46,6 +46,7 @@ def _common(
 application.command("demo")(demo)
 application.command("import")(import_memories)
 application.command("search")(search)
+application.command("why-not")(why_not)
 application.command("get")(get)
 application.command("stats")(stats)
 application.command("doctor")(doctor)

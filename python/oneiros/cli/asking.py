@@ -15,27 +15,31 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.scopes import Where
 
-__all__ = ["get", "search"]
+__all__ = ["get", "search", "why_not"]
 
-Names = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
+QueryArgument = Annotated[str, typer.Argument(help="What to look for; any text, taken literally.")]
+CountOption = Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")]
+WhereOption = Annotated[
+    str | None, typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.')
+]
+NamesOption = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
+NowOption = Annotated[
+    str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
+]
+ProfileOption = Annotated[str | None, typer.Option(help="Rank by this profile.")]
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for; any text, taken literally.")],
+    query: QueryArgument,
     store: StoreOption = DEFAULT_STORE,
-    k: Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")] = 10,
-    where: Annotated[
-        str | None,
-        typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.'),
-    ] = None,
-    kind: Names = None,
-    project: Names = None,
-    session: Names = None,
-    tag: Names = None,
-    now: Annotated[
-        str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
-    profile: Annotated[str | None, typer.Option(help="Rank by this profile.")] = None,
+    k: CountOption = 10,
+    where: WhereOption = None,
+    kind: NamesOption = None,
+    project: NamesOption = None,
+    session: NamesOption = None,
+    tag: NamesOption = None,
+    now: NowOption = None,
+    profile: ProfileOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
     json: JsonOption = False,
     no_reinforce: Annotated[
@@ -70,6 +74,36 @@ def search(
         elif response.results:
             console.print(rendering.results_table(response, console.width))
         console.print(text(rendering.summary(response), style="dim"))
+
+
+def why_not(
+    query: QueryArgument,
+    id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
+    store: StoreOption = DEFAULT_STORE,
+    k: CountOption = 10,
+    where: WhereOption = None,
+    kind: NamesOption = None,
+    project: NamesOption = None,
+    session: NamesOption = None,
+    tag: NamesOption = None,
+    now: NowOption = None,
+    profile: ProfileOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell why a search does not return a memory; the memory is left as it is."""
+    condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
+    clock = seconds_of("--now", now)
+    with opened(existing(store)) as engine:
+        told = engine.why_not(query, id, k=k, where=condition, now=clock, profile=profile)
+    from oneiros.cli import explained  # noqa: PLC0415
+    from oneiros.cli.terminal import output  # noqa: PLC0415
+
+    if json:
+        documents.write(explained.why_not_document(told))
+        return
+    console = output()
+    for part in explained.why_not_parts(told):
+        console.print(part)
 
 
 def get(

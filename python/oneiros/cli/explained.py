@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from oneiros.cli.rendering import told
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 
     from oneiros.display import Branch, Table
     from oneiros.response import SearchResponse
+    from oneiros.why_not import WhyNot
 
-__all__ = ["parts", "rich_tree"]
+__all__ = ["parts", "rich_tree", "why_not_document", "why_not_parts"]
 
 _GAP = 3  # columns between the columns of a table
 _KEYS = 2  # columns that every table begins with: rank and id
@@ -32,6 +34,20 @@ def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
     yield from _result_trees(response)
     if response.results:
         yield from _tables(response.table(), width)
+
+
+def why_not_parts(told: WhyNot) -> Iterator[Tree | RichTable | str]:
+    """Yield the tree of the answer, and its figures beside those of the last place returned."""
+    yield rich_tree(told.tree())
+    if told.kth is not None and told.channels and not told.is_returned:
+        yield ""
+        yield _rich_table(told.table())
+
+
+def why_not_document(told: WhyNot) -> dict[str, object]:
+    """Return the whole answer as JSON values."""
+    derived = ("is_returned", "score", "kth_score", "gap", "verdict", "lacked")
+    return dataclasses.asdict(told) | {name: getattr(told, name) for name in derived}
 
 
 def _result_trees(response: SearchResponse) -> Iterator[Tree]:
@@ -63,6 +79,23 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
     return tree
 
 
+def _rich_table(table: Table, columns: Iterable[int] | None = None) -> RichTable:
+    """Return a table of literal texts, of these columns; None: of all."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    rows = table.shown()
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    chosen = list(range(len(table.columns)) if columns is None else columns)
+    for column in chosen:
+        justify: JustifyMethod = "right" if table.is_figures(column) else "left"
+        heading = text(_heading(table.columns[column]))
+        shown.add_column(heading, justify=justify, no_wrap=True)
+    for row in rows:
+        shown.add_row(*(text(row[column]) for column in chosen))
+    return shown
+
+
 def _tables(table: Table, width: int) -> Iterator[RichTable]:
     """Yield the table whole where it fits; else in parts, each with rank and id.
 
@@ -70,24 +103,20 @@ def _tables(table: Table, width: int) -> Iterator[RichTable]:
         table: its first two columns are rank and id.
         width: columns of the terminal.
     """
-    from rich import box  # noqa: PLC0415
     from rich.cells import cell_len  # noqa: PLC0415
-    from rich.table import Table as RichTable  # noqa: PLC0415
 
-    rows = table.shown()
-    headings = [name.replace(" ", "\n").replace("_", "\n") for name in table.columns]
+    headings = map(_heading, table.columns)
     widths = [
         max(cell_len(line) for cell in (heading, *cells) for line in cell.split("\n"))
-        for heading, *cells in zip(headings, *rows, strict=True)
+        for heading, *cells in zip(headings, *table.shown(), strict=True)
     ]
     for group in _fitting(widths, width):
-        part = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column in group:
-            justify: JustifyMethod = "right" if table.is_figures(column) else "left"
-            part.add_column(text(headings[column]), justify=justify, no_wrap=True)
-        for row in rows:
-            part.add_row(*(text(row[column]) for column in group))
-        yield part
+        yield _rich_table(table, group)
+
+
+def _heading(name: str) -> str:
+    """One word a line, so that a column stays as narrow as its numbers."""
+    return name.replace(" ", "\n").replace("_", "\n")
 
 
 def _fitting(widths: Sequence[int], width: int) -> Iterator[list[int]]:

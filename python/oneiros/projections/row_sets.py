@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.selection import Selection
     from oneiros.store import StoredMemory
 
-__all__ = ["RowSets", "Visible"]
+__all__ = ["RowSets", "Visible", "of_status"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 
@@ -32,6 +32,14 @@ class Visible(NamedTuple):
     row_count: int
     bounds_count: int
     """Live rows within the bounds of who asks: all, or those of a scope."""
+
+    def letting_in(self, row: int) -> Visible:
+        """Return these rows and one more, which the indexes hold."""
+        if self.bits is None or row // 8 >= len(self.bits):
+            return self
+        bits = self.bits.copy()
+        bits[row // 8] |= 1 << row % 8
+        return self._replace(bits=bits)
 
 
 class _Attributes(NamedTuple):
@@ -97,18 +105,31 @@ class RowSets:
         within = len(self.live) if bounds is None else len(self.matching(bounds))
         if bounds is not None:
             where = bounds if where is None else bounds & where
-        hidden = BitMap(self._superseded) if selection.hide_superseded else BitMap()
-        if status is None:
-            hidden |= self._archived
-        else:
-            wanted = Where.from_json({"status": list(status)})
+        if status is not None:
+            wanted = of_status(status)
             where = wanted if where is None else where & wanted
-        if selection.hide_expired and self._perishable:
-            hidden |= self._expired(now)
+        hidden = BitMap.union(BitMap(), *self.hidden(selection, status, now).values())
         if where is None and hidden.isdisjoint(self.live):
             return Visible(None, len(self.live), within)
         rows = self.matching(where) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
+
+    def hidden(
+        self, selection: Selection, status: Sequence[str] | None, now: float
+    ) -> dict[str, BitMap]:
+        """The rows that a recall without filter may not return, by reason: one row may have several.
+
+        Reasons are "superseded", "archived", "expired" and "not_yet_valid"; arguments are those of
+        :meth:`visible`. The sets are not the caller's own.
+        """
+        hidden = {}
+        if selection.hide_superseded:
+            hidden["superseded"] = self._superseded
+        if status is None:
+            hidden["archived"] = self._archived
+        if selection.hide_expired and self._perishable:
+            hidden["expired"], hidden["not_yet_valid"] = self._out_of_time(now)
+        return hidden
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
@@ -167,15 +188,19 @@ class RowSets:
         self._attributes.pop(row, None)
         self._unsure.pop(row, None)
 
-    def _expired(self, now: float) -> BitMap:
-        """Rows outside their validity. Source: docs/systems/cognitive.md C7."""
+    def _out_of_time(self, now: float) -> tuple[BitMap, BitMap]:
+        """Rows past their validity, and rows before it. Source: docs/systems/cognitive.md C7."""
         column = self._lifecycle.column
         rows = np.array(self._perishable.to_array(), np.uint32)
         until, since = column("valid_until")[rows], column("valid_from")[rows]
         dies = column("created_at")[rows] + column("ttl")[rows]
         with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
-            is_out = (now > until) | (now > dies) | (since > now)
-        return set_of(rows[is_out])
+            return set_of(rows[(now > until) | (now > dies)]), set_of(rows[since > now])
+
+
+def of_status(status: Sequence[str]) -> Where:
+    """The condition that a memory's status is one of these."""
+    return Where.from_json({"status": list(status)})
 
 
 def _attributes_of(memory: StoredMemory) -> _Attributes:

@@ -1,0 +1,208 @@
+"""Why a search does not return a memory: the answer, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oneiros.display import Branch, Table, figure, html_text, tree_text
+from oneiros.explaining import ChannelScore, Explanation, FactorValue, combined
+from oneiros.visible_text import shortened
+
+__all__ = ["Hiding", "Standing", "WhyNot"]
+
+_QUERY = 80  # characters of a query that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """One thing that hides a memory from a search."""
+
+    reason: str
+    """deleted, archived, superseded, expired, not_yet_valid, status or filter."""
+    detail: str
+    """The same in words, with what the memory has and what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a memory stands with one channel of the profile."""
+
+    name: str
+    rank: int | None
+    """From 1, among what the search may return; None: not within the first ``depth``."""
+    score: float | None
+    """The channel's raw score, exact beyond its depth too; None: it has none."""
+    depth: int
+    """So many memories were asked of the channel."""
+    detail: str = ""
+    """Why there is no rank; empty where there is one."""
+
+    def __str__(self) -> str:
+        if self.rank is not None or not self.detail:
+            return str(ChannelScore(self.name, self.rank, self.score))
+        score = "" if self.score is None else f", score {figure(self.score)}"
+        return f"{self.name}: {self.detail}{score}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WhyNot:
+    """Why a search returns a memory or does not. Nothing was counted as an access for it.
+
+    ``str()`` tells it in a few lines, a notebook shows it beside the last memory that is returned.
+    Of a hidden memory, ranks, score and place are those it would have if it alone were not hidden.
+    """
+
+    query: str
+    id: str
+    k: int
+    now: float
+    """The clock of the search, seconds UTC."""
+    profile: str
+    profile_hash: str
+    exists: bool
+    """Whether there is such a memory here, soft-deleted ones included."""
+    hidden: tuple[Hiding, ...] = ()
+    """All that hides it; empty: nothing does."""
+    channels: tuple[Standing, ...] = ()
+    factors: tuple[FactorValue, ...] = ()
+    """What each factor of the profile gives it, whether it was found or not."""
+    explanation: Explanation | None = None
+    """How it comes to its score; None where no channel found it."""
+    place: int | None = None
+    """From 1, among all candidates; None where no channel found it."""
+    candidate_count: int = 0
+    kth_id: str | None = None
+    """The last memory returned; None where fewer than ``k`` are, so that none had to be beaten."""
+    kth: Explanation | None = None
+    """How that one came to its score."""
+
+    @property
+    def is_returned(self) -> bool:
+        """Whether the search returns it."""
+        return not self.hidden and self.place is not None and self.place <= self.k
+
+    @property
+    def score(self) -> float | None:
+        """Its score; None where no channel found it."""
+        return None if self.explanation is None else self.explanation.score
+
+    @property
+    def kth_score(self) -> float | None:
+        """The score of the last memory returned, where ``k`` are."""
+        return None if self.kth is None else self.kth.score
+
+    @property
+    def gap(self) -> float | None:
+        """What it lacks of that score; below 0 where it has more."""
+        if self.score is None or self.kth_score is None:
+            return None
+        return self.kth_score - self.score
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        if not self.exists:
+            return "no memory has this id"
+        if self.hidden:
+            reasons = dict.fromkeys(one.reason.replace("_", " ") for one in self.hidden)
+            return f"hidden: {', '.join(reasons)}"
+        if self.place is None:
+            return "no channel finds it"
+        if self.is_returned:
+            return f"returned, in place {self.place}"
+        return f"in place {self.place} of {self.candidate_count}, k is {self.k}"
+
+    @property
+    def lacked(self) -> str:
+        """What it lacked, in words; empty for what is returned or does not exist."""
+        return "; ".join(self._reasons())
+
+    def tree(self) -> Branch:
+        """Return the answer over what led to it."""
+        branches = [Branch(reason) for reason in self._reasons()]
+        channels = [Branch(str(one)) for one in self.channels]
+        if self.explanation is None:
+            branches += channels if self.hidden else ()
+            branches += [Branch(str(factor)) for factor in self.factors]
+        else:
+            whole = self.explanation.tree()
+            relevance = whole.branches[0]._replace(branches=channels)
+            branches.append(whole._replace(branches=[relevance, *whole.branches[1:]]))
+        return Branch(self._headline(), branches)
+
+    def table(self) -> Table:
+        """Return its figures beside those of the last memory returned, one row a part."""
+        own = _figures(self.explanation)
+        for channel in self.channels:
+            own |= {f"{channel.name} rank": channel.rank, f"{channel.name} score": channel.score}
+        own |= {factor.heading: factor.value for factor in self.factors}
+        if self.kth is None:
+            return Table(("part", "this memory"), tuple(own.items()))
+        kth = _figures(self.kth)
+        rows = tuple((part, own.get(part), value) for part, value in kth.items())
+        return Table(("part", "this memory", f"place {self.k}"), rows)
+
+    def __str__(self) -> str:
+        return tree_text(self.tree())
+
+    def __repr__(self) -> str:
+        return f"<WhyNot {self.id!r}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        reasons = "".join(f"<li>{html_text(reason)}</li>" for reason in self._reasons())
+        table = self.table()._repr_html_() if self.channels else ""
+        return f"<p>{html_text(self._headline())}</p>{reasons and f'<ul>{reasons}</ul>'}{table}"
+
+    def _headline(self) -> str:
+        return f"{self.id!r} for {shortened(repr(self.query), _QUERY)}: {self.verdict}"
+
+    def _reasons(self) -> list[str]:
+        """All that keeps it out, one a text: what hides it, and what it lacks besides."""
+        reasons = [one.detail for one in self.hidden]
+        is_known = bool(self.channels)  # of what is deleted, nothing more is
+        if is_known and self.place is None:
+            reasons.append("; ".join(map(str, self.channels)))
+        if self.place is not None and self.hidden:
+            reasons.append(f"otherwise in place {self.place} of {self.candidate_count}")
+        if self.place is not None and self.place > self.k:
+            reasons.append(self._shortfall())
+        return reasons
+
+    def _shortfall(self) -> str:
+        """What it lacks of the last place that is returned."""
+        if self.explanation is None or self.kth is None:
+            return f"k is {self.k}"
+        gap = self.kth.score - self.explanation.score
+        if gap == 0:
+            return f"ties with place {self.k}, which was added earlier"
+        needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self.k}"
+        costly = _costliest(self.explanation, self.kth)
+        return needs if costly is None else f"{needs}: its {costly} costs most"
+
+
+def _costliest(own: Explanation, kth: Explanation) -> str | None:
+    """Name the part whose value, were it that of the k-th, would raise the score most."""
+    parts = [
+        (
+            combined(kth.relevance, own.factors),
+            f"relevance {figure(own.relevance)} (there {figure(kth.relevance)})",
+        )
+    ]
+    for place, (mine, theirs) in enumerate(zip(own.factors, kth.factors, strict=True)):
+        swapped = (*own.factors[:place], theirs, *own.factors[place + 1 :])
+        told = f"{mine.name} factor {figure(mine.value)} (there {figure(theirs.value)})"
+        parts.append((combined(own.relevance, swapped), told))
+    score, told = max(parts, key=lambda part: part[0])
+    return told if score > own.score else None
+
+
+def _figures(told: Explanation | None) -> dict[str, object]:
+    """Return every figure of an explanation by name, in the order of a table's rows."""
+    if told is None:
+        return {}
+    figures: dict[str, object] = {}
+    for channel in told.channels:
+        figures |= {f"{channel.name} rank": channel.rank, f"{channel.name} score": channel.score}
+    figures["relevance"] = told.relevance
+    figures |= {factor.heading: factor.value for factor in told.factors}
+    return figures | {"score": told.score}
