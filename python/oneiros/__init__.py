@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanation as Explanation
     from oneiros.lexical import LexicalIndex as LexicalIndex
     from oneiros.memory import Memory as Memory
+    from oneiros.ranking.callable_factor import CallableFactor as CallableFactor
+    from oneiros.ranking.expression import Expression as Expression
     from oneiros.ranking.fusion import rrf as rrf
     from oneiros.ranking.profile import Profile as Profile
     from oneiros.response import SearchResponse as SearchResponse
@@ -40,11 +42,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module it lives in
+    "CallableFactor": "ranking.callable_factor",
     "DuplicateId": "errors",
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
     "Explanation": "explaining",
+    "Expression": "ranking.expression",
     "LexicalIndex": "lexical",
     "Memory": "memory",
     "OneirosError": "errors",
@@ -69,11 +73,13 @@ _HOME = {  # public name -> the module it lives in
 _MODULES = ("kernels", "profiles")
 
 __all__ = [
+    "CallableFactor",
     "DuplicateId",
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
     "Explanation",
+    "Expression",
     "LexicalIndex",
     "Memory",
     "OneirosError",

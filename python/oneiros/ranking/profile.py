@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
+from oneiros.ranking.callable_factor import CallableFactor
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
 from oneiros.ranking.factor import Factor, KeepRule
-from oneiros.ranking.factors import FACTORS
+from oneiros.ranking.factors import FACTORS, USER_FACTORS
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.profile_record import (
@@ -99,7 +100,7 @@ class Profile:
         return hash(self._hash)
 
     def __str__(self) -> str:
-        return self.to_toml()
+        return toml_of(self.record())
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with the fields given changed.
@@ -134,7 +135,15 @@ class Profile:
         return record
 
     def to_toml(self) -> str:
-        """Return the profile as TOML, with every field; :meth:`from_toml` reads it back."""
+        """Return the profile as TOML, with every field; :meth:`from_toml` reads it back.
+
+        Raises:
+            ValueError: a factor is a function of the user's own, which no TOML can hold.
+        """
+        functions = [one.name for one in self.factors if isinstance(one, CallableFactor)]
+        if functions:
+            msg = f"factors: TOML cannot hold a function, which {functions[0]} is"
+            raise ValueError(msg)
         return toml_of(self.record())
 
     @classmethod
@@ -155,7 +164,11 @@ class Profile:
             msg = "name: a profile must have one"
             raise ValueError(msg)
         parts: dict[str, Any] = {"name": record["name"]}
-        for key, kinds in (("channels", CHANNELS), ("factors", FACTORS), ("keep", KEEP_RULES)):
+        for key, kinds in (
+            ("channels", CHANNELS),
+            ("factors", (*FACTORS, *USER_FACTORS)),
+            ("keep", KEEP_RULES),
+        ):
             if key in record:
                 parts[key] = _read_parts(record[key], kinds, key)
         for key, kind in (

@@ -29,16 +29,23 @@ MOST_DOTS = 2 * MOST_NODES
 
 
 Kind = TypeVar("Kind")
-"""A frozen dataclass; where several kinds may stand in one place, each has a ``name``."""
+"""A frozen dataclass; where several kinds may stand in one place, each has a ``name``, or, where its
+declarations have names of their own, a field ``told_by`` that no other kind has."""
 
 
 def record_of(declaration: Any) -> dict[str, object]:
-    """Return a declaration's name, if it has one, and fields; a field that is None is left out."""
+    """Return a declaration's name, if it has one, and fields; a field that is None is left out.
+
+    A declaration that is more than its fields says so by a ``record`` of its own.
+    """
+    if hasattr(declaration, "record"):
+        own: dict[str, object] = declaration.record()
+        return own
     name = getattr(declaration, "name", None)
     record: dict[str, object] = {} if name is None else {"name": name}
     for field in fields(declaration):
         value = getattr(declaration, field.name)
-        if value is not None:
+        if field.init and value is not None:
             record[field.name] = list(value) if isinstance(value, tuple) else value
     return record
 
@@ -71,10 +78,10 @@ def read_declaration(record: object, kinds: Sequence[type[Kind]], where: str) ->
         msg = f"{where}: expected a table, got {type(record).__name__} {record!r}"
         raise TypeError(msg)
     kind = _kind_of(record, kinds, where)
-    known = [field.name for field in fields(cast("type[Any]", kind))]
+    known = [field.name for field in fields(cast("type[Any]", kind)) if field.init]
     require_keys(record, ["name", *known] if hasattr(kind, "name") else known, where)
     try:
-        return kind(**{key: value for key, value in record.items() if key != "name"})
+        return kind(**{key: value for key, value in record.items() if key in known})
     except (TypeError, ValueError) as error:
         msg = f"{where}.{error}"
         raise type(error)(msg) from error
@@ -83,7 +90,13 @@ def read_declaration(record: object, kinds: Sequence[type[Kind]], where: str) ->
 def _kind_of(record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str) -> type[Kind]:
     if len(kinds) == 1 and ("name" not in record or not hasattr(kinds[0], "name")):
         return kinds[0]
-    by_name = {str(getattr(kind, "name", "")): kind for kind in kinds}
+    by_name: dict[str, type[Kind]] = {}
+    for kind in kinds:
+        told_by = getattr(kind, "told_by", None)
+        if told_by is None:
+            by_name[str(getattr(kind, "name", ""))] = kind
+        elif told_by in record:
+            return kind
     name = record.get("name")
     if not isinstance(name, str) or name not in by_name:
         msg = f"{where}.name: must be one of {', '.join(by_name)}, got {name!r}"
@@ -177,5 +190,6 @@ def _scalar(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_scalar(item) for item in value) + "]"
     if isinstance(value, str):
-        return json.dumps(value)  # the names of a profile hold nothing that TOML escapes otherwise
+        # As they are: beyond the basic plane JSON's escapes are surrogates, which TOML refuses.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)

@@ -6,10 +6,26 @@ unasked. ``oneiros.kernels`` has the same formulas with conversions and broadcas
 
 from __future__ import annotations
 
+from oneiros.ranking.callable_factor import CallableFactor
+from oneiros.ranking.expression import Expression
 from oneiros.ranking.factor import Factor
 from oneiros.ranking.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
 
-__all__ = ["FACTORS", "Depth", "Factor", "Spread", "Stability", "Strength", "TimeDecay"]
+__all__ = [
+    "FACTORS",
+    "USER_FACTORS",
+    "CallableFactor",
+    "Depth",
+    "Expression",
+    "Factor",
+    "Spread",
+    "Stability",
+    "Strength",
+    "TimeDecay",
+]
 
 FACTORS: tuple[type[Factor], ...] = (TimeDecay, Strength, Depth, Spread, Stability)
 """What TOML knows by name."""
+
+USER_FACTORS: tuple[type[Factor], ...] = (Expression, CallableFactor)
+"""What TOML knows by a field of their own: their names are the user's."""
