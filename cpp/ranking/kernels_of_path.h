@@ -13,7 +13,8 @@
 
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
-#include "simd/inline.h"
+#include "simd/real.h"
+#include "simd/rows.h"
 
 namespace oneiros::ONEIROS_PATH {
 
@@ -22,7 +23,8 @@ extern const PathLoops kPathLoops;
 namespace {
 
 template <typename Formula, typename Real, std::size_t... Input>
-ONEIROS_INLINE void run_rows(const RowCall<Real>& call, std::index_sequence<Input...> /*inputs*/) {
+ONEIROS_ALWAYS_INLINE void run_rows(const RowCall<Real>& call,
+                                    std::index_sequence<Input...> /*inputs*/) {
   // Copies: through the call, the loop would have to read them again after each store.
   const Real* const inputs[] = {call.inputs[Input]...};
   constexpr std::size_t kNumbers = Formula::kSignature.number_count;
@@ -95,17 +97,17 @@ std::size_t count_flags(const std::int64_t* flags, std::size_t size) {
 
 #if defined(__AVX512F__)
 using Line = __m512i;
-ONEIROS_INLINE void stream_line(void* into, const void* from) {
+ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
   _mm512_stream_si512(static_cast<Line*>(into), _mm512_loadu_si512(from));
 }
 #elif defined(__AVX2__)
 using Line = __m256i;
-ONEIROS_INLINE void stream_line(void* into, const void* from) {
+ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
   _mm256_stream_si256(static_cast<Line*>(into), _mm256_loadu_si256(static_cast<const Line*>(from)));
 }
 #elif defined(__x86_64__)
 using Line = __m128i;
-ONEIROS_INLINE void stream_line(void* into, const void* from) {
+ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
   _mm_stream_si128(static_cast<Line*>(into), _mm_loadu_si128(static_cast<const Line*>(from)));
 }
 #endif

@@ -15,7 +15,7 @@ inline constexpr Rule kThreshold{0.0, 1.0, true, false, "must be > 0 and <= 1"};
 // (significance x decay) x reinforcement, where a certainty or an impact of 0 is a veto (A3) even
 // against an endless number of accesses.
 template <typename Real>
-ONEIROS_INLINE Real vetoed(Real significance, Real decay, Real reinforcement) {
+ONEIROS_ALWAYS_INLINE Real vetoed(Real significance, Real decay, Real reinforcement) {
   const Real faded = significance * decay;
   const Real score = faded * reinforcement;
   const bool is_veto = (faded == Real(0)) & (reinforcement == reinforcement);
@@ -27,7 +27,7 @@ struct CiarDecay {
   static constexpr Signature kSignature{"ciar_decay", {{"age_days"}}, {{"rate", kRate}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     return exponential(elapsed(age_days) * -numbers[0]);
   }
 };
@@ -38,7 +38,7 @@ struct CiarReinforcement {
       "ciar_reinforcement", {{"access_count"}}, {{"reinforcement", kReinforcement}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real access_count) {
     return Real(1) + numbers[0] * access_count;
   }
 };
@@ -51,8 +51,8 @@ struct Ciar {
       {{"rate", kRate}, {"reinforcement", kReinforcement}, {"clamp", kFlag}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real certainty, Real impact, Real age_days,
-                                   Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
+                                          Real age_days, Real access_count) {
     const Real decay = CiarDecay::value(numbers, age_days);
     const Real reinforcement = CiarReinforcement::value(numbers + 1, access_count);
     const Real score = vetoed(certainty * impact, decay, reinforcement);
@@ -71,7 +71,7 @@ struct CiarShippedDecay {
       {{"rate", kRate}, {"most_days", kAboveZero}, {"floor", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     const Real days = at_most(elapsed(age_days), numbers[1]);
     return at_least(exponential(days * -numbers[0]), numbers[2]);
   }
@@ -84,7 +84,7 @@ struct CiarShippedReinforcement {
                                         {{"gain", kWeight}, {"most_gain", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real access_count) {
     return Real(1) + at_most(numbers[0] * logarithm_of_one_plus(access_count), numbers[1]);
   }
 };
@@ -100,8 +100,8 @@ struct CiarShipped {
                                          {"most_gain", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real certainty, Real impact, Real age_days,
-                                   Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
+                                          Real age_days, Real access_count) {
     return vetoed(certainty * impact, CiarShippedDecay::value(numbers, age_days),
                   CiarShippedReinforcement::value(numbers + 3, access_count));
   }
@@ -112,7 +112,7 @@ struct ShouldPromote {
   static constexpr Signature kSignature{"should_promote", {{"score"}}, {{"threshold", kThreshold}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real score) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score) {
     const Real verdict = score >= numbers[0] ? Real(1) : Real(0);
     return is_nan(score) ? score : verdict;
   }

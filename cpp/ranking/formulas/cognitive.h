@@ -18,7 +18,7 @@ struct Retention {
       {{"model", kFlag}, {"beta_days", kAboveZero, 4}, {"floors", kShare, 4}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real by_category(const Real* table, Real category) {
+  ONEIROS_ALWAYS_INLINE static Real by_category(const Real* table, Real category) {
     Real value = category == Real(0) ? table[0] : kNaN<Real>;
     value = category == Real(1) ? table[1] : value;
     value = category == Real(2) ? table[2] : value;
@@ -26,8 +26,8 @@ struct Retention {
   }
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real days, Real stability, Real importance,
-                                   Real category) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days, Real stability,
+                                          Real importance, Real category) {
     const Real model = numbers[0];
     const Real beta_days = by_category(numbers + 1, category);
     const Real floor = by_category(numbers + 5, category);
@@ -52,14 +52,14 @@ struct RetentionScore {
       "retention_score", {{"similarity"}, {"retention"}}, {{"alpha", kNotNegative}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
     return similarity * power(retention, numbers[0]);
   }
 };
 
 // C11: min(most, days / span). No timestamp: 1.
 template <typename Real>
-ONEIROS_INLINE Real spacing(Real days, Real span_days, Real most) {
+ONEIROS_ALWAYS_INLINE Real spacing(Real days, Real span_days, Real most) {
   const Real factor = at_most(elapsed(days) / span_days, most);
   return is_nan(days) ? Real(1) : factor;
 }
@@ -69,7 +69,7 @@ struct SpacingFactor {
       "spacing_factor", {{"days"}}, {{"span_days", kPositive}, {"most", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days) {
     return spacing(days, numbers[0], numbers[1]);
   }
 };
@@ -82,7 +82,7 @@ struct ReinforceStability {
       {{"gain", kWeight}, {"span_days", kPositive}, {"most", kWeight}, {"limit", kAboveZero}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real stability, Real days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real stability, Real days) {
     const Real gain = numbers[0];
     return at_most(stability + gain * spacing(days, numbers[1], numbers[2]), numbers[3]);
   }
@@ -94,7 +94,7 @@ struct AssociationDecay {
       "association_decay", {{"weight"}, {"days"}}, {{"tau_days", kPositive}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real weight, Real days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real weight, Real days) {
     const Real decayed = weight * exponential(-elapsed(days) / numbers[0]);
     return is_nan(days) ? weight : decayed;
   }

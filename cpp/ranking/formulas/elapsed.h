@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "simd/inline.h"
+#include "simd/real.h"
 
 namespace oneiros::formulas {
 
@@ -11,35 +11,35 @@ template <typename Real>
 inline constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
 
 template <typename Real>
-ONEIROS_INLINE bool is_nan(Real x) {
+ONEIROS_ALWAYS_INLINE bool is_nan(Real x) {
   return x != x;
 }
 
 // An age below 0 (a clock ahead of now) counts as 0; NaN stays NaN.
 template <typename Real>
-ONEIROS_INLINE Real elapsed(Real age) {
+ONEIROS_ALWAYS_INLINE Real elapsed(Real age) {
   return age < Real(0) ? Real(0) : age;
 }
 
 // NaN stays NaN.
 template <typename Real>
-ONEIROS_INLINE Real at_most(Real x, Real high) {
+ONEIROS_ALWAYS_INLINE Real at_most(Real x, Real high) {
   return x > high ? high : x;
 }
 
 template <typename Real>
-ONEIROS_INLINE Real at_least(Real x, Real low) {
+ONEIROS_ALWAYS_INLINE Real at_least(Real x, Real low) {
   return x < low ? low : x;
 }
 
 template <typename Real>
-ONEIROS_INLINE Real clamped(Real x, Real low, Real high) {
+ONEIROS_ALWAYS_INLINE Real clamped(Real x, Real low, Real high) {
   return at_most(at_least(x, low), high);
 }
 
 // x, or NaN where x is no count: below 0 or endless.
 template <typename Real>
-ONEIROS_INLINE Real as_count(Real x) {
+ONEIROS_ALWAYS_INLINE Real as_count(Real x) {
   const Real bounded = x < Real(0) ? kNaN<Real> : x;
   return x > std::numeric_limits<Real>::max() ? kNaN<Real> : bounded;
 }

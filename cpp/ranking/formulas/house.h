@@ -14,7 +14,8 @@ struct BlendWithBest {
       "blend_with_best", {{"bm25"}, {"best_bm25"}, {"cosine"}}, {{"weight", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real bm25, Real best_bm25, Real cosine) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real bm25, Real best_bm25,
+                                          Real cosine) {
     const Real weight = numbers[0];
     const Real share = best_bm25 > Real(0) ? bm25 / best_bm25 : bm25 * Real(0);
     return weight * share + (Real(1) - weight) * at_least(cosine, Real(0));
@@ -26,7 +27,7 @@ struct Damp {
   static constexpr Signature kSignature{"damp", {{"factor"}}, {{"amount", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real factor) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real factor) {
     return (Real(1) - numbers[0]) + numbers[0] * factor;
   }
 };
@@ -37,7 +38,7 @@ struct HalfLifeDecay {
       "half_life_decay", {{"age_days"}}, {{"half_life_days", kPositive}, {"floor", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     constexpr Real kLn2 = Real(0.6931471805599453);
     const Real half_lives = elapsed(age_days) / numbers[0];
     const Real decayed = at_least(exponential(half_lives * -kLn2), numbers[1]);

@@ -13,7 +13,7 @@ struct RecencyBlend {
       "recency_blend", {{"age_hours"}}, {{"tau_hours", kPositive}, {"weight", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_hours) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_hours) {
     const Real weight = numbers[1];
     const Real decayed = exponential(-elapsed(age_hours) / numbers[0]);
     const Real recency = is_nan(age_hours) ? Real(0.5) : decayed;
@@ -27,8 +27,8 @@ struct WeibullRetention {
       "weibull_retention", {{"age_hours"}, {"shape"}, {"eta_hours"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,
-                                   Real eta_hours) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,
+                                          Real eta_hours) {
     return exponential(-power(elapsed(age_hours) / eta_hours, shape));
   }
 };

@@ -15,7 +15,7 @@ struct MinmaxFloorBetween {
       "minmax_floor_between", {{"score"}, {"worst"}, {"best"}}, {{"low", kShare}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
     const Real low = numbers[0];
     // Halves: the difference of two finite numbers may be none.
     const Real range = best * Real(0.5) - worst * Real(0.5);
@@ -32,7 +32,8 @@ struct TemporalProximity {
   static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real time, Real start, Real end) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real time, Real start,
+                                          Real end) {
     const Real before = start - time;
     const Real after = time - end;
     const Real away = at_least(before > after ? before : after, Real(0));
@@ -51,8 +52,8 @@ struct KindWeight {
       "kind_weight", {{"kind"}}, {{"otherwise", kWeight}, {"table", kWeight, 0}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, const Real* table, std::size_t table_size,
-                                   Real kind) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, const Real* table,
+                                          std::size_t table_size, Real kind) {
     return looked_up(table, table_size, numbers[0], kind);
   }
 };
@@ -65,7 +66,7 @@ struct FeedbackFactor {
       {{"gain", kWeight}, {"most", kWeight}, {"loss", kWeight}, {"floor", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real feedback) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real feedback) {
     const Real good = Real(1) + numbers[0] * at_most(feedback, numbers[1]);
     const Real bad = at_least(Real(1) + numbers[2] * feedback, numbers[3]);
     const Real factor = feedback > Real(0) ? good : bad;
@@ -79,7 +80,7 @@ struct PriorityFactor {
       "priority_factor", {{"priority"}}, {{"base", kWeight}, {"step", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real priority) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real priority) {
     return numbers[0] + numbers[1] * clamped(priority, Real(1), Real(5));
   }
 };
@@ -89,7 +90,8 @@ struct FlooredDecay {
   static constexpr Signature kSignature{"floored_decay", {{"age_days"}, {"rate"}, {"floor"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate, Real floor) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate,
+                                          Real floor) {
     // Without decay an endless age is as good as any.
     const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
     const Real decayed = at_least(exponential(-exponent), floor);
@@ -105,7 +107,7 @@ struct DecisionRate {
                                         {{"base", kShare}, {"most", kWeight}, {"least", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real rate, Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real rate, Real access_count) {
     return at_least(rate * power(numbers[0], at_most(access_count, numbers[1])), numbers[2]);
   }
 };
@@ -118,7 +120,7 @@ struct ThompsonBoost {
       {{"base", kWeight}, {"spread", kWeight}, {"least", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real good, Real bad) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real good, Real bad) {
     const Real seen = as_count(good) + as_count(bad);
     const Real mean = (Real(1) + good) / (Real(2) + seen);
     const Real boost = numbers[0] + numbers[1] * mean;
@@ -132,7 +134,7 @@ struct ConsolidationBoost {
       "consolidation_boost", {{"quality"}}, {{"gain", kWeight}, {"most", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real quality) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real quality) {
     return Real(1) + numbers[0] * clamped(quality, Real(0), numbers[1]);
   }
 };
@@ -144,8 +146,8 @@ struct OverlapBoost {
                                         {{"gain", kWeight}, {"disliked", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real word_ratio, Real feedback,
-                                   Real weight) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real word_ratio, Real feedback,
+                                          Real weight) {
     const Real liked = feedback < Real(0) ? numbers[1] : Real(1);
     const Real mood = is_nan(feedback) ? feedback : liked;
     return Real(1) + word_ratio * numbers[0] * mood * weight;
@@ -160,8 +162,8 @@ struct ContextBoost {
       {{"tag", kWeight}, {"project", kWeight}, {"content", kWeight}, {"most_content", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real tag_overlap, Real project_match,
-                                   Real content_match, Real weight) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real tag_overlap, Real project_match,
+                                          Real content_match, Real weight) {
     const Real words = at_most(content_match, numbers[3]);
     const Real shared = tag_overlap * numbers[0] + project_match * numbers[1] + words * numbers[2];
     return Real(1) + shared * weight;
@@ -174,7 +176,7 @@ struct ClusterBoost {
       "cluster_boost", {{"cosine"}}, {{"least", kFinite}, {"gain", kWeight}, {"most", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real cosine) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real cosine) {
     const Real above = at_least(cosine - numbers[0], Real(0));
     return Real(1) + at_most(numbers[1] * above, numbers[2]);
   }
@@ -201,8 +203,9 @@ struct BoundedBonus {
                                          {"tau_days", kPositive}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real relevance, Real best_relevance,
-                                   Real priority, Real access_count, Real quality, Real age_days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real relevance, Real best_relevance,
+                                          Real priority, Real access_count, Real quality,
+                                          Real age_days) {
     const Real by_priority =
         numbers[1] * ((clamped(priority, Real(1), Real(5)) - Real(1)) / Real(4));
     const Real by_access = numbers[2] * (at_most(access_count, numbers[3]) / numbers[3]);

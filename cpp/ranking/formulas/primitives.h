@@ -11,21 +11,21 @@
 namespace oneiros::formulas {
 
 // One formula of one or two operands, by its expression.
-#define ONEIROS_UNARY(Name, name, expression)                        \
-  struct Name {                                                      \
-    static constexpr Signature kSignature{name, {{"a"}}, {}};        \
-    template <typename Real>                                         \
-    ONEIROS_INLINE static Real value(const Real* /*none*/, Real a) { \
-      return expression;                                             \
-    }                                                                \
+#define ONEIROS_UNARY(Name, name, expression)                               \
+  struct Name {                                                             \
+    static constexpr Signature kSignature{name, {{"a"}}, {}};               \
+    template <typename Real>                                                \
+    ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real a) { \
+      return expression;                                                    \
+    }                                                                       \
   };
-#define ONEIROS_BINARY(Name, name, expression)                               \
-  struct Name {                                                              \
-    static constexpr Signature kSignature{name, {{"a"}, {"b"}}, {}};         \
-    template <typename Real>                                                 \
-    ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) { \
-      return expression;                                                     \
-    }                                                                        \
+#define ONEIROS_BINARY(Name, name, expression)                                      \
+  struct Name {                                                                     \
+    static constexpr Signature kSignature{name, {{"a"}, {"b"}}, {}};                \
+    template <typename Real>                                                        \
+    ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real a, Real b) { \
+      return expression;                                                            \
+    }                                                                               \
   };
 
 ONEIROS_BINARY(Add, "add", a + b)
@@ -44,9 +44,9 @@ ONEIROS_UNARY(Absolute, "absolute", magnitude(a))
 ONEIROS_UNARY(Floor, "floor", rounded_down(a))
 ONEIROS_UNARY(SquareRoot, "sqrt", square_root(a))
 ONEIROS_UNARY(Exponential, "exp", exponential(a))
-ONEIROS_UNARY(NaturalLogarithm, "log", full_logarithm(a))
+ONEIROS_UNARY(NaturalLogarithm, "log", natural_logarithm(a))
 ONEIROS_UNARY(LogarithmOfOnePlus, "log1p", logarithm_of_one_plus(a))
-ONEIROS_UNARY(BinaryLogarithm, "log2", full_binary_logarithm(a))
+ONEIROS_UNARY(BinaryLogarithm, "log2", binary_logarithm(a))
 ONEIROS_UNARY(IsNan, "is_nan", is_nan(a) ? Real(1) : Real(0))
 
 #undef ONEIROS_UNARY
@@ -57,7 +57,7 @@ struct Minimum {
   static constexpr Signature kSignature{"minimum", {{"a"}, {"b"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
     const Real smaller = a < b ? a : b;  // b where either is NaN
     return is_nan(a) ? a : smaller;
   }
@@ -67,7 +67,7 @@ struct Maximum {
   static constexpr Signature kSignature{"maximum", {{"a"}, {"b"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real a, Real b) {
     const Real larger = a > b ? a : b;
     return is_nan(a) ? a : larger;
   }
@@ -79,7 +79,7 @@ struct Clip {
       "clip", {{"a"}}, {{"low", kAnyNumber}, {"high", kAnyNumber}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real a) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real a) {
     return clamped(a, numbers[0], numbers[1]);
   }
 };
@@ -90,7 +90,7 @@ struct Scale {
       "scale", {{"a"}}, {{"factor", kFinite}, {"offset", kFinite}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real a) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real a) {
     return numbers[0] * a + numbers[1];
   }
 };
@@ -100,15 +100,15 @@ struct Select {
   static constexpr Signature kSignature{"select", {{"condition"}, {"a"}, {"b"}}, {}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* /*none*/, Real condition, Real a, Real b) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real condition, Real a, Real b) {
     return condition != Real(0) ? a : b;
   }
 };
 
 // table[code], or `otherwise` where the code is no index of the table. NaN stays.
 template <typename Real>
-ONEIROS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real otherwise,
-                              Real code) {
+ONEIROS_ALWAYS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real otherwise,
+                                     Real code) {
   const Real end = static_cast<Real>(table_size);
   const bool is_inside = (code >= Real(0)) & (code < end);
   const auto index = static_cast<std::int32_t>(is_inside ? code : Real(0));
@@ -122,8 +122,8 @@ struct Lookup {
       "lookup", {{"code"}}, {{"otherwise", kAnyNumber}, {"table", kAnyNumber, 0}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, const Real* table, std::size_t table_size,
-                                   Real code) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, const Real* table,
+                                          std::size_t table_size, Real code) {
     return looked_up(table, table_size, numbers[0], code);
   }
 };

@@ -13,7 +13,7 @@ struct TimeDecayBoost {
       "time_decay_boost", {{"age_days"}}, {{"boost", kWeight}, {"tau_days", kPositive}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     const Real boost = numbers[0];
     const Real tau_days = numbers[1];
     const Real factor = Real(1) + boost * exponential(-elapsed(age_days) / tau_days);
@@ -27,7 +27,7 @@ struct DepthWeight {
       "depth_weight", {{"depth", &kDepth}}, {{"table", kWeight, 3}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* table, Real depth) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* table, Real depth) {
     Real weight = depth == Real(1) ? table[0] : kNaN<Real>;
     weight = depth == Real(2) ? table[1] : weight;
     return depth == Real(3) ? table[2] : weight;
@@ -40,7 +40,7 @@ struct SpreadWeight {
       "spread_weight", {{"session_spread", &kNotNegative}}, {{"cap", kAboveZero}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real session_spread) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real session_spread) {
     const Real cap = numbers[0];
     // The binary logarithm is exact at powers of two; ln(2) / ln 2 need not be 1.
     return at_most(binary_logarithm(Real(1) + as_count(session_spread)), cap);
@@ -58,7 +58,7 @@ struct StabilityBoost {
       &check};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real age_days, Real stability) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days, Real stability) {
     const Real tau_days = numbers[0];
     const Real low = numbers[1];
     const Real high = numbers[2];
@@ -84,7 +84,7 @@ struct ReplayDelta {
       "replay_delta", {{"peer_count", &kNotNegative}, {"age_hours"}}, {{"max_delta", kWeight}}};
 
   template <typename Real>
-  ONEIROS_INLINE static Real value(const Real* numbers, Real peer_count, Real age_hours) {
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real peer_count, Real age_hours) {
     const Real max_delta = numbers[0];
     const Real nearness = Real(1) / (Real(1) + elapsed(age_hours));
     const Real crowd = natural_logarithm(Real(1) + as_count(peer_count));
