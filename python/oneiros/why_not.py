@@ -120,12 +120,11 @@ class WhyNot:
     def tree(self) -> Branch:
         """Return the answer over what led to it."""
         branches = [Branch(reason) for reason in self._reasons()]
-        channels = [Branch(str(one)) for one in self.channels]
         if self.explanation is None:
-            branches += channels if self.hidden else ()
             branches += [Branch(str(factor)) for factor in self.factors]
         else:
             whole = self.explanation.tree()
+            channels = [Branch(str(one)) for one in self.channels]
             relevance = whole.branches[0]._replace(branches=channels)
             branches.append(whole._replace(branches=[relevance, *whole.branches[1:]]))
         return Branch(self._headline(), branches)
