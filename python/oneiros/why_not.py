@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from oneiros.display import Branch, Table, figure, html_text, tree_text
@@ -130,16 +131,18 @@ class WhyNot:
         return Branch(self._headline(), branches)
 
     def table(self) -> Table:
-        """Return its figures beside those of the last memory returned, one row a part."""
-        own = _figures(self.explanation)
-        for channel in self.channels:
-            own |= {f"{channel.name} rank": channel.rank, f"{channel.name} score": channel.score}
-        own |= {factor.heading: factor.value for factor in self.factors}
+        """Return its figures beside those of the last memory returned, one row a part.
+
+        Of a memory that is deleted or does not exist there are none.
+        """
+        if not self.channels:
+            return Table(("part", "this memory"), ())
+        own = _figures(self.channels, self.explanation, self.factors)
         if self.kth is None:
-            return Table(("part", "this memory"), tuple(own.items()))
-        kth = _figures(self.kth)
-        rows = tuple((part, own.get(part), value) for part, value in kth.items())
-        return Table(("part", "this memory", f"place {self.k}"), rows)
+            return Table(("part", "this memory"), tuple(own))
+        kth = _figures(self.kth.channels, self.kth, self.kth.factors)
+        rows = [(part, mine, theirs) for (part, mine), (_, theirs) in zip(own, kth, strict=True)]
+        return Table(("part", "this memory", f"place {self.k}"), tuple(rows))
 
     def __str__(self) -> str:
         return tree_text(self.tree())
@@ -195,13 +198,16 @@ def _costliest(own: Explanation, kth: Explanation) -> str | None:
     return told if score > own.score else None
 
 
-def _figures(told: Explanation | None) -> dict[str, object]:
-    """Return every figure of an explanation by name, in the order of a table's rows."""
-    if told is None:
-        return {}
-    figures: dict[str, object] = {}
-    for channel in told.channels:
-        figures |= {f"{channel.name} rank": channel.rank, f"{channel.name} score": channel.score}
-    figures["relevance"] = told.relevance
-    figures |= {factor.heading: factor.value for factor in told.factors}
-    return figures | {"score": told.score}
+def _figures(
+    channels: Iterable[Standing | ChannelScore],
+    told: Explanation | None,
+    factors: Iterable[FactorValue],
+) -> list[tuple[str, object]]:
+    """Return every figure with its part, in the order of a table's rows."""
+    figures: list[tuple[str, object]] = []
+    for channel in channels:
+        figures += (f"{channel.name} rank", channel.rank), (f"{channel.name} score", channel.score)
+    figures.append(("relevance", None if told is None else told.relevance))
+    figures += ((factor.heading, factor.value) for factor in factors)
+    figures.append(("score", None if told is None else told.score))
+    return figures

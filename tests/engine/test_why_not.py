@@ -294,6 +294,7 @@ def test_a_tree_and_a_table_show_it(mind: oneiros.Engine) -> None:
     assert table.rows[-1] == ("score", told.score, told.kth_score)
     alone = mind.why_not("ant", "weak", k=5).table()
     assert alone.columns == ("part", "this memory")
+    assert mind.why_not("ant", "absent").table().rows == ()
 
 
 # -- what it must not say --------------------------------------------------------------------------
