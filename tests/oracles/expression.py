@@ -39,7 +39,7 @@ NUMPY: Functions = {
     "pow": np.power,
     "min": lambda *values: reduce(_smaller, values),
     "max": lambda *values: reduce(_larger, values),
-    "clip": lambda value, low, high: _smaller(_larger(value, low), high),
+    "clip": lambda value, low, high: _smaller(high, _larger(low, value)),
     "where": np.where,
 }
 OPERATORS: Mapping[type[ast.AST], Callable[..., Array]] = {

@@ -267,9 +267,8 @@ class _Reader:
             for operand in operands[1:]:
                 folded = self._steps.call(kernel, folded, operand)
             return folded
-        if kernel == "clip":  # as NumPy's, whose bounds may be arrays too
-            value, low, high = operands
-            return self._steps.call("minimum", self._steps.call("maximum", value, low), high)
+        if kernel == "clip":
+            return self._steps.clip(*operands)
         return self._steps.call(kernel, *operands)
 
     def _column(self, node: ast.expr | ast.keyword) -> int:

@@ -6,7 +6,8 @@ kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +55,7 @@ class Call:
 
     kernel: str
     operands: tuple[int, ...]
+    parameters: tuple[tuple[str, float], ...] = ()
 
 
 Step = Constant | Name | IsOneOf | Call
@@ -86,8 +88,42 @@ class Steps:
             return operands[1] if inputs[0].value != 0 else operands[2]  # NaN holds, as in Python
         if len(values) == len(operands):
             return self.constant(_computed(kernel, values))
-        step = Call(kernel, operands)
+        step = self._scaling(kernel, operands) or Call(kernel, operands)
         return self._append(step, step)
+
+    def clip(self, value: int, low: int, high: int) -> int:
+        """Bring into a range, whose bounds may be values too; what equals a bound stays as it is."""
+        bounds = [self._steps[bound] for bound in (low, high)]
+        numbers = [step.value for step in bounds if isinstance(step, Constant)]
+        if len(numbers) < 2 or any(map(isnan, numbers)) or isinstance(self._steps[value], Constant):
+            return self.call("minimum", high, self.call("maximum", low, value))
+        step = Call("clip", (value,), (("low", numbers[0]), ("high", numbers[1])))
+        return self._append(step, step)
+
+    def _scaling(self, kernel: str, operands: tuple[int, ...]) -> Call | None:
+        """Return ``factor * x + offset`` as one call, the same to the last bit; None of all else."""
+        if kernel not in ("add", "subtract"):
+            return None
+        for product, offset in (operands, operands[::-1]):
+            found, constant = self._product(product), self._steps[offset]
+            if found is None or not isinstance(constant, Constant) or not isfinite(constant.value):
+                continue
+            value, factor, shift = *found, constant.value
+            if kernel == "subtract":  # x - c, or c - x
+                factor, shift = (factor, -shift) if offset == operands[1] else (-factor, shift)
+            return Call("scale", (value,), (("factor", factor), ("offset", shift)))
+        return None
+
+    def _product(self, number: int) -> tuple[int, float] | None:
+        """Return the value and the finite constant whose product a step is; None of all else."""
+        step = self._steps[number]
+        if not isinstance(step, Call) or step.kernel != "multiply":
+            return None
+        for value, other in (step.operands, step.operands[::-1]):
+            constant = self._steps[other]
+            if isinstance(constant, Constant) and isfinite(constant.value):
+                return value, constant.value
+        return None
 
     def up_to(self, last: int) -> tuple[Step, ...]:
         """Return the steps that ``last`` depends on, numbered anew, ``last`` at the end."""
@@ -123,8 +159,9 @@ def emit(steps: tuple[Step, ...], program: ProgramBuilder, read: Read = register
                 register = read(name, program)
             case IsOneOf(field=field, words=words):
                 register = _is_one_of(field, words, program)
-            case Call(kernel=kernel, operands=operands):
-                register = program.call(kernel, *(registers[operand] for operand in operands))
+            case Call(kernel=kernel, operands=operands, parameters=parameters):
+                inputs = [registers[operand] for operand in operands]
+                register = program.call(kernel, *inputs, **dict(parameters))
         registers.append(register)
     return registers[-1]
 
@@ -152,4 +189,4 @@ def _computed(kernel: str, values: list[float]) -> float:
 def _renumbered(step: Step, number: dict[int, int]) -> Step:
     if not isinstance(step, Call):
         return step
-    return Call(step.kernel, tuple(number[operand] for operand in step.operands))
+    return replace(step, operands=tuple(number[operand] for operand in step.operands))
