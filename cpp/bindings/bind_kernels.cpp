@@ -3,17 +3,20 @@
 #include "bindings/operands.h"
 #include "bindings/registration.h"
 #include "ranking/depth_weight.h"
-#include "ranking/parallel.h"
 #include "ranking/replay_delta.h"
 #include "ranking/spread_weight.h"
 #include "ranking/stability_boost.h"
 #include "ranking/time_decay_boost.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
 namespace {
 
 using Out = std::optional<py::array>;
+
+// Rows a chunk: with fewer, a second thread costs more than it brings.
+constexpr std::size_t kFewestRows = std::size_t{1} << 15;
 
 // Runs a kernel of one array: kernel(values, factor), cut over threads.
 template <typename Real, typename Kernel>
@@ -24,9 +27,10 @@ py::array run_unary(const py::array& array, const std::string& name, Out out, un
   const unsigned parts = checked_threads(threads);
   {
     const py::gil_scoped_release nogil;
-    split(values.size(), parts, [&, into = factor](std::size_t begin, std::size_t end) {
+    const auto run = [&, into = factor](std::size_t begin, std::size_t end) {
       kernel(values.subspan(begin, end - begin), into.subspan(begin, end - begin));
-    });
+    };
+    for_each_chunk(values.size(), parts, grain_for(values.size(), parts, kFewestRows), run);
   }
   return std::move(result);
 }
@@ -45,10 +49,11 @@ py::array run_binary(const py::array& first, const std::string& first_name, cons
   const unsigned parts = checked_threads(threads);
   {
     const py::gil_scoped_release nogil;
-    split(left.size(), parts, [&, into = factor](std::size_t begin, std::size_t end) {
+    const auto run = [&, into = factor](std::size_t begin, std::size_t end) {
       const std::size_t size = end - begin;
       kernel(left.subspan(begin, size), right.subspan(begin, size), into.subspan(begin, size));
-    });
+    };
+    for_each_chunk(left.size(), parts, grain_for(left.size(), parts, kFewestRows), run);
   }
   return std::move(result);
 }

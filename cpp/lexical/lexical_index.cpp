@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "lexical/parallel_for.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
@@ -99,8 +99,12 @@ std::vector<std::vector<lexical::Hit>> LexicalIndex::search_many(
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
   std::vector<std::vector<lexical::Hit>> hits(queries.size());
-  lexical::parallel_for(queries.size(), thread_count, pause,
-                        [&](std::size_t i) { hits[i] = search(queries[i], k, allowed); });
+  const auto search_each = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      hits[i] = search(queries[i], k, allowed);
+    }
+  };
+  for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause});
   return hits;
 }
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "ranking/parallel.h"
 #include "ranking/parameter.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
@@ -19,6 +19,8 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
 constexpr std::size_t kLine = 64;  // bytes
+// With fewer a thread, a second one costs more than it brings.
+constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
@@ -385,8 +387,9 @@ template <typename Real>
 std::size_t Program::run(const Run<Real>& run) const {
   const ProgramRun<Real> prepared(*this, run);
   std::atomic<std::size_t> future_count = 0;
-  split(run.size, run.threads, [&](std::size_t begin, std::size_t end) {
-    future_count += begin < end ? prepared.work(begin, end) : 0;
+  const std::size_t grain = grain_for(run.size, run.threads, kFewestChunkRows);
+  for_each_chunk(run.size, run.threads, grain, [&](std::size_t begin, std::size_t end) {
+    future_count += prepared.work(begin, end);
   });
   return future_count;
 }

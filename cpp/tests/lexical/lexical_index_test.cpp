@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "lexical/parallel_for.h"
 #include "tests/lexical/plain_index.h"
 
 using namespace oneiros;
@@ -119,28 +118,6 @@ TEST_CASE("LexicalIndex: any number of threads gives the same answers") {
   CHECK(same(one[7], index.search(views[7], 5, AllowedRows(bits))));
   CHECK(one[7].size() == 5);
   CHECK(index.search_many({}, 5, {}, 4).empty());
-}
-
-TEST_CASE(
-    "parallel_for: an exception on any thread is thrown to the caller, after all have ended") {
-  for (const std::size_t threads : {1U, 4U}) {
-    std::atomic<int> running = 0;
-    const auto body = [&](std::size_t i) {
-      ++running;
-      const bool is_bad = i == 37;
-      --running;
-      if (is_bad) {
-        throw std::runtime_error("37");
-      }
-    };
-    CHECK_THROWS_WITH(lexical::parallel_for(1000, threads, {}, body), "37");
-    CHECK(running == 0);
-  }
-  std::atomic<std::size_t> sum = 0;
-  lexical::parallel_for(100, 3, {}, [&](std::size_t i) { sum += i; });
-  CHECK(sum == 4950);
-  const auto stop = [] { throw std::runtime_error("pause"); };
-  CHECK_THROWS_WITH(lexical::parallel_for(100, 1, stop, [](std::size_t) {}), "pause");
 }
 
 TEST_CASE("LexicalIndex: writers and readers side by side") {

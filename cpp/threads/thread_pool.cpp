@@ -1,0 +1,158 @@
+#include "threads/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <exception>
+#include <memory>
+
+#ifndef _WIN32
+#include <pthread.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigfillset is POSIX, not C++
+#endif
+
+namespace oneiros {
+
+namespace {
+
+thread_local bool t_is_inside = false;
+
+std::atomic<ThreadPool*> process_pool = nullptr;
+
+#ifndef _WIN32
+
+// Registered when the library is loaded, before anyone can fork with a pool. Without it no thread
+// may be started: a child would wait for one for ever.
+const bool kForksAreSafe =
+    pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); }) == 0;
+
+// While it lives, threads start with every signal blocked: signals belong to the threads of the
+// application, which may be sleeping in a call that a signal must end.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+#else
+
+constexpr bool kForksAreSafe = true;
+struct BlockedSignals {};
+
+#endif
+
+std::size_t processors_but_one() {
+  return kForksAreSafe ? std::max(std::thread::hardware_concurrency(), 1U) - 1 : 0;
+}
+
+}  // namespace
+
+// One run() under way, on its caller's stack. Guarded by the pool's mutex.
+struct ThreadPool::Call {
+  ChunkedLoop* loop;
+  std::size_t wanted;  // helpers that may still join
+  std::size_t helping = 0;
+  std::condition_variable left;
+};
+
+ThreadPool::ThreadPool(std::size_t most_workers) : most_workers_(most_workers) {}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::scoped_lock lock(mutex_);
+    assert(calls_.empty());
+    is_closing_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) {
+    worker.join();
+  }
+}
+
+ThreadPool& ThreadPool::of_process() {
+  // No lock and no static local: a fork could leave either taken.
+  ThreadPool* pool = process_pool.load();
+  if (pool == nullptr) {
+    auto made = std::make_unique<ThreadPool>(processors_but_one());
+    if (process_pool.compare_exchange_strong(pool, made.get())) {
+      pool = made.release();
+    }
+  }
+  return *pool;
+}
+
+bool ThreadPool::is_inside() { return t_is_inside; }
+
+void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function<void()>& pause) {
+  assert(!is_inside());
+  Call call{.loop = &loop, .wanted = std::min(helpers, most_workers_), .left = {}};
+  const std::size_t wanted = call.wanted;
+  if (wanted > 0) {
+    const std::scoped_lock lock(mutex_);
+    calls_.push_back(&call);
+    wanted_ += wanted;
+    start_missing();
+  }
+  for (std::size_t i = 0; i < wanted; ++i) {
+    wake_.notify_one();
+  }
+  t_is_inside = true;
+  loop.work(pause);
+  t_is_inside = false;
+  std::unique_lock lock(mutex_);
+  std::erase(calls_, &call);
+  wanted_ -= call.wanted;
+  call.left.wait(lock, [&] { return call.helping == 0; });
+}
+
+void ThreadPool::start_missing() {
+  const std::size_t needed = wanted_ - std::min(wanted_, idle_count_);
+  const std::size_t missing = std::min(needed, most_workers_ - workers_.size());
+  if (missing == 0) {
+    return;
+  }
+  const BlockedSignals blocked;
+  try {
+    for (std::size_t i = 0; i < missing; ++i) {
+      workers_.emplace_back([this] { serve(); });
+    }
+  } catch (const std::exception&) {
+    return;  // no more threads or memory: those that run, and the callers, do it all
+  }
+}
+
+void ThreadPool::serve() {
+  t_is_inside = true;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_count_;
+    wake_.wait(lock, [this] { return is_closing_ || !calls_.empty(); });
+    --idle_count_;
+    if (is_closing_) {
+      return;
+    }
+    Call& call = *calls_.front();
+    ++call.helping;
+    --wanted_;
+    if (--call.wanted == 0) {
+      calls_.erase(calls_.begin());
+    }
+    lock.unlock();
+    call.loop->work({});
+    lock.lock();
+    if (--call.helping == 0) {
+      call.left.notify_one();  // under the lock: without it the call might be gone
+    }
+  }
+}
+
+}  // namespace oneiros
