@@ -23,7 +23,7 @@ std::atomic<ThreadPool*> process_pool = nullptr;
 
 // Registered when the library is loaded, before anyone can fork with a pool. Without it no thread
 // may be started: a child would wait for one for ever.
-const bool kForksAreSafe =
+const bool forks_are_safe =
     pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); }) == 0;
 
 // While it lives, threads start with every signal blocked: signals belong to the threads of the
@@ -45,13 +45,13 @@ class BlockedSignals {
 
 #else
 
-constexpr bool kForksAreSafe = true;
+const bool forks_are_safe = true;
 struct BlockedSignals {};
 
 #endif
 
 std::size_t processors_but_one() {
-  return kForksAreSafe ? std::max(std::thread::hardware_concurrency(), 1U) - 1 : 0;
+  return forks_are_safe ? std::max(std::thread::hardware_concurrency(), 1U) - 1 : 0;
 }
 
 }  // namespace
