@@ -14,6 +14,8 @@ template <>
 struct ExponentialConstants<double> {
   static constexpr double kLowest = -746.0;  // below: 0
   static constexpr double kHighest = 710.0;  // above: infinity
+  static constexpr double kLowestBinary = -1076.0;
+  static constexpr double kHighestBinary = 1025.0;
   // ln 2 in two parts: the first times any exponent is exact (fdlibm, e_exp.c).
   static constexpr double kLn2High = 0x1.62e42feep-1;
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
@@ -23,6 +25,8 @@ template <>
 struct ExponentialConstants<float> {
   static constexpr float kLowest = -105.0F;
   static constexpr float kHighest = 89.0F;
+  static constexpr float kLowestBinary = -151.0F;
+  static constexpr float kHighestBinary = 129.0F;
   static constexpr float kLn2High = 0x1.62e4p-1F;  // fdlibm, e_expf.c
   static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
 };
@@ -54,7 +58,7 @@ struct ExponentialConstants<float> {
   return sum * r + 5.0000001201e-1F;
 }
 
-// e^(high + low) for |high + low| <= ln(2) / 2 and a `low` of `high`'s rounding error.
+// e^(high + low) for |high + low| <= ln(2) / 2; the smaller |low|, the less is lost.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_of_parts(Real high, Real low) {
   const Real r = high + low;
@@ -88,6 +92,19 @@ template <std::floating_point Real>
   const Real power = rounded - kRounder<Real>;
   return scaled(exponential_of_parts(x - power * Constants::kLn2High, -power * Constants::kLn2Low),
                 rounded);
+}
+
+// 2^x within 1 ULP over the whole range, exact at integers; odd inputs as exponential().
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_exponential(Real x) {
+  using Constants = ExponentialConstants<Real>;
+  constexpr Real kLn2MinusHalf = Real(0.1931471805599453);
+  x = Constants::kLowestBinary > x ? Constants::kLowestBinary : x;
+  x = Constants::kHighestBinary < x ? Constants::kHighestBinary : x;
+  const Real rounded = x + kRounder<Real>;
+  const Real rest = x - (rounded - kRounder<Real>);
+  // rest ln(2), the larger part of it exact.
+  return scaled(exponential_of_parts(rest * Real(0.5), rest * kLn2MinusHalf), rounded);
 }
 
 }  // namespace oneiros

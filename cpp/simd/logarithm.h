@@ -107,14 +107,25 @@ template <std::floating_point Real>
   return x > Real(0) ? above : below;
 }
 
-// exponent ln(2) + fraction - rest, rounded little more than once.
+// exponent ln(2) + fraction - shortfall, rounded little more than once.
 template <std::floating_point Real>
-[[nodiscard]] ONEIROS_ALWAYS_INLINE Real logarithm_sum(Real exponent, Real fraction, Real rest) {
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real natural_sum(Real exponent, Real fraction, Real shortfall) {
   using Constants = LogarithmConstants<Real>;
   const Real whole = exponent * Constants::kLn2High;  // exact
   const Real high = whole + fraction;
   const Real low = fraction - (high - whole);  // exact: |whole| > |fraction|, or whole is 0
-  return high + (low + (exponent * Constants::kLn2Low - rest));
+  return high + (low + (exponent * Constants::kLn2Low - shortfall));
+}
+
+// exponent + (fraction - shortfall) / ln(2), likewise: of the quotient, the fraction itself is
+// exact.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_sum(Real exponent, Real fraction, Real shortfall) {
+  const Real rest =
+      fraction * LogarithmConstants<Real>::kLog2EMinusOne - shortfall * Real(1.4426950408889634);
+  const Real high = exponent + fraction;
+  const Real low = fraction - (high - exponent);  // exact, as above
+  return high + (low + rest);
 }
 
 // ln(x) within 1 ULP over the whole range, subnormals included. 0 at 1, -infinity at 0 and -0,
@@ -123,40 +134,61 @@ template <std::floating_point Real>
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real natural_logarithm(Real x) {
   const BinaryParts<Real> parts = binary_parts_of_any(x);
-  const Real f = parts.fraction;
-  return logarithm_or_edge(x, logarithm_sum(parts.exponent, f, logarithm_shortfall(f)));
+  const Real shortfall = logarithm_shortfall(parts.fraction);
+  return logarithm_or_edge(x, natural_sum(parts.exponent, parts.fraction, shortfall));
 }
 
 // log2(x) within 1.5 ULP, exact at powers of two; odd inputs as natural_logarithm().
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_logarithm(Real x) {
   const BinaryParts<Real> parts = binary_parts_of_any(x);
-  const Real f = parts.fraction;
-  // log2(1 + f) = (f - shortfall) / ln(2), of which f itself is exact.
-  const Real rest = f * LogarithmConstants<Real>::kLog2EMinusOne -
-                    logarithm_shortfall(f) * Real(1.4426950408889634);
-  const Real high = parts.exponent + f;
-  const Real low = f - (high - parts.exponent);  // exact: |exponent| > |f|, or it is 0
-  return logarithm_or_edge(x, high + (low + rest));
+  const Real shortfall = logarithm_shortfall(parts.fraction);
+  return logarithm_or_edge(x, binary_sum(parts.exponent, parts.fraction, shortfall));
+}
+
+// 1 + x = 2^exponent (1 + fraction + low): what rounding takes from the sum is kept.
+template <std::floating_point Real>
+struct OnePlusParts {
+  Real sum;  // rounded
+  Real exponent;
+  Real fraction;
+  Real low;
+};
+
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE OnePlusParts<Real> parts_of_one_plus(Real x) {
+  const Real sum = Real(1) + x;
+  // Knuth's two-sum: exact.
+  const Real taken = sum - Real(1);
+  const Real lost = (Real(1) - (sum - taken)) + (x - taken);
+  const BinaryParts<Real> parts = binary_parts(sum);
+  // 2^-exponent; beyond the bound, where its bits may mean nothing, the loss means nothing either.
+  constexpr Real kLossless =
+      static_cast<Real>(RealBits<Real>{1} << (RealFormat<Real>::kMantissaBits + 4));
+  const Real scaled_loss = lost * real_of<Real>(kOneBits<Real> - parts.shift);
+  const Real loss = x < kLossless ? scaled_loss : Real(0);
+  const Real fraction = parts.fraction + loss;
+  return {sum, parts.exponent, fraction, (parts.fraction - fraction) + loss};
 }
 
 // ln(1 + x) within 1 ULP over the whole range, without the cancellation near 0. x itself at 0, -0
 // and subnormals; -infinity at -1, infinity at infinity, NaN below -1 and at NaN.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real logarithm_of_one_plus(Real x) {
-  const Real sum = Real(1) + x;
-  // What rounding took from the sum, exactly (Knuth's two-sum).
-  const Real taken = sum - Real(1);
-  const Real lost = (Real(1) - (sum - taken)) + (x - taken);
-  const BinaryParts<Real> parts = binary_parts(sum);
-  // 2^-exponent; beyond the bound, where its bits may mean nothing, the loss means nothing either.
-  constexpr Real kLossless = Real(RealBits<Real>{1} << (RealFormat<Real>::kMantissaBits + 4));
-  const Real scaled_loss = lost * real_of<Real>(kOneBits<Real> - parts.shift);
-  const Real loss = x < kLossless ? scaled_loss : Real(0);
-  const Real f = parts.fraction + loss;
-  const Real f_low = (parts.fraction - f) + loss;
-  const Real value = logarithm_sum(parts.exponent, f, logarithm_shortfall(f) - f_low);
-  return x == Real(0) ? x : logarithm_or_edge(sum, value);
+  const OnePlusParts<Real> parts = parts_of_one_plus(x);
+  const Real shortfall = logarithm_shortfall(parts.fraction) - parts.low;
+  const Real value = natural_sum(parts.exponent, parts.fraction, shortfall);
+  return x == Real(0) ? x : logarithm_or_edge(parts.sum, value);
+}
+
+// log2(1 + x) within 1.5 ULP of the normal results, exact where 1 + x is a power of two; odd inputs
+// as logarithm_of_one_plus().
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_logarithm_of_one_plus(Real x) {
+  const OnePlusParts<Real> parts = parts_of_one_plus(x);
+  const Real shortfall = logarithm_shortfall(parts.fraction) - parts.low;
+  const Real value = binary_sum(parts.exponent, parts.fraction, shortfall);
+  return x == Real(0) ? x : logarithm_or_edge(parts.sum, value);
 }
 
 }  // namespace oneiros

@@ -74,7 +74,7 @@ struct DoubleParts {
 }
 
 // 2^(high + low), rounded little more than once; 0 or infinity where that is what it rounds to.
-[[nodiscard]] ONEIROS_ALWAYS_INLINE double binary_exponential(DoubleParts x) {
+[[nodiscard]] ONEIROS_ALWAYS_INLINE double binary_exponential_of_parts(DoubleParts x) {
   constexpr double kFarthest = 1100.0;
   const double sum = x.high + x.low;
   x.low = magnitude_of(sum) < kFarthest ? x.low : 0.0;
@@ -164,7 +164,7 @@ template <std::floating_point Real>
   const double bounded = bounded_exponent(y);
   const double upper = upper_half(bounded);
   const DoubleParts product{upper * log.high, (bounded - upper) * log.high + bounded * log.low};
-  return power_or_edge(x, y, binary_exponential(product));
+  return power_or_edge(x, y, binary_exponential_of_parts(product));
 }
 
 // The same for floats, through doubles: within 0.501 ULP.

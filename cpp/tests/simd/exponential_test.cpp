@@ -10,22 +10,29 @@
 
 namespace {
 
+using oneiros::binary_exponential;
 using oneiros::exponential;
 using oneiros::testing::error_in_ulps;
 using oneiros::testing::WorstError;
 
-template <typename Real>
-WorstError worst_error(Real lowest, Real highest) {
+// Worst errors over [lowest, highest], every other argument in [-1, 1].
+template <typename Real, typename Function, typename Exact>
+WorstError worst_error(Function function, Exact exact, Real lowest, Real highest) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<Real> exponent(lowest, highest);
   std::uniform_real_distribution<Real> small(-1, 1);
   WorstError worst;
   for (int i = 0; i < 200'000; ++i) {
     const Real x = i % 2 == 0 ? exponent(random) : small(random);
-    worst.see(error_in_ulps(exponential(x), std::exp(static_cast<long double>(x))), x);
+    worst.see(error_in_ulps(function(x), exact(static_cast<long double>(x))), x);
   }
   return worst;
 }
+
+const auto natural = [](auto x) { return exponential(x); };
+const auto binary = [](auto x) { return binary_exponential(x); };
+const auto exact_natural = [](long double x) { return std::exp(x); };
+const auto exact_binary = [](long double x) { return std::exp2(x); };
 
 }  // namespace
 
@@ -41,13 +48,28 @@ TEST_CASE_TEMPLATE("exponential: exact where it must be", Real, float, double) {
   CHECK(std::isnan(exponential(std::numeric_limits<Real>::quiet_NaN())));
 }
 
-TEST_CASE("exponential: within 1 ULP from the subnormal results to the largest") {
-  const WorstError of_double = worst_error(-746.0, 709.79);
-  CAPTURE(of_double.x);
-  CHECK(of_double.ulps < 1.0);
-  const WorstError of_float = worst_error(-105.0F, 88.73F);
-  CAPTURE(of_float.x);
-  CHECK(of_float.ulps < 1.0);
+TEST_CASE("exponentials: within 1 ULP from the subnormal results to the largest") {
+  for (const WorstError& worst : {worst_error(natural, exact_natural, -746.0, 709.79),
+                                  worst_error(natural, exact_natural, -105.0F, 88.73F),
+                                  worst_error(binary, exact_binary, -1076.0, 1024.0),
+                                  worst_error(binary, exact_binary, -151.0F, 128.0F)}) {
+    CAPTURE(worst.x);
+    CHECK(worst.ulps < 1.0);
+  }
+}
+
+TEST_CASE_TEMPLATE("binary_exponential: exact at integers, 0 and infinity beyond them", Real, float,
+                   double) {
+  using Limits = std::numeric_limits<Real>;
+  constexpr int kLowest = Limits::min_exponent - Limits::digits;
+  for (int power = kLowest; power < Limits::max_exponent; ++power) {
+    REQUIRE(binary_exponential(Real(power)) == std::ldexp(Real(1), power));
+  }
+  CHECK(binary_exponential(Real(kLowest - 1)) == 0);
+  CHECK(binary_exponential(Real(Limits::max_exponent)) == Limits::infinity());
+  CHECK(binary_exponential(-Limits::infinity()) == 0);
+  CHECK(binary_exponential(Limits::infinity()) == Limits::infinity());
+  CHECK(std::isnan(binary_exponential(Limits::quiet_NaN())));
 }
 
 TEST_CASE("exponential: ends where the exact function does") {

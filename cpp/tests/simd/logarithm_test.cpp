@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "ulps.h"
@@ -12,6 +13,7 @@
 namespace {
 
 using oneiros::binary_logarithm;
+using oneiros::binary_logarithm_of_one_plus;
 using oneiros::logarithm_of_one_plus;
 using oneiros::natural_logarithm;
 using oneiros::testing::error_in_ulps;
@@ -40,6 +42,7 @@ void check_errors() {
   WorstError natural;
   WorstError binary;
   WorstError one_plus;
+  WorstError binary_one_plus;
   for (int i = 0; i < 300'000; ++i) {
     const Real x = positive<Real>(random, i);
     const auto exact = static_cast<long double>(x);
@@ -48,6 +51,10 @@ void check_errors() {
     const Real shifted = i % 3 == 0 ? (i % 2 == 0 ? x : -std::fmod(x, Real(1))) : x - 1;
     const long double want = std::log1p(static_cast<long double>(shifted));
     one_plus.see(error_in_ulps(logarithm_of_one_plus(shifted), want), shifted);
+    if (std::abs(shifted) > std::numeric_limits<Real>::min()) {
+      const long double in_bits = want / std::numbers::ln2_v<long double>;
+      binary_one_plus.see(error_in_ulps(binary_logarithm_of_one_plus(shifted), in_bits), shifted);
+    }
   }
   CAPTURE(natural.x);
   CHECK(natural.ulps < 1.0);
@@ -55,6 +62,8 @@ void check_errors() {
   CHECK(binary.ulps < 1.5);
   CAPTURE(one_plus.x);
   CHECK(one_plus.ulps < 1.0);
+  CAPTURE(binary_one_plus.x);
+  CHECK(binary_one_plus.ulps < 1.5);
 }
 
 }  // namespace
@@ -94,10 +103,14 @@ TEST_CASE_TEMPLATE("logarithm_of_one_plus: what is too small for the sum comes b
   }
 }
 
-TEST_CASE_TEMPLATE("binary_logarithm: exact at every power of two", Real, float, double) {
+TEST_CASE_TEMPLATE("binary_logarithm: exact at every power of two, of one plus something too", Real,
+                   float, double) {
   using Limits = std::numeric_limits<Real>;
   for (int power = Limits::min_exponent - Limits::digits; power < Limits::max_exponent; ++power) {
     REQUIRE(binary_logarithm(std::ldexp(Real(1), power)) == Real(power));
+    if (power > -Limits::digits) {
+      REQUIRE(binary_logarithm_of_one_plus(std::ldexp(Real(1), power) - 1) == Real(power));
+    }
   }
 }
 
