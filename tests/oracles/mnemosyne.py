@@ -45,9 +45,7 @@ def weibull_retention(age_hours: float, shape: float, eta_hours: float) -> float
 
 
 def tier(age_days: float) -> float:
-    """Return 1.0, 0.5 after 30 days, 0.25 after 180 days. M8."""
-    if math.isnan(age_days):
-        return math.nan
+    """Return 1.0, 0.5 after 30 days, 0.25 after 180 days; 1 without a timestamp. M8."""
     return 0.25 if age_days > 180 else 0.5 if age_days > 30 else 1.0
 
 
@@ -66,3 +64,9 @@ def weibull_of(record: Record, now: float) -> float:
     """Return the Weibull retention of a memory by its kind, age from created_at. M8."""
     shape, eta_hours = WEIBULL.get(value(record, "kind"), WEIBULL_OTHERWISE)
     return weibull_retention(age_hours(record, now, "created_at"), shape, eta_hours)
+
+
+def weibull_recency(record: Record, now: float) -> float:
+    """Return M5's blend with the Weibull retention for its exponential; no time counts 0.5. M8."""
+    retention = weibull_of(record, now)
+    return 0.7 + 0.3 * (0.5 if math.isnan(retention) else retention)

@@ -110,7 +110,8 @@ def decision_rate(rate: float, access_count: float) -> float:
     """Return max(0.002, rate x 0.85 ** min(accesses, 10)). O14."""
     if has_nan(rate, access_count):
         return math.nan
-    return max(0.002, rate * power(0.85, min(access_count, 10.0)))
+    shrunk = rate * power(0.85, min(access_count, 10.0))
+    return math.nan if math.isnan(shrunk) else max(0.002, shrunk)
 
 
 def thompson_boost(good: float, bad: float) -> float:
@@ -206,8 +207,8 @@ def near_best_bonus(priority: float, access_count: float, cq: float) -> float:
 
 
 def age_bonus(age_days: float) -> float:
-    """Return 0.05 exp(-age_days / 30). O32."""
-    return math.nan if math.isnan(age_days) else 0.05 * exp(-not_negative(age_days) / 30)
+    """Return 0.05 exp(-age_days / 30); nothing without a timestamp. O32."""
+    return 0.0 if math.isnan(age_days) else 0.05 * exp(-not_negative(age_days) / 30)
 
 
 def decay_floor(access_count: int) -> float:

@@ -145,9 +145,8 @@ def cognitive_keeps(record: Record, now: float) -> bool:
 
 def mnemosyne_3_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
     """M8: M5 with the Weibull retention of the kind for its exponential; tiers; veracity."""
-    blend = (1 - 0.3) + 0.3 * mnemosyne.weibull_of(record, now)
     return (
-        Part("recency", blend),
+        Part("recency", mnemosyne.weibull_recency(record, now)),
         Part("tier", mnemosyne.tier(age_days(record, now, "created_at"))),
         Part("veracity", mnemosyne.VERACITY[value(record, "veracity")]),
     )
