@@ -56,11 +56,12 @@ void write(Columns& columns, const py::array& rows, const py::dict& values) {
 }
 
 void reinforce(Columns& columns, const py::array& rows, double now_seconds,
-               const py::array& session_spread, double gain, double span_days, double limit) {
+               const py::array& session_spread, double gain, double span_days, double most,
+               double limit, bool is_additive) {
   const std::vector<std::uint32_t> where = copied_rows(rows);
   const auto spread = read_1d<std::uint32_t>(session_spread, "session_spread");
   const py::gil_scoped_release nogil;
-  columns.reinforce(where, now_seconds, spread, {gain, span_days, limit});
+  columns.reinforce(where, now_seconds, spread, {gain, span_days, limit, most, is_additive});
 }
 
 std::uint32_t append(Columns& columns, std::size_t count) {
@@ -112,8 +113,9 @@ void register_columns(py::module_& module) {
       .def("view", &view, py::kw_only(), py::arg("name"),
            "A read-only view of a column, as long as the columns are now; it never dangles.")
       .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),
-           py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("limit"),
-           "docs/systems/reverie.md R20 for each row.");
+           py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("most"),
+           py::arg("limit"), py::arg("is_additive"),
+           "docs/systems/reverie.md R20, or cognitive.md C11, for each row.");
 }
 
 }  // namespace oneiros

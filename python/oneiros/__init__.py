@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory as Memory
     from oneiros.ranking.callable_factor import CallableFactor as CallableFactor
     from oneiros.ranking.expression import Expression as Expression
-    from oneiros.ranking.fusion import rrf as rrf
     from oneiros.ranking.profile import Profile as Profile
+    from oneiros.ranking.reciprocal_ranks import rrf as rrf
     from oneiros.response import SearchResponse as SearchResponse
     from oneiros.response import SearchResult as SearchResult
     from oneiros.response import SearchTrace as SearchTrace
@@ -67,7 +67,7 @@ _HOME = {  # public name -> the module it lives in
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
     "WhyNot": "why_not",
-    "rrf": "ranking.fusion",
+    "rrf": "ranking.reciprocal_ranks",
     "where": "scopes",
 }
 _MODULES = ("kernels", "profiles")

@@ -69,7 +69,9 @@ class Columns:
         session_spread: npt.NDArray[np.uint32],
         gain: float,
         span_days: float,
+        most: float,
         limit: float,
+        is_additive: bool,
     ) -> None: ...
 
 class Ranked:

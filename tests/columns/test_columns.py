@@ -37,9 +37,7 @@ def reinforce(columns: _core.Columns, row: int, now: float, spread: int) -> None
         rows=rows(row),
         now_seconds=now,
         session_spread=rows(spread),
-        gain=R20.gain,
-        span_days=R20.span_days,
-        limit=R20.limit,
+        **R20.rule(),
     )
 
 
@@ -225,6 +223,7 @@ def test_reinforcement_agrees_with_its_oracle(
         ({"session_spread": rows(1, 1)}, "session_spread: expected one value a row"),
         ({"rows": rows(9)}, "rows: 9 .*is not one of the 1 rows"),
         ({"gain": -1.0}, "gain: must be finite and >= 0, got -1"),
+        ({"most": -1.0}, "most: must be finite and >= 0, got -1"),
         ({"span_days": 0.0}, "span_days: must be finite and > 0, got 0"),
         ({"limit": float("inf")}, "limit: must be finite and > 0, got inf"),
     ],
@@ -239,7 +238,9 @@ def test_bad_reinforcement_is_refused_and_changes_nothing(
         "session_spread": rows(1),
         "gain": 0.1,
         "span_days": 7.0,
+        "most": 2.0,
         "limit": 10.0,
+        "is_additive": False,
     }
     with pytest.raises(ValueError, match=message):
         columns.reinforce(**(arguments | changes))

@@ -146,6 +146,22 @@ TEST_CASE("columns: reinforcement follows R20") {
   CHECK(columns.values<Column::stability>()[0] == doctest::Approx(1.1 * 1.05));  // from last access
 }
 
+TEST_CASE("columns: additive reinforcement follows C11") {
+  Columns columns;
+  columns.append(3);
+  const double now = 1'000'000'000.0;
+  const double day = 86'400.0;
+  const std::vector<std::uint32_t> rows{0, 1, 2};
+  const std::vector<double> created{now - 3.5 * day, now - 100 * day, NAN};
+  const std::vector<float> stability{0.25F, 0.95F, 0.5F};
+  const std::array values{given("created_at", created), given("stability", stability)};
+  columns.write(rows, values);
+  columns.reinforce(rows, now, std::vector<std::uint32_t>{1, 1, 1}, {0.1, 7.0, 1.0, 2.0, true});
+  CHECK(columns.values<Column::stability>()[0] == doctest::Approx(0.3));
+  CHECK(columns.values<Column::stability>()[1] == 1.0F);                  // 0.95 + 0.2, capped
+  CHECK(columns.values<Column::stability>()[2] == doctest::Approx(0.6));  // no time: one span
+}
+
 TEST_CASE("columns: refused reinforcement changes nothing") {
   Columns columns;
   columns.append(1);

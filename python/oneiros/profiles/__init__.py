@@ -1,49 +1,112 @@
-"""The scoring systems by name."""
+"""The scoring systems by name: one file of this folder a system, and what a program registers.
+
+A file holds ``PROFILES``, a tuple of profiles, and may hold ``PRESETS``: by a profile's name, its
+presets by theirs.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+
 from oneiros.errors import UnknownProfile
-from oneiros.profiles.reverie import REVERIE, REVERIE_CAPPED
 from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.profile import Profile
 
-__all__ = ["get", "names"]
+__all__ = ["get", "names", "register"]
 
-_PROFILES = {profile.name: profile for profile in (REVERIE, REVERIE_CAPPED)}
+_lock = threading.Lock()
+_profiles: dict[str, Profile] = {}
+_presets: dict[str, dict[str, Profile]] = {}
+
+
+def _load() -> None:
+    """Read the files of this folder, once."""
+    with _lock:
+        if not _profiles:
+            for module in iter_modules(__path__, f"{__name__}."):
+                system = import_module(module.name)
+                _profiles.update((profile.name, profile) for profile in system.PROFILES)
+                presets: Mapping[str, dict[str, Profile]] = getattr(system, "PRESETS", {})
+                _presets.update(presets)
 
 
 def names() -> list[str]:
     """Return the names that :func:`get` knows, sorted."""
-    return sorted(_PROFILES)
+    _load()
+    return sorted(_profiles)
 
 
-def get(name: str, **options: bool) -> Profile:
+def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) -> None:
+    """Let :func:`get`, ``Engine(profile=...)`` and the command line know a profile by its name.
+
+    Args:
+        profile: under a name that no other has; the same profile again changes nothing.
+        presets: by name, what ``get(profile.name, preset=...)`` returns.
+
+    Raises:
+        TypeError: no profile.
+        ValueError: another profile has the name.
+    """
+    for held in (profile, *(presets or {}).values()):
+        _require_profile(held)
+    _load()
+    with _lock:
+        if _profiles.setdefault(profile.name, profile) != profile:
+            msg = f"profile: another one is called {profile.name!r}"
+            raise ValueError(msg)
+        if presets:
+            _presets[profile.name] = dict(presets)
+
+
+def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
     """Return the profile of this name, with switches.
 
     Args:
         name: one of :func:`names`.
-        **options: ``lifecycle=False`` leaves out every factor that reads lifecycle state, so that
+        preset: one of the profile's own, as ``get("ciar", preset="customer_service")``.
+        **switches: ``lifecycle=False`` leaves out every factor that reads lifecycle state, so that
             ``get("reverie", lifecycle=False)`` is docs/systems/reverie.md R1 to R4; a factor's own
             name leaves out that factor, as in ``get("reverie", spread=False)``.
 
     Raises:
-        UnknownProfile: no profile has this name; the message lists those there are.
-        TypeError: an option that the profile does not have, or whose value is no bool.
+        UnknownProfile: no profile, or no preset, has this name; the message lists those there are.
+        TypeError: a switch that the profile does not have, or whose value is no bool.
     """
-    profile = _PROFILES.get(name)
+    _load()
+    profile = _profiles.get(name)
     if profile is None:
         msg = f"name: no profile is called {name!r}; known: {', '.join(names())}"
         raise UnknownProfile(msg)
-    switches = ["lifecycle", *(factor.name for factor in profile.factors)]
-    for option, value in options.items():
-        if option not in switches:
-            msg = f"{option}: no option of profile {name!r}; known: {', '.join(switches)}"
+    if preset is not None:
+        profile = _preset_of(name, preset)
+    known = ["lifecycle", *(factor.name for factor in profile.factors)]
+    for switch, value in switches.items():
+        if switch not in known:
+            msg = f"{switch}: no option of profile {name!r}; known: {', '.join(known)}"
             raise TypeError(msg)
-        require_flag(option, value)
+        require_flag(switch, value)
     kept = tuple(
         factor
         for factor in profile.factors
-        if options.get(factor.name, True)
-        and (options.get("lifecycle", True) or not factor.is_lifecycle)
+        if switches.get(factor.name, True)
+        and (switches.get("lifecycle", True) or not factor.is_lifecycle)
     )
     return profile if kept == profile.factors else profile.replace(factors=kept)
+
+
+def _require_profile(value: object) -> None:
+    if not isinstance(value, Profile):
+        msg = f"profile: expected Profile, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+
+
+def _preset_of(name: str, preset: str) -> Profile:
+    presets = _presets.get(name, {})
+    if preset not in presets:
+        known = ", ".join(presets) or "none"
+        msg = f"preset: profile {name!r} has none called {preset!r}; known: {known}"
+        raise UnknownProfile(msg)
+    return presets[preset]

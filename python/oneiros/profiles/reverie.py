@@ -12,7 +12,7 @@ from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import Reinforcement
 
-__all__ = ["REVERIE", "REVERIE_CAPPED"]
+__all__ = ["PROFILES"]
 
 REVERIE = Profile(
     name="reverie",
@@ -28,7 +28,7 @@ REVERIE = Profile(
         Spread(),  # R7, no cap as published
         Stability(tau_days=30.0, low=0.1, high=3.0),  # R8
     ),
-    reinforcement=Reinforcement(gain=0.1, span_days=7.0, limit=10.0),  # R20
+    reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
 )
 
 REVERIE_CAPPED = REVERIE.replace(
@@ -41,3 +41,5 @@ REVERIE_CAPPED = REVERIE.replace(
         Stability(tau_days=30.0, low=0.1, high=3.0),
     ),
 )
+
+PROFILES = (REVERIE, REVERIE_CAPPED)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from oneiros import _core
 from oneiros.ranking.declaration import require_int
+from oneiros.ranking.program import Parameter
 
-__all__ = ["FloatArray", "Result", "judged", "run"]
+__all__ = ["FloatArray", "Result", "coded", "has_nan", "is_scalar", "judged", "run"]
 
 FloatArray: TypeAlias = npt.NDArray[Any]
 Result: TypeAlias = Any  # a float, a NumPy scalar or an array, as the arguments say
-Kernel: TypeAlias = Callable[..., FloatArray]
 
 _MOST_THREADS = 256
 
 
-def judged(kind: Callable[..., Any], **parameters: float) -> dict[str, float] | None:
+def judged(kind: Callable[..., Any], **parameters: object) -> dict[str, Parameter] | None:
     """Check a formula's own numbers by its declaration; None where one is NaN.
 
     Args:
@@ -32,28 +33,66 @@ def judged(kind: Callable[..., Any], **parameters: float) -> dict[str, float] | 
         TypeError: no number.
         ValueError: out of its range.
     """
-    if any(_is_nan(value) for value in parameters.values()):
+    if any(has_nan(value) for value in parameters.values()):
         return None
     declaration = kind(**parameters)
-    return {name: getattr(declaration, name) for name in parameters}
+    return {name: _plain(getattr(declaration, name)) for name in parameters}
 
 
-def _is_nan(value: object) -> bool:
+def _plain(value: object) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def has_nan(value: object) -> bool:
+    """Whether a number, or one of a list of numbers, is NaN."""
+    if isinstance(value, tuple | list | np.ndarray):
+        return any(map(has_nan, value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
+def is_scalar(value: object) -> bool:
+    """Whether ``value`` is one number."""
+    return isinstance(value, numbers.Real)
+
+
+def coded(name: str, value: object, words: Mapping[str, int]) -> Any:
+    """Return ``value`` with codes for words: a word, a code, or a list or array of either.
+
+    Raises:
+        ValueError: another word.
+    """
+    if isinstance(value, str):
+        return _code(name, value, words)
+    if is_scalar(value):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind not in "UOT":
+        return array
+    codes = [_code(name, word, words) for word in array.ravel().tolist()]
+    return np.array(codes, np.uint8).reshape(array.shape)
+
+
+def _code(name: str, word: object, words: Mapping[str, int]) -> int:
+    if isinstance(word, str) and word in words:
+        return words[word]
+    if isinstance(word, int) and not isinstance(word, bool) and word in words.values():
+        return word
+    msg = f"{name}: must be one of {', '.join(words)}, got {word!r}"
+    raise ValueError(msg)
+
+
 def run(
-    kernel: Kernel,
-    values: dict[str, npt.ArrayLike],
-    parameters: Mapping[str, Any] | None,
+    kernel: str,
+    values: Mapping[str, npt.ArrayLike],
+    parameters: Mapping[str, Parameter] | None,
     out: FloatArray | None,
     threads: int,
 ) -> Result:
-    """Bring ``values`` to one shape and dtype, call the kernel, bring the result back.
+    """Bring ``values`` to one shape, call the kernel, bring the result back.
 
     Args:
-        kernel: a binding of ``oneiros._core``.
-        values: the formula's arguments by name: numbers or arrays that broadcast.
+        kernel: its name in the core.
+        values: the formula's arguments by name, in order: numbers or arrays that broadcast.
         parameters: the formula's own numbers; None (one of them is NaN): the result is NaN.
         out: where the result goes, or None.
         threads: 1 to 256.
@@ -73,15 +112,22 @@ def run(
     dtype = np.result_type(*given).newbyteorder("=") if given else np.dtype(np.float64)
     shape = _common_shape(arrays)
     place = _checked_out(out, dtype, shape)
-    flat = {name: _flattened(array, dtype, shape) for name, array in arrays.items()}
-    direct = place is not None and _can_take(place, flat.values())
-    if parameters is None:
+    flat = [_flattened(array, shape) for array in arrays.values()]
+    is_direct = place is not None and _can_take(place, flat)
+    if parameters is None or 0 in shape:
         result = np.full(math.prod(shape), math.nan, dtype)
+        is_direct = False
     else:
-        target = place.reshape(-1) if place is not None and direct else None
-        result = kernel(**flat, **parameters, out=target, threads=threads)
+        result = _core.evaluate(
+            kernel=kernel,
+            inputs=flat,
+            parameters=dict(parameters),
+            dtype=dtype.name,
+            out=place.reshape(-1) if place is not None and is_direct else None,
+            threads=threads,
+        )
     if place is not None:
-        if not (direct and parameters is not None):
+        if not is_direct:
             place[...] = result.reshape(shape)
         return place
     if all(_is_python_number(value) for value in values.values()):
@@ -119,10 +165,11 @@ def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
         raise ValueError(msg) from error
 
 
-def _flattened(array: FloatArray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray:
-    with np.errstate(over="ignore"):  # a Python number beyond float32 is its infinity
-        cast = array.astype(dtype, copy=False)
-    return np.require(np.broadcast_to(cast, shape), requirements=["C", "A"]).reshape(-1)
+def _flattened(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return one value for all rows, or one a row; a copy only where the layout asks for it."""
+    spread = array if array.size == 1 else np.broadcast_to(array, shape)
+    native = spread.astype(spread.dtype.newbyteorder("="), copy=False)
+    return np.require(native, requirements=["C", "A"]).reshape(-1)
 
 
 def _checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray | None:
@@ -141,11 +188,12 @@ def _checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> F
     return out
 
 
-def _can_take(out: FloatArray, inputs: Any) -> bool:
+def _can_take(out: FloatArray, inputs: Iterable[FloatArray]) -> bool:
     """Whether the kernel may write into ``out`` while it reads ``inputs``."""
     if not (out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative):
         return False
     return all(
-        not np.may_share_memory(out, array) or out.ctypes.data == array.ctypes.data
+        not np.may_share_memory(out, array)
+        or (out.ctypes.data, out.dtype, out.size) == (array.ctypes.data, array.dtype, array.size)
         for array in inputs
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from oneiros.ranking.declaration import require_int
+from oneiros.ranking.declaration import require_int, require_number, settle, settle_numbers
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "VectorChannel"]
 
@@ -14,9 +15,9 @@ _DEEPEST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalChannel:
-    """BM25 over text; the variant belongs to the index, a profile reads ranks.
+    """BM25 over text; its variant belongs to the index.
 
-    Source: docs/systems/reverie.md R1; published depth 100.
+    Source: docs/systems/reverie.md R1; published depth 100, k1 1.2, b 0.75.
     """
 
     name: ClassVar[str] = "lexical"
@@ -24,24 +25,54 @@ class LexicalChannel:
     depth: int = 100
     """Candidates asked for, 1 to 100,000."""
 
+    k1: float = 1.2
+    """BM25's term saturation, >= 0: of the index of a store that is made with this profile."""
+
+    b: float = 0.75
+    """BM25's length normalisation, 0 to 1: of the index of a store that is made with this profile."""
+
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
+        settle_numbers(self, k1=(0.0, math.inf, False), b=(0.0, 1.0, False))
+
+    def depth_for(self, k: int) -> int:
+        """Return how many candidates a search for ``k`` results asks for."""
+        del k
+        return self.depth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorChannel:
     """Cosine over embeddings; absent where the engine has no embedder.
 
-    Source: docs/systems/reverie.md R2; published depth 100.
+    Source: docs/systems/reverie.md R2, published depth 100; docs/systems/cognitive.md C4, 3 a
+    result.
     """
 
     name: ClassVar[str] = "vector"
 
     depth: int = 100
-    """Candidates asked for, 1 to 100,000."""
+    """Candidates asked for, 1 to 100,000; ``per_result`` takes its place."""
+
+    per_result: int | None = None
+    """Candidates asked for a result, 1 to 1,000; None: ``depth`` in all."""
+
+    minimum: float | None = None
+    """The least cosine that is found, -1 to 1; None: any. Source: docs/systems/omega.md O2."""
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
+        if self.per_result is not None:
+            require_int("per_result", self.per_result, low=1, high=1_000)
+        if self.minimum is not None:
+            minimum = require_number("minimum", self.minimum, low=-1.0, high=1.0)
+            settle(self, "minimum", minimum)
+
+    def depth_for(self, k: int) -> int:
+        """Return how many candidates a search for ``k`` results asks for."""
+        if self.per_result is None:
+            return self.depth
+        return min(max(self.per_result * k, 1), _DEEPEST)
 
 
 ChannelDeclaration = LexicalChannel | VectorChannel

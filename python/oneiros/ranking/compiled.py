@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros import _core
 from oneiros.ranking.factor import Operation, base_of, operation_of
 from oneiros.ranking.program import ProgramBuilder, ProgramText
+from oneiros.ranking.strict import numbers_of
 
 if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
@@ -26,8 +27,10 @@ class CompiledProfile:
     profile: Profile
     kinds: tuple[str, ...]
     """The words that the codes of the column ``kind`` stand for."""
-    plan: _core.Plan
     text: ProgramText
+    """The program as it was written."""
+    program: _core.Program
+    """The same, ready to run over columns."""
     names: tuple[str, ...]
     """Of the factors, in order."""
     operations: tuple[Operation, ...]
@@ -40,6 +43,11 @@ class CompiledProfile:
     """The product of the lifecycle factors' base values; 1 where there is none."""
     keep: int | None
     """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
+
+    @property
+    def plan(self) -> _core.Plan:
+        """What ranks a query's candidates."""
+        return _plan_of(self.profile)
 
 
 @lru_cache(maxsize=256)
@@ -54,7 +62,7 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         value = factor.emit(program)
         values.append(value)
         score = program.call(operation_of(factor), score, value)
-        if factor.is_lifecycle:
+        if factor.is_lifecycle and operation_of(factor) == "multiply":
             base = base_of(factor, program)
             retention = base if retention is None else program.call("multiply", retention, base)
     keep: int | None = None
@@ -63,12 +71,13 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         keep = stays if keep is None else program.call("multiply", keep, stays)
     if retention is None:
         retention = program.constant(1.0)
+    text = program.build()
     numbers = program.numbers([relevance, score, retention, *values])
     return CompiledProfile(
         profile=profile,
         kinds=kinds,
-        plan=_plan_of(profile),
-        text=program.build(),
+        text=text,
+        program=_core.Program(inputs=list(text.inputs), instructions=list(text.instructions)),
         names=tuple(factor.name for factor in profile.factors),
         operations=tuple(map(operation_of, profile.factors)),
         factors=tuple(numbers[3:]),
@@ -79,11 +88,14 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     )
 
 
+@lru_cache(maxsize=256)
 def _plan_of(profile: Profile) -> _core.Plan:
-    weights = profile.fusion.weights
-    factors: Any = profile.factors
-    return _core.Plan(
-        rrf_k=profile.fusion.k,
-        weights=None if weights is None else list(weights),
-        steps=[(factor.name, factor.parameters()) for factor in factors],
-    )
+    fusion: Any = profile.fusion
+    steps = []
+    for factor in profile.factors:
+        numbers: dict[str, Any] = dict(numbers_of(factor))
+        table = numbers.pop("table", [])
+        by_place = {f"table_{place}": weight for place, weight in enumerate(table, start=1)}
+        steps.append((factor.name, numbers | by_place))
+    weights = None if fusion.weights is None else list(fusion.weights)
+    return _core.Plan(rrf_k=fusion.k, weights=weights, steps=steps)

@@ -36,6 +36,7 @@ def require_number(
     low: float,
     high: float = math.inf,
     above_low: bool = False,
+    below_high: bool = False,
     finite: bool = True,
 ) -> float:
     """Return ``value`` as a float.
@@ -46,6 +47,7 @@ def require_number(
         low: the least value allowed.
         high: the greatest value allowed.
         above_low: ``low`` itself is refused too.
+        below_high: ``high`` itself is refused too.
         finite: infinity is refused; NaN always is.
 
     Raises:
@@ -60,9 +62,10 @@ def require_number(
     except OverflowError:  # an int beyond every float
         number = math.inf if str(value)[0] != "-" else -math.inf
     low_holds = number > low if above_low else number >= low
-    if not (low_holds and number <= high) or (finite and math.isinf(number)):
+    high_holds = number < high if below_high else number <= high
+    if not (low_holds and high_holds) or (finite and math.isinf(number)):
         bounds = [f"> {low:g}" if above_low else f">= {low:g}"]
-        bounds += [f"<= {high:g}"] if math.isfinite(high) else []
+        bounds += [f"{'<' if below_high else '<='} {high:g}"] if math.isfinite(high) else []
         bounds += ["finite"] if finite and not math.isfinite(high) else []
         msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
         raise ValueError(msg)
@@ -79,7 +82,14 @@ def settle_numbers(declaration: object, **rules: tuple[float, float, bool]) -> N
 
 
 def require_numbers(
-    field: str, value: object, *, low: float, high: float, count: int | None = None
+    field: str,
+    value: object,
+    *,
+    low: float,
+    high: float = math.inf,
+    above_low: bool = False,
+    finite: bool = True,
+    count: int | None = None,
 ) -> tuple[float, ...]:
     """Return ``value``, a tuple, list or array of numbers, as a tuple of floats.
 
@@ -88,6 +98,8 @@ def require_numbers(
         value: what to check; each item as :func:`require_number`.
         low: the least number allowed.
         high: the greatest number allowed.
+        above_low: ``low`` itself is refused too.
+        finite: infinity is refused.
         count: how many there must be; None: at least one.
 
     Raises:
@@ -103,7 +115,9 @@ def require_numbers(
         msg = f"{field}: expected {wanted}, got {value!r}"
         raise ValueError(msg)
     return tuple(
-        require_number(f"{field}[{index}]", item, low=low, high=high)
+        require_number(
+            f"{field}[{index}]", item, low=low, high=high, above_low=above_low, finite=finite
+        )
         for index, item in enumerate(items)
     )
 

@@ -1,40 +1,54 @@
-"""Fusion of ranked lists: the declaration a profile names, and ``oneiros.rrf`` on its own."""
+"""How a profile makes one relevance of what its channels found: a declaration a way.
+
+``needs_scores`` says whether every candidate needs the raw score of every channel.
+
+The core's plan does it; ``oneiros.rrf`` and ``oneiros.kernels`` have the formulas on their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar, overload
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-import numpy as np
-import numpy.typing as npt
-
-from oneiros import _core
-from oneiros.ranking.declaration import require_int, require_number, require_numbers, settle
+from oneiros.ranking.declaration import (
+    LARGEST_WEIGHT,
+    require_number,
+    require_numbers,
+    settle,
+    settle_numbers,
+)
 from oneiros.ranking.program import ProgramBuilder
+from oneiros.ranking.reciprocal_ranks import LARGEST_K
 
-__all__ = ["ReciprocalRankFusion", "rrf"]
+__all__ = [
+    "FUSIONS",
+    "Blend",
+    "Fusion",
+    "ReciprocalRankFusion",
+    "RetentionWeightedUnion",
+    "WeightedMean",
+    "WeightedSum",
+]
 
-Id = TypeVar("Id", bound=Hashable)
-Ids = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float64]
-Normalise = Literal["none", "channel"]
+RankNormalisation = Literal["none", "channel"]
+ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 
-_LARGEST_K = 1e9
-_LARGEST_WEIGHT = 1e6
-_MOST_RESULTS = 2**32 - 1
+_SHARE = (0.0, 1.0, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReciprocalRankFusion:
-    """Score what several channels ranked.
+    """Score what several channels ranked, by ranks alone.
 
-    ``score = sum over channels of weight / (k + rank)``, ranks from 1, not normalised.
+    ``relevance = sum over channels of weight / (k + rank)``, ranks from 1. With
+    ``normalise="channel"`` each channel is divided by its best and the sums by the best sum.
 
-    Source: docs/systems/reverie.md R3; published k 30, unweighted.
+    Source: docs/systems/reverie.md R3, published k 30; docs/systems/omega.md O7.
     """
 
     name: ClassVar[str] = "reciprocal_rank"
+    needs_scores: ClassVar[bool] = False
 
     k: float = 30.0
     """How little the first ranks stand out, 0 to 1e9."""
@@ -42,117 +56,239 @@ class ReciprocalRankFusion:
     weights: tuple[float, ...] | None = None
     """One a channel of the profile, in its order, each 0 to 1e6; None: all 1."""
 
+    normalise: RankNormalisation = "none"
+    """"none" or "channel"."""
+
     def __post_init__(self) -> None:
-        settle(self, "k", require_number("k", self.k, low=0.0, high=_LARGEST_K))
+        settle(self, "k", require_number("k", self.k, low=0.0, high=LARGEST_K))
         if self.weights is not None:
-            weights = require_numbers("weights", self.weights, low=0.0, high=_LARGEST_WEIGHT)
-            settle(self, "weights", weights)
+            settle(self, "weights", _weights_of(self.weights))
+        _require_word("normalise", self.normalise, get_args(RankNormalisation))
+
+    def require_channels(self, names: Sequence[str]) -> None:
+        """Refuse channels that the weights do not fit."""
+        if self.weights is not None:
+            _require_one_each("weights", self.weights, names)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers of the core's plan."""
+        weights = None if self.weights is None else list(self.weights)
+        return {"k": self.k, "weights": weights, "normalise": self.normalise}
+
+    def emit(self, program: ProgramBuilder) -> None:
+        """Leave the relevance as it was fused."""
+
+    def reweighted(self, weights: object) -> Self:
+        """Return the fusion with other weights, one a channel in the order of the profile."""
+        return replace(self, weights=_weights_of(weights))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedSum:
+    """Add the channels' normalised scores and the memory's importance.
+
+    ``relevance = sum over channels of weight * normalised score + importance weight * importance``;
+    a channel that is missing, or does not hold the memory, contributes 0.
+
+    Source: docs/systems/mnemosyne.md M1 to M4; published 0.5 vector, 0.3 text, 0.2 importance.
+    """
+
+    name: ClassVar[str] = "weighted_sum"
+    needs_scores: ClassVar[bool] = False
+
+    weights: tuple[float, ...] = (0.5, 0.3)
+    """One a channel of the profile, in its order, each 0 to 1e6."""
+
+    importance: float = 0.2
+    """The weight of the memory's importance, 0 to 1e6."""
+
+    normalise: tuple[ScoreNormalisation, ...] = ("clamp", "max")
+    """One a channel: "none"; "max", by the largest; "clamp" to [0, 1]; "minmax_floor" (O3)."""
+
+    low: float = 0.1
+    """What "minmax_floor" gives the worst, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle(self, "weights", _weights_of(self.weights))
+        settle(self, "normalise", _normalisations_of(self.normalise))
+        settle_numbers(self, importance=(0.0, LARGEST_WEIGHT, False), low=_SHARE)
+
+    def require_channels(self, names: Sequence[str]) -> None:
+        """Refuse channels that weights and normalisations do not fit."""
+        _require_one_each("weights", self.weights, names)
+        _require_one_each("normalise", self.normalise, names)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers of the core's plan."""
+        weights, normalise = list(self.weights), list(self.normalise)
+        return {"weights": weights, "normalise": normalise, "low": self.low}
+
+    def emit(self, program: ProgramBuilder) -> None:
+        """Add the importance to what was fused; where nothing was asked, every channel counts 1."""
+        fused = program.signal("relevance", sum(self.weights))
+        if self.importance == 0.0:
+            program.relevance = fused
+            return
+        share = program.call(
+            "scale", program.column("importance"), factor=self.importance, offset=0.0
+        )
+        program.relevance = program.call("add", fused, share)
+
+    def reweighted(self, weights: object) -> Self:
+        """Return the fusion with other weights, brought to the sum 1.
+
+        Args:
+            weights: one a channel in the order of the profile, then that of the importance. All 0:
+                the published weights.
+
+        Source: docs/systems/mnemosyne.md M7.
+        """
+        count = len(self.normalise) + 1
+        given = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
+        total = sum(given)
+        if total == 0.0:
+            default = type(self)()
+            return replace(self, weights=default.weights, importance=default.importance)
+        shares = [weight / total for weight in given]
+        return replace(self, weights=tuple(shares[:-1]), importance=shares[-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionWeightedUnion:
+    """Take what any channel found, each at its own cosine.
+
+    BM25 brings candidates and never a score. A candidate without embedding counts 0.1; without a
+    vector channel the relevance is BM25 over the best (ours).
+
+    Source: docs/systems/cognitive.md C5, C6, C9.
+    """
+
+    name: ClassVar[str] = "retention_weighted_union"
+    needs_scores: ClassVar[bool] = True
+
+    def require_channels(self, names: Sequence[str]) -> None:
+        """Take any channels."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers of the core's plan: none."""
+        return {}
 
     def emit(self, program: ProgramBuilder) -> None:
         """Leave the relevance as it was fused."""
 
 
-@overload
-def rrf(
-    rankings: Sequence[npt.NDArray[np.integer]],
-    k: float = ...,
-    weights: Sequence[float] | None = ...,
-    normalise: Normalise = ...,
-    top: int | None = ...,
-) -> tuple[Ids, Scores]: ...
-@overload
-def rrf(
-    rankings: Sequence[Sequence[Id]],
-    k: float = ...,
-    weights: Sequence[float] | None = ...,
-    normalise: Normalise = ...,
-    top: int | None = ...,
-) -> list[tuple[Id, float]]: ...
-def rrf(
-    rankings: Sequence[npt.NDArray[np.integer]] | Sequence[Sequence[Id]],
-    k: float = 60.0,
-    weights: Sequence[float] | None = None,
-    normalise: Normalise = "none",
-    top: int | None = None,
-) -> tuple[Ids, Scores] | list[tuple[Id, float]]:
-    """Fuse ranked lists by reciprocal rank.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blend:
+    """Score every candidate by both its exact BM25 and its exact cosine.
 
-    ``score = sum over lists of weight / (k + rank)``, ranks from 1; an id repeated within one list
-    keeps its best rank, an id that a list lacks gets nothing from it.
+    ``relevance = weight * bm25 / best bm25 + (1 - weight) * max(cosine, 0)``; a missing channel
+    leaves the other its whole weight.
 
-    Args:
-        rankings: lists of ids (any hashable), best first; or integer arrays of shape (n,). Empty
-            lists count for nothing.
-        k: how little the first ranks stand out, 0 to 1e9.
-        weights: one a list, each 0 to 1e6; None: all 1.
-        normalise: ``"none"``, or ``"channel"``: each list's contributions are divided by its best
-            and the sums by the best sum, so that the first result scores 1.
-        top: how many results, >= 0; None: all.
-
-    Returns:
-        (id, score) pairs, or, for arrays, the ids as int64 and the scores as float64: higher score
-        first, equal scores in order of first appearance, list by list.
-
-    Raises:
-        TypeError: an argument of another type; an id that cannot be hashed; an array of another
-            dtype than integers.
-        ValueError: a number out of its range, weights that are not one a list, an array of another
-            shape than (n,), an integer that int64 cannot hold.
-
-    Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
+    Source: docs/systems/house.md H2, H3.
     """
-    lists = list(rankings)
-    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
-        return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
-    numbers: dict[Id, int] = {}
-    arrays = [_numbered(ranking, numbers) for ranking in lists]
-    ids, scores = _fuse(arrays, k, weights, normalise, top)
-    names = list(numbers)
-    return [(names[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+    name: ClassVar[str] = "blend"
+    needs_scores: ClassVar[bool] = True
+
+    weight: float = 0.4
+    """Of the words, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, weight=_SHARE)
+
+    def require_channels(self, names: Sequence[str]) -> None:
+        """Refuse any channel but "lexical" and "vector"."""
+        for name in names:
+            if name not in ("lexical", "vector"):
+                msg = f"fusion: blend takes the channels lexical and vector, got {name}"
+                raise ValueError(msg)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers of the core's plan."""
+        return {"weight": self.weight}
+
+    def emit(self, program: ProgramBuilder) -> None:
+        """Leave the relevance as it was fused."""
 
 
-def _fuse(
-    arrays: list[Ids],
-    k: float,
-    weights: Sequence[float] | None,
-    normalise: str,
-    top: int | None,
-) -> tuple[Ids, Scores]:
-    if top is not None:
-        require_int("top", top, low=0, high=_MOST_RESULTS)
-    return _core.rrf(
-        rankings=arrays,
-        k=require_number("k", k, low=0.0, high=_LARGEST_K),
-        weights=None if weights is None else _weights_of(weights, len(arrays)),
-        normalise=normalise,
-        top=top,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedMean:
+    """Average the channels' relevances over the channels that hold the memory.
+
+    Each is normalised, then clamped to [0, 1].
+
+    Source: docs/systems/omega.md O32, O3.
+    """
+
+    name: ClassVar[str] = "weighted_mean"
+    needs_scores: ClassVar[bool] = False
+
+    weights: tuple[float, ...] = (1.0, 1.0)
+    """One a channel of the profile, in its order, each 0 to 1e6."""
+
+    normalise: tuple[ScoreNormalisation, ...] = ("minmax_floor", "clamp")
+    """One a channel: "none"; "max", by the largest; "clamp" to [0, 1]; "minmax_floor" (O3)."""
+
+    low: float = 0.1
+    """What "minmax_floor" gives the worst, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle(self, "weights", _weights_of(self.weights))
+        settle(self, "normalise", _normalisations_of(self.normalise))
+        settle_numbers(self, low=_SHARE)
+
+    def require_channels(self, names: Sequence[str]) -> None:
+        """Refuse channels that weights and normalisations do not fit."""
+        _require_one_each("weights", self.weights, names)
+        _require_one_each("normalise", self.normalise, names)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers of the core's plan."""
+        weights, normalise = list(self.weights), list(self.normalise)
+        return {"weights": weights, "normalise": normalise, "low": self.low}
+
+    def emit(self, program: ProgramBuilder) -> None:
+        """Leave the relevance as it was fused."""
+
+    def reweighted(self, weights: object) -> Self:
+        """Return the fusion with other weights, one a channel in the order of the profile."""
+        return replace(self, weights=_weights_of(weights))
 
 
-def _weights_of(weights: Sequence[float], count: int) -> Scores:
-    checked = require_numbers("weights", weights, low=0.0, high=_LARGEST_WEIGHT, count=count)
-    return np.array(checked, np.float64)
+Fusion: TypeAlias = (
+    ReciprocalRankFusion | WeightedSum | RetentionWeightedUnion | Blend | WeightedMean
+)
+"""Any fusion a profile can name."""
+
+FUSIONS: tuple[type[Fusion], ...] = (
+    ReciprocalRankFusion,
+    WeightedSum,
+    RetentionWeightedUnion,
+    Blend,
+    WeightedMean,
+)
 
 
-def _as_int64(ranking: object) -> Ids:
-    array = np.asarray(ranking)
-    if array.dtype.kind not in "iu":
-        msg = f"rankings: expected arrays of integers, got {array.dtype}"
+def _weights_of(value: object) -> tuple[float, ...]:
+    return require_numbers("weights", value, low=0.0, high=LARGEST_WEIGHT)
+
+
+def _normalisations_of(value: object) -> tuple[str, ...]:
+    if not isinstance(value, tuple | list) or not value:
+        msg = f"normalise: expected a list of words, one a channel, got {value!r}"
         raise TypeError(msg)
-    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        msg = f"rankings: int64 cannot hold {int(array.max())}"
+    for index, word in enumerate(value):
+        _require_word(f"normalise[{index}]", word, get_args(ScoreNormalisation))
+    return tuple(value)
+
+
+def _require_word(field: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        msg = f"{field}: must be one of {', '.join(known)}, got {value!r}"
         raise ValueError(msg)
-    return np.ascontiguousarray(array, np.int64)
 
 
-def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
-    """Number the ids of ``ranking`` in order of first appearance over all lists."""
-    if isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable):
-        msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
-        raise TypeError(msg)
-    try:
-        found = [numbers.setdefault(name, len(numbers)) for name in ranking]
-    except TypeError as error:
-        msg = f"rankings: every id must be hashable: {error}"
-        raise TypeError(msg) from error
-    return np.array(found, np.int64)
+def _require_one_each(field: str, values: Sequence[object], names: Sequence[str]) -> None:
+    if len(values) != len(names):
+        msg = f"fusion.{field}: one a channel ({len(names)}), got {tuple(values)!r}"
+        raise ValueError(msg)

@@ -12,7 +12,8 @@ from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
 from oneiros.ranking.factor import Factor, KeepRule
 from oneiros.ranking.factors import FACTORS, USER_FACTORS
-from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.ranking.fusion import FUSIONS, Fusion, ReciprocalRankFusion
+from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.profile_record import (
     content_hash,
@@ -22,13 +23,31 @@ from oneiros.ranking.profile_record import (
     require_keys,
     toml_of,
 )
-from oneiros.ranking.reinforcement import Reinforcement
+from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.reinforcement import (
+    REINFORCEMENTS,
+    Reinforcement,
+    ReinforcementDeclaration,
+)
 from oneiros.ranking.selection import Selection
 
 __all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_KEYS = ("name", "channels", "fusion", "factors", "keep", "selection", "reinforcement")
+_LISTS: dict[str, tuple[type[Any], ...]] = {
+    "channels": CHANNELS,
+    "factors": (*FACTORS, *USER_FACTORS),
+    "keep": KEEP_RULES,
+}
+_PARTS: dict[str, tuple[type[Any], ...]] = {
+    "fusion": FUSIONS,
+    "selection": (Selection,),
+    "reinforcement": REINFORCEMENTS,
+    "promotion": (Promotion,),
+    "initial_stability": (InitialStability,),
+}
+_OPTIONAL = ("reinforcement", "promotion", "initial_stability")
+_KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
 
 Part = TypeVar("Part")
@@ -49,7 +68,7 @@ class Profile:
     channels: tuple[ChannelDeclaration, ...] = (LexicalChannel(), VectorChannel())
     """What is asked, at least one, each kind once; ranks are fused in this order."""
 
-    fusion: ReciprocalRankFusion = field(default_factory=ReciprocalRankFusion)
+    fusion: Fusion = field(default_factory=ReciprocalRankFusion)
     """How ranks become a relevance."""
 
     factors: tuple[Factor, ...] = ()
@@ -61,8 +80,14 @@ class Profile:
     selection: Selection = field(default_factory=Selection)
     """What recall hides."""
 
-    reinforcement: Reinforcement | None = field(default_factory=Reinforcement)
+    reinforcement: ReinforcementDeclaration | None = field(default_factory=Reinforcement)
     """What a recall does to the memories it returns; None: nothing."""
+
+    promotion: Promotion | None = None
+    """From which score on a staged memory is consolidated; None: promotion does not ask scores."""
+
+    initial_stability: InitialStability | None = None
+    """The stability of a memory added without one; None: that of docs/systems/fields.md."""
 
     _hash: str = field(init=False, repr=False, compare=False, default="")
 
@@ -71,20 +96,17 @@ class Profile:
         settle(self, "channels", _checked_parts("channels", self.channels, *CHANNELS))
         settle(self, "factors", _checked_parts("factors", self.factors, Factor))
         settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
-        _require_part("fusion", self.fusion, ReciprocalRankFusion)
-        _require_part("selection", self.selection, Selection)
-        if self.reinforcement is not None:
-            _require_part("reinforcement", self.reinforcement, Reinforcement)
+        for key, kinds in _PARTS.items():
+            part = getattr(self, key)
+            if part is not None or key not in _OPTIONAL:
+                _require_part(key, part, *kinds)
         if not self.channels:
             msg = "channels: at least one, got none"
             raise ValueError(msg)
         if len(self.factors) > _MOST_FACTORS:
             msg = f"factors: at most {_MOST_FACTORS}, got {len(self.factors)}"
             raise ValueError(msg)
-        weights = self.fusion.weights
-        if weights is not None and len(weights) != len(self.channels):
-            msg = f"fusion.weights: one a channel ({len(self.channels)}), got {weights!r}"
-            raise ValueError(msg)
+        self.fusion.require_channels([channel.name for channel in self.channels])
         settle(self, "_hash", content_hash(self.record()))
 
     @property
@@ -105,10 +127,20 @@ class Profile:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with the fields given changed.
 
+        ``weights=`` changes those of the fusion: one a channel in the order of the profile, and for
+        a weighted sum that of the importance after them, brought to the sum 1
+        (docs/systems/mnemosyne.md M7).
+
         Raises:
             TypeError: an unknown field, or a value of another type.
             ValueError: a value out of its range.
         """
+        if "weights" in changes:
+            fusion = changes.get("fusion", self.fusion)
+            if not hasattr(fusion, "reweighted"):
+                msg = f"weights: the fusion {fusion.name} has none"
+                raise TypeError(msg)
+            changes["fusion"] = fusion.reweighted(changes.pop("weights"))
         for key in changes:
             if key not in _KEYS:
                 msg = f"{key}: a profile has no such field; known: {', '.join(_KEYS)}"
@@ -121,17 +153,17 @@ class Profile:
         ``reinforcement`` is false where there is none; another part that is not there is left out,
         so that a new kind of part changes no hash of a profile without it.
         """
-        reinforcement = self.reinforcement
-        record: dict[str, object] = {
-            "name": self.name,
-            "channels": [record_of(channel) for channel in self.channels],
-            "fusion": record_of(self.fusion),
-            "factors": [record_of(factor) for factor in self.factors],
-            "selection": record_of(self.selection),
-            "reinforcement": False if reinforcement is None else record_of(reinforcement),
-        }
-        if self.keep:
-            record["keep"] = [record_of(rule) for rule in self.keep]
+        record: dict[str, object] = {"name": self.name}
+        for key in ("channels", "factors", "keep"):
+            parts = getattr(self, key)
+            if parts or key != "keep":
+                record[key] = [record_of(part) for part in parts]
+        for key in _PARTS:
+            part = getattr(self, key)
+            if part is not None:
+                record[key] = record_of(part)
+        if self.reinforcement is None:
+            record["reinforcement"] = False
         return record
 
     def to_toml(self) -> str:
@@ -151,7 +183,7 @@ class Profile:
         """Read a profile from TOML. What is absent has its default; ``name`` must be there.
 
         Args:
-            text: at most 64 KiB, 8 levels and 256 values.
+            text: at most 64 KiB, 8 levels and 4,096 values.
 
         Raises:
             TypeError: a value of another type.
@@ -164,20 +196,16 @@ class Profile:
             msg = "name: a profile must have one"
             raise ValueError(msg)
         parts: dict[str, Any] = {"name": record["name"]}
-        for key, kinds in (
-            ("channels", CHANNELS),
-            ("factors", (*FACTORS, *USER_FACTORS)),
-            ("keep", KEEP_RULES),
-        ):
+        for key, kinds in _LISTS.items():
             if key in record:
                 parts[key] = _read_parts(record[key], kinds, key)
-        for key, kind in (
-            ("fusion", ReciprocalRankFusion),
-            ("selection", Selection),
-            ("reinforcement", Reinforcement),
-        ):
+        for key, kinds in _PARTS.items():
             if key in record:
-                parts[key] = read_declaration(record[key], (kind,), key) if record[key] else None
+                part = record[key]
+                is_absent = key in _OPTIONAL and part is False
+                parts[key] = (
+                    None if is_absent else read_declaration(part, kinds, key, has_default=True)
+                )
         return cls(**parts)
 
     def compile(self, kinds: tuple[str, ...] = ()) -> CompiledProfile:

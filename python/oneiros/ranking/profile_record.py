@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 __all__ = [
     "content_hash",
@@ -24,8 +25,11 @@ __all__ = [
 
 LONGEST_TEXT = 64 * 1024
 DEEPEST = 8
-MOST_NODES = 256
-MOST_DOTS = 2 * MOST_NODES
+MOST_NODES = 4096
+MOST_DOTS = 512
+
+_LABELS = ("name", "system")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 Kind = TypeVar("Kind")
@@ -34,20 +38,27 @@ declarations have names of their own, a field ``told_by`` that no other kind has
 
 
 def record_of(declaration: Any) -> dict[str, object]:
-    """Return a declaration's name, if it has one, and fields; a field that is None is left out.
+    """Return a declaration's name and system, if it has them, and fields; None is left out.
 
     A declaration that is more than its fields says so by a ``record`` of its own.
     """
     if hasattr(declaration, "record"):
         own: dict[str, object] = declaration.record()
         return own
-    name = getattr(declaration, "name", None)
-    record: dict[str, object] = {} if name is None else {"name": name}
+    record: dict[str, object] = {
+        key: getattr(declaration, key) for key in _LABELS if hasattr(declaration, key)
+    }
     for field in fields(declaration):
         value = getattr(declaration, field.name)
         if field.init and value is not None:
-            record[field.name] = list(value) if isinstance(value, tuple) else value
+            record[field.name] = _plain(value)
     return record
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def require_keys(record: Mapping[str, object], known: Sequence[str], where: str) -> None:
@@ -62,13 +73,16 @@ def require_keys(record: Mapping[str, object], known: Sequence[str], where: str)
             raise ValueError(msg)
 
 
-def read_declaration(record: object, kinds: Sequence[type[Kind]], where: str) -> Kind:
+def read_declaration(
+    record: object, kinds: Sequence[type[Kind]], where: str, *, has_default: bool = False
+) -> Kind:
     """Make the declaration that ``record`` describes.
 
     Args:
-        record: a table with ``name`` (it may be absent where there is one kind) and fields.
+        record: a table with ``name``, ``system`` where several classes share the name, and fields.
         kinds: the classes that may stand here.
         where: the place in the profile, for the errors.
+        has_default: without a ``name`` it is the first class.
 
     Raises:
         TypeError: ``record`` is no table, or a field has another type.
@@ -77,31 +91,56 @@ def read_declaration(record: object, kinds: Sequence[type[Kind]], where: str) ->
     if not isinstance(record, Mapping):
         msg = f"{where}: expected a table, got {type(record).__name__} {record!r}"
         raise TypeError(msg)
-    kind = _kind_of(record, kinds, where)
-    known = [field.name for field in fields(cast("type[Any]", kind)) if field.init]
-    require_keys(record, ["name", *known] if hasattr(kind, "name") else known, where)
+    kind = _kind_of(record, kinds, where, has_default)
+    known = _fields_of(kind)
+    labels = [label for label in _LABELS if hasattr(kind, label) and label not in known]
+    require_keys(record, [*labels, *known], where)
     try:
-        return kind(**{key: value for key, value in record.items() if key in known})
+        return kind(**{key: value for key, value in record.items() if key not in labels})
     except (TypeError, ValueError) as error:
         msg = f"{where}.{error}"
         raise type(error)(msg) from error
 
 
-def _kind_of(record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str) -> type[Kind]:
-    if len(kinds) == 1 and ("name" not in record or not hasattr(kinds[0], "name")):
+def _fields_of(kind: type[Kind]) -> list[str]:
+    return [field.name for field in fields(cast("type[Any]", kind)) if field.init]
+
+
+def _kind_of(
+    record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str, has_default: bool
+) -> type[Kind]:
+    """Return the class that a record names: by name, by system where several share the name."""
+    if "name" not in record and has_default:
         return kinds[0]
-    by_name: dict[str, type[Kind]] = {}
     for kind in kinds:
-        told_by = getattr(kind, "told_by", None)
-        if told_by is None:
-            by_name[str(getattr(kind, "name", ""))] = kind
-        elif told_by in record:
+        if getattr(kind, "told_by", None) in record:
             return kind
-    name = record.get("name")
-    if not isinstance(name, str) or name not in by_name:
-        msg = f"{where}.name: must be one of {', '.join(by_name)}, got {name!r}"
+    name, system = record.get("name"), record.get("system")
+    named = [kind for kind in kinds if _label(kind, "name") == name is not None]
+    if not named:
+        known = dict.fromkeys(_label(kind, "name") for kind in kinds)
+        msg = f"{where}.name: must be one of {', '.join(filter(None, known))}, got {name!r}"
         raise ValueError(msg)
-    return by_name[name]
+    if len(named) > 1 and system is None:
+        fitting = [kind for kind in named if {*record} <= {"name", *_fields_of(kind)}]
+        named = fitting or named
+    if len(named) > 1 or system is not None:
+        named = [kind for kind in named if _label(kind, "system") == system] or _refuse_system(
+            named, where, system
+        )
+    return named[0]
+
+
+def _label(kind: type[Any], label: str) -> str | None:
+    """Return a class's name or system; None where it is a field, or missing."""
+    value = getattr(kind, label, None)
+    return value if isinstance(value, str) else None
+
+
+def _refuse_system(named: Sequence[type[Any]], where: str, system: object) -> NoReturn:
+    known = ", ".join(str(_label(kind, "system")) for kind in named)
+    msg = f"{where}.system: must be one of {known}, got {system!r}"
+    raise ValueError(msg)
 
 
 def content_hash(record: Mapping[str, object]) -> str:
@@ -119,7 +158,7 @@ def parse_toml(text: object) -> dict[str, object]:
 
     Raises:
         TypeError: ``text`` is no str.
-        ValueError: no TOML; longer than 64 KiB; deeper than 8 or wider than 256 values.
+        ValueError: no TOML; longer than 64 KiB; deeper than 8 or wider than 4,096 values.
     """
     if not isinstance(text, str):
         msg = f"text: expected str, got {type(text).__name__}"
@@ -163,25 +202,44 @@ def _require_size(record: dict[str, object]) -> None:
 
 
 def toml_of(record: Mapping[str, object]) -> str:
-    """Write a record of scalars, lists of numbers, tables and lists of tables as TOML."""
-    lines = [f"{key} = {_scalar(value)}" for key, value in record.items() if _is_plain(value)]
+    """Write a record of scalars, lists of scalars, tables and lists of tables as TOML."""
+    lines = _scalar_lines(record)
     for key, value in record.items():
         if isinstance(value, Mapping):
-            lines += ["", f"[{key}]", *_table(value)]
-        elif isinstance(value, list) and not _is_plain(value):
-            for table in value:
-                lines += ["", f"[[{key}]]", *_table(table)]
+            lines += ["", f"[{key}]", *_table_lines(value, key)]
+        elif _is_table_list(value):
+            for table in cast("list[Mapping[str, object]]", value):
+                lines += ["", f"[[{key}]]", *_table_lines(table, key)]
     return "\n".join(lines) + "\n"
 
 
-def _is_plain(value: object) -> bool:
-    if isinstance(value, list):
-        return not any(isinstance(item, Mapping) for item in value)
-    return not isinstance(value, Mapping)
+def _is_table_list(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
 
 
-def _table(table: Mapping[str, object]) -> list[str]:
-    return [f"{key} = {_scalar(value)}" for key, value in table.items()]
+def _table_lines(table: Mapping[str, object], path: str) -> list[str]:
+    lines = _scalar_lines(table)
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            lines += [f"[{path}.{key}]", *_scalar_lines(value)]
+    return lines
+
+
+def _scalar_lines(table: Mapping[str, object]) -> list[str]:
+    return [
+        f"{_key(key)} = {_scalar(value)}"
+        for key, value in table.items()
+        if not isinstance(value, Mapping) and not _is_table_list(value)
+    ]
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """Write a basic string: TOML escapes as JSON does, and DEL besides."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _scalar(value: object) -> str:
@@ -190,6 +248,5 @@ def _scalar(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_scalar(item) for item in value) + "]"
     if isinstance(value, str):
-        # As they are: beyond the basic plane JSON's escapes are surrogates, which TOML refuses.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _text(value)
     return repr(value)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_number, settle
+from oneiros.ranking.strict import Real, strict_values
 
 __all__ = ["Replay"]
-
-Real = TypeVar("Real", np.float32, np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +47,9 @@ class Replay:
             TypeError: the dtype is neither float32 nor float64, or the two differ.
             ValueError: another shape, not contiguous, or a count below 0 or infinite.
         """
-        return _core.replay_delta(
+        return strict_values(
+            "replay_delta",
+            {"max_delta": self.max_delta},
             peer_count=peer_count,
             age_hours=age_hours,
-            max_delta=self.max_delta,
-            out=None,
-            threads=1,
         )

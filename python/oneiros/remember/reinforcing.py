@@ -132,9 +132,7 @@ class Reinforcing:
             rows=numbers,
             now_seconds=event.now,
             session_spread=spread,
-            gain=event.rule.gain,
-            span_days=event.rule.span_days,
-            limit=event.rule.limit,
+            **event.rule.rule(),
         )
 
     def _up_to_date(self, memory: Memory) -> Memory:

@@ -15,7 +15,7 @@ from oneiros.errors import StorePoisoned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneiros.ranking.reinforcement import Reinforcement
+    from oneiros.ranking.reinforcement import ReinforcementDeclaration
 
 __all__ = ["ReinforcementEvent", "WriteBehind"]
 
@@ -33,7 +33,7 @@ class ReinforcementEvent:
     ids: tuple[str, ...]
     now: float
     session: str | None
-    rule: Reinforcement
+    rule: ReinforcementDeclaration
 
 
 class WriteBehind:

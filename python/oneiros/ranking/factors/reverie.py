@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_number,
@@ -17,11 +15,11 @@ from oneiros.ranking.declaration import (
     settle,
     settle_numbers,
 )
+from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.program import ProgramBuilder
+from oneiros.ranking.strict import Real, numbers_of, strict_values
 
 __all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
-
-Real = TypeVar("Real", np.float32, np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +46,7 @@ class TimeDecay:
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
         age_days = program.age("updated_at", unit="days")
-        return program.call("time_decay_boost", age_days, boost=self.boost, tau_days=self.tau_days)
-
-    def parameters(self) -> dict[str, float]:
-        """Return the numbers of the core's step, by name."""
-        return asdict(self)
+        return program.call("time_decay_boost", age_days, **numbers_of(self))
 
     def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
         """Return the factor of each memory.
@@ -67,49 +61,47 @@ class TimeDecay:
             TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
             ValueError: another shape, or not contiguous.
         """
-        return _core.time_decay_boost(
-            age_days=age_days, boost=self.boost, tau_days=self.tau_days, out=None, threads=1
-        )
+        return strict_values("time_decay_boost", numbers_of(self), age_days=age_days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
     """Multiply by the strength that consolidation gave, in [0, 1].
 
-    Source: docs/systems/reverie.md R5.
+    Source: docs/systems/reverie.md R5; damped: docs/systems/house.md H6.
     """
 
     name: ClassVar[str] = "strength"
     is_lifecycle: ClassVar[bool] = True
 
+    damping: float = 1.0
+    """How much of the factor counts, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, damping=(0.0, 1.0, False))
+
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
+        return damped(program, self.emit_base(program), self.damping)
+
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor before damping."""
         return program.column("strength")
 
-    def parameters(self) -> dict[str, float]:
-        """Return the numbers of the core's step: none."""
-        return {}
-
     def values(self, strength: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory: its strength, as it is.
+        """Return the factor of each memory: its strength, damped.
 
         Args:
-            strength: in [0, 1], shape (n,).
+            strength: in [0, 1], shape (n,), contiguous.
 
         Returns:
-            A copy, NaN where the strength is NaN.
+            Shape (n,), the dtype of ``strength``; NaN where the strength is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
-            ValueError: another shape.
+            ValueError: another shape, or not contiguous.
         """
-        if strength.dtype not in (np.float32, np.float64):
-            msg = f"strength: expected float32 or float64, got {strength.dtype}"
-            raise TypeError(msg)
-        if strength.ndim != 1:
-            msg = f"strength: expected shape (n,), got {strength.shape}"
-            raise ValueError(msg)
-        return strength.copy()
+        return strict_values("damp", {"amount": self.damping}, strength=strength)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +127,6 @@ class Depth:
         """Return the register of the factor."""
         return program.call("depth_weight", program.column("depth"), table=self.table)
 
-    def parameters(self) -> dict[str, float]:
-        """Return the numbers of the core's step, by name."""
-        return {f"table_{depth}": weight for depth, weight in enumerate(self.table, start=1)}
-
     def values(self, depth: npt.NDArray[Real]) -> npt.NDArray[Real]:
         """Return the factor of each memory.
 
@@ -152,7 +140,7 @@ class Depth:
             TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
             ValueError: another depth, another shape, or not contiguous.
         """
-        return _core.depth_weight(depth=depth, table=np.array(self.table), out=None, threads=1)
+        return strict_values("depth_weight", numbers_of(self), depth=depth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +149,8 @@ class Spread:
 
     ``factor = min(ln(1 + session_spread) / ln(2), cap)``, so exactly 1 at one session.
 
-    Source: docs/systems/reverie.md R7; no cap as published, 3 in ``reverie-capped`` (ours).
+    Source: docs/systems/reverie.md R7; no cap as published, 3 in ``reverie-capped`` (ours); damped:
+    docs/systems/house.md H6.
     """
 
     name: ClassVar[str] = "spread"
@@ -170,17 +159,21 @@ class Spread:
     cap: float = math.inf
     """The greatest factor, > 0; infinity is no cap."""
 
+    damping: float = 1.0
+    """How much of the factor counts, 0 to 1."""
+
     def __post_init__(self) -> None:
         value = require_number("cap", self.cap, low=0.0, above_low=True, finite=False)
         settle(self, "cap", value)
+        settle_numbers(self, damping=(0.0, 1.0, False))
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
-        return program.call("spread_weight", program.column("session_spread"), cap=self.cap)
+        return damped(program, self.emit_base(program), self.damping)
 
-    def parameters(self) -> dict[str, float]:
-        """Return the numbers of the core's step, by name."""
-        return asdict(self)
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor before damping."""
+        return program.call("spread_weight", program.column("session_spread"), cap=self.cap)
 
     def values(self, session_spread: npt.NDArray[Real]) -> npt.NDArray[Real]:
         """Return the factor of each memory.
@@ -195,7 +188,8 @@ class Spread:
             TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
             ValueError: a count below 0 or infinite, another shape, or not contiguous.
         """
-        return _core.spread_weight(session_spread=session_spread, cap=self.cap, out=None, threads=1)
+        factor = strict_values("spread_weight", numbers_of(self), session_spread=session_spread)
+        return damped_values(factor, self.damping)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +231,8 @@ class Stability:
             "stability_boost",
             program.age("last_accessed_at", "created_at", unit="days"),
             program.column("stability"),
-            tau_days=self.tau_days,
-            low=self.low,
-            high=self.high,
+            **numbers_of(self),
         )
-
-    def parameters(self) -> dict[str, float]:
-        """Return the numbers of the core's step, by name."""
-        return asdict(self)
 
     def values(
         self, age_days: npt.NDArray[Real], stability: npt.NDArray[Real]
@@ -263,12 +251,6 @@ class Stability:
             TypeError: the dtype is neither float32 nor float64, or the two differ.
             ValueError: another shape, or not contiguous.
         """
-        return _core.stability_boost(
-            age_days=age_days,
-            stability=stability,
-            tau_days=self.tau_days,
-            low=self.low,
-            high=self.high,
-            out=None,
-            threads=1,
+        return strict_values(
+            "stability_boost", numbers_of(self), age_days=age_days, stability=stability
         )

@@ -1,33 +1,14 @@
-"""Every formula on its own, over scalars or arrays.
-
-Conventions (docs/systems/README.md): arguments go by position in the order printed or by name;
-Python numbers, float32 or float64 arrays, integer arrays. They broadcast; strided or foreign-endian
-input is converted; a formula's own numbers (``tau_days`` and the like) are single. ``out=`` takes
-the result, ``threads=`` cuts large arrays (no value depends on it). The result has the widest float
-dtype given; integers and Python numbers alone: float64; nothing but Python numbers: a Python float.
-
-The strict forms, which convert nothing, are the ``values`` of ``oneiros.ranking.factors``.
-"""
+"""The kernels of Reverie. Source: docs/systems/reverie.md."""
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core
 from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
 from oneiros.ranking.factors import Depth, Spread, Stability, TimeDecay
-from oneiros.ranking.fusion import rrf
 from oneiros.ranking.replay import Replay
 
-__all__ = [
-    "depth_weight",
-    "replay_delta",
-    "rrf",
-    "spread_weight",
-    "stability_boost",
-    "time_decay_boost",
-]
+__all__ = ["depth_weight", "replay_delta", "spread_weight", "stability_boost", "time_decay_boost"]
 
 _TIME_DECAY = TimeDecay()
 _DEPTH = Depth()
@@ -60,7 +41,7 @@ def time_decay_boost(
     Source: docs/systems/reverie.md R4.
     """
     parameters = judged(TimeDecay, boost=boost, tau_days=tau_days)
-    return run(_core.time_decay_boost, {"age_days": age_days}, parameters, out, threads)
+    return run("time_decay_boost", {"age_days": age_days}, parameters, out, threads)
 
 
 def depth_weight(
@@ -84,8 +65,7 @@ def depth_weight(
 
     Source: docs/systems/reverie.md R6.
     """
-    weights = np.array(Depth(table=table).table)
-    return run(_core.depth_weight, {"depth": depth}, {"table": weights}, out, threads)
+    return run("depth_weight", {"depth": depth}, judged(Depth, table=table), out, threads)
 
 
 def spread_weight(
@@ -110,7 +90,7 @@ def spread_weight(
     Source: docs/systems/reverie.md R7.
     """
     values = {"session_spread": session_spread}
-    return run(_core.spread_weight, values, judged(Spread, cap=cap), out, threads)
+    return run("spread_weight", values, judged(Spread, cap=cap), out, threads)
 
 
 def stability_boost(
@@ -142,7 +122,7 @@ def stability_boost(
     """
     parameters = judged(Stability, tau_days=tau_days, low=low, high=high)
     values = {"age_days": age_days, "stability": stability}
-    return run(_core.stability_boost, values, parameters, out, threads)
+    return run("stability_boost", values, parameters, out, threads)
 
 
 def replay_delta(
@@ -170,4 +150,4 @@ def replay_delta(
     Source: docs/systems/reverie.md R17.
     """
     values = {"peer_count": peer_count, "age_hours": age_hours}
-    return run(_core.replay_delta, values, judged(Replay, max_delta=max_delta), out, threads)
+    return run("replay_delta", values, judged(Replay, max_delta=max_delta), out, threads)

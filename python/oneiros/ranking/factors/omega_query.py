@@ -1,0 +1,273 @@
+"""The factors of OMEGA that depend on the query. Source: docs/systems/omega.md.
+
+What the query says of each candidate comes as signals; where a signal is not given, its factor is
+exactly 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy.typing as npt
+
+from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers, settle, settle_numbers
+from oneiros.ranking.program import ProgramBuilder
+from oneiros.ranking.strict import Real, numbers_of, strict_values
+from oneiros.ranking.tables import require_words
+
+__all__ = ["Cluster", "Context", "Overlap", "Preference", "Rerank", "TemporalConstraint"]
+
+_WEIGHT = (0.0, LARGEST_WEIGHT, False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Boost what shares words and tags with the query.
+
+    ``factor = 1 + gain * word_ratio * mood * overlap_weight``, the mood ``disliked`` where the
+    feedback is below 0, else 1. Signals: ``word_ratio``, ``overlap_weight``.
+
+    Source: docs/systems/omega.md O18, section 12 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "overlap"
+    is_lifecycle: ClassVar[bool] = False
+
+    gain: float = 0.5
+    """0 to 1e6."""
+
+    disliked: float = 0.5
+    """0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.call(
+            "overlap_boost",
+            program.signal("word_ratio", 0.0),
+            program.column("feedback"),
+            program.signal("overlap_weight", 1.0),
+            **numbers_of(self),
+        )
+
+    def values(
+        self,
+        word_ratio: npt.NDArray[Real],
+        feedback: npt.NDArray[Real],
+        weight: npt.NDArray[Real],
+    ) -> npt.NDArray[Real]:
+        """Return the factor of each memory.
+
+        Args:
+            word_ratio: share of the query's words found in content and tags, shape (n,), contiguous.
+            feedback: the sum of verdicts, the same shape and dtype, as all.
+            weight: of words, as the query asks.
+
+        Returns:
+            Shape (n,), the dtype of ``word_ratio``; NaN where one of them is NaN.
+
+        Raises:
+            TypeError: the dtype is neither float32 nor float64, or two differ.
+            ValueError: another shape, or not contiguous.
+        """
+        return strict_values(
+            "overlap_boost",
+            numbers_of(self),
+            word_ratio=word_ratio,
+            feedback=feedback,
+            weight=weight,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference:
+    """Boost preferences where the query asks for one.
+
+    Signal: ``preference``, 1 where the query holds a word of preference.
+
+    Source: docs/systems/omega.md O19, section 13 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "preference"
+    is_lifecycle: ClassVar[bool] = False
+
+    kinds: tuple[str, ...] = ("user_preference",)
+    """What counts as a preference."""
+
+    boost: float = 1.5
+    """0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle(self, "kinds", require_words("kinds", self.kinds))
+        settle_numbers(self, boost=_WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        boost = program.by_kind(dict.fromkeys(self.kinds, self.boost), 1.0)
+        asked = program.signal("preference", 0.0)
+        return program.call("select", asked, boost, program.constant(1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Boost what belongs to what the caller is doing.
+
+    ``factor = 1 + (tag * tag_overlap + project * project_match + content * min(content_match,
+    most_content)) * context_weight``. Signals: ``tag_overlap``, number of shared tags;
+    ``project_match``, 0 or 1; ``content_match``, number of the file's words found;
+    ``context_weight``.
+
+    Source: docs/systems/omega.md O20, section 16 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "context"
+    is_lifecycle: ClassVar[bool] = False
+
+    tag: float = 0.10
+    """A shared tag, 0 to 1e6."""
+
+    project: float = 0.15
+    """The same project, 0 to 1e6."""
+
+    content: float = 0.05
+    """A word found, 0 to 1e6."""
+
+    most_content: float = 3.0
+    """The words that count, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, tag=_WEIGHT, project=_WEIGHT, content=_WEIGHT, most_content=_WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.call(
+            "context_boost",
+            program.signal("tag_overlap", 0.0),
+            program.signal("project_match", 0.0),
+            program.signal("content_match", 0.0),
+            program.signal("context_weight", 1.0),
+            **numbers_of(self),
+        )
+
+    def values(
+        self,
+        tag_overlap: npt.NDArray[Real],
+        project_match: npt.NDArray[Real],
+        content_match: npt.NDArray[Real],
+        weight: npt.NDArray[Real],
+    ) -> npt.NDArray[Real]:
+        """Return the factor of each memory from its signals, as :meth:`Overlap.values`."""
+        return strict_values(
+            "context_boost",
+            numbers_of(self),
+            tag_overlap=tag_overlap,
+            project_match=project_match,
+            content_match=content_match,
+            weight=weight,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Boost what lies near the centre of the best results.
+
+    ``factor = 1 + min(gain * (cosine - least), most)`` above a cosine of ``least``, else 1. Signal:
+    ``cluster_cosine``, the cosine to that centre.
+
+    Source: docs/systems/omega.md O21.
+    """
+
+    name: ClassVar[str] = "cluster"
+    is_lifecycle: ClassVar[bool] = False
+
+    least: float = 0.5
+    """The cosine from which on it counts, 0 to 1."""
+
+    gain: float = 0.33
+    """0 to 1e6."""
+
+    most: float = 0.15
+    """The greatest gain, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, least=(0.0, 1.0, False), gain=_WEIGHT, most=_WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        cosine = program.signal("cluster_cosine", 0.0)
+        return program.call("cluster_boost", cosine, **numbers_of(self))
+
+    def values(self, cosine: npt.NDArray[Real]) -> npt.NDArray[Real]:
+        """Return the factor of each memory, as :meth:`Overlap.values`."""
+        return strict_values("cluster_boost", numbers_of(self), cosine=cosine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalConstraint:
+    """Weigh by whether a memory lies in the time that the query names.
+
+    Signal: ``temporal_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of an
+    explicit date, 4 out of an inferred one.
+
+    Source: docs/systems/omega.md O22, section 22 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "temporal"
+    is_lifecycle: ClassVar[bool] = False
+
+    in_range: float = 1.3
+    """0 to 1e6, as the others."""
+
+    soft: float = 0.85
+    explicit: float = 0.15
+    inferred: float = 0.70
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, in_range=_WEIGHT, soft=_WEIGHT, explicit=_WEIGHT, inferred=_WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        table = [1.0, self.in_range, self.soft, self.explicit, self.inferred]
+        return program.call(
+            "lookup", program.signal("temporal_case", 0.0), table=table, otherwise=1.0
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerank:
+    """Boost what a cross-encoder prefers, the less the better it already stood.
+
+    ``factor = 1 + weight * rerank_score``, the weight by the place before reranking. Signals:
+    ``rerank_score`` in [0, 1], ``rerank_place`` from 1.
+
+    Source: docs/systems/omega.md O25, section 14 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "rerank"
+    is_lifecycle: ClassVar[bool] = False
+
+    ends: tuple[float, float] = (3.0, 10.0)
+    """The last places that the first and the second weight hold for, >= 1."""
+
+    weights: tuple[float, float, float] = (0.15, 0.30, 0.50)
+    """Up to the first end, up to the second, beyond; each 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle(self, "ends", require_numbers("ends", self.ends, low=1.0, count=2))
+        weights = require_numbers("weights", self.weights, low=0.0, high=LARGEST_WEIGHT, count=3)
+        settle(self, "weights", weights)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        place = program.signal("rerank_place", 1.0)
+        first, second, third = map(program.constant, self.weights)
+        for_first, for_second = (
+            program.call("less_equal", place, program.constant(end)) for end in self.ends
+        )
+        later = program.call("select", for_second, second, third)
+        weight = program.call("select", for_first, first, later)
+        gain = program.call("multiply", weight, program.signal("rerank_score", 0.0))
+        return program.call("add", program.constant(1.0), gain)

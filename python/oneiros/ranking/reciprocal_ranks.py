@@ -1,0 +1,135 @@
+"""Reciprocal rank fusion of lists on its own: ``oneiros.rrf``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Literal, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros import _core
+from oneiros.ranking.declaration import (
+    LARGEST_WEIGHT,
+    require_int,
+    require_number,
+    require_numbers,
+)
+
+__all__ = ["LARGEST_K", "rrf"]
+
+Id = TypeVar("Id", bound=Hashable)
+Ids = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+Normalise = Literal["none", "channel"]
+
+LARGEST_K = 1e9
+"""With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
+
+_MOST_RESULTS = 2**32 - 1
+
+
+@overload
+def rrf(
+    rankings: Sequence[npt.NDArray[np.integer]],
+    k: float = ...,
+    weights: Sequence[float] | None = ...,
+    normalise: Normalise = ...,
+    top: int | None = ...,
+) -> tuple[Ids, Scores]: ...
+@overload
+def rrf(
+    rankings: Sequence[Sequence[Id]],
+    k: float = ...,
+    weights: Sequence[float] | None = ...,
+    normalise: Normalise = ...,
+    top: int | None = ...,
+) -> list[tuple[Id, float]]: ...
+def rrf(
+    rankings: Sequence[npt.NDArray[np.integer]] | Sequence[Sequence[Id]],
+    k: float = 60.0,
+    weights: Sequence[float] | None = None,
+    normalise: Normalise = "none",
+    top: int | None = None,
+) -> tuple[Ids, Scores] | list[tuple[Id, float]]:
+    """Fuse ranked lists by reciprocal rank.
+
+    ``score = sum over lists of weight / (k + rank)``, ranks from 1; an id repeated within one list
+    keeps its best rank, an id that a list lacks gets nothing from it.
+
+    Args:
+        rankings: lists of ids (any hashable), best first; or integer arrays of shape (n,). Empty
+            lists count for nothing.
+        k: how little the first ranks stand out, 0 to 1e9.
+        weights: one a list, each 0 to 1e6; None: all 1.
+        normalise: ``"none"``, or ``"channel"``: each list's contributions are divided by its best
+            and the sums by the best sum, so that the first result scores 1.
+        top: how many results, >= 0; None: all.
+
+    Returns:
+        (id, score) pairs, or, for arrays, the ids as int64 and the scores as float64: higher score
+        first, equal scores in order of first appearance, list by list.
+
+    Raises:
+        TypeError: an argument of another type; an id that cannot be hashed; an array of another
+            dtype than integers.
+        ValueError: a number out of its range, weights that are not one a list, an array of another
+            shape than (n,), an integer that int64 cannot hold.
+
+    Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
+    """
+    lists = list(rankings)
+    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
+        return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
+    numbers: dict[Id, int] = {}
+    arrays = [_numbered(ranking, numbers) for ranking in lists]
+    ids, scores = _fuse(arrays, k, weights, normalise, top)
+    names = list(numbers)
+    return [(names[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+
+def _fuse(
+    arrays: list[Ids],
+    k: float,
+    weights: Sequence[float] | None,
+    normalise: str,
+    top: int | None,
+) -> tuple[Ids, Scores]:
+    if top is not None:
+        require_int("top", top, low=0, high=_MOST_RESULTS)
+    return _core.rrf(
+        rankings=arrays,
+        k=require_number("k", k, low=0.0, high=LARGEST_K),
+        weights=None if weights is None else _weights_of(weights, len(arrays)),
+        normalise=normalise,
+        top=top,
+    )
+
+
+def _weights_of(weights: Sequence[float], count: int) -> Scores:
+    checked = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
+    return np.array(checked, np.float64)
+
+
+def _as_int64(ranking: object) -> Ids:
+    array = np.asarray(ranking)
+    if array.dtype.kind not in "iu":
+        msg = f"rankings: expected arrays of integers, got {array.dtype}"
+        raise TypeError(msg)
+    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        msg = f"rankings: int64 cannot hold {int(array.max())}"
+        raise ValueError(msg)
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
+    """Number the ids of ``ranking`` in order of first appearance over all lists."""
+    if isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable):
+        msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
+        raise TypeError(msg)
+    try:
+        found = [numbers.setdefault(name, len(numbers)) for name in ranking]
+    except TypeError as error:
+        msg = f"rankings: every id must be hashable: {error}"
+        raise TypeError(msg) from error
+    return np.array(found, np.int64)
