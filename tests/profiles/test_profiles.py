@@ -65,7 +65,7 @@ def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
 
 
 def test_an_unknown_option_lists_the_known_ones() -> None:
-    with pytest.raises(TypeError, match="preset: no option of profile 'reverie'; known: lifecycle"):
-        profiles.get("reverie", preset=True)
+    with pytest.raises(TypeError, match="speed: no option of profile 'reverie'; known: lifecycle"):
+        profiles.get("reverie", speed=True)
     with pytest.raises(TypeError, match="lifecycle: expected true or false, got int 0"):
         profiles.get("reverie", lifecycle=0)

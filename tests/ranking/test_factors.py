@@ -196,5 +196,14 @@ def test_a_value_out_of_its_domain_is_refused() -> None:
 
 
 def test_the_names_are_those_of_the_explanations() -> None:
-    names = [factor.name for factor in FACTORS]
-    assert names == ["time_decay", "strength", "depth", "spread", "stability"]
+    told = """
+    time_decay strength depth spread stability retention recency recency tier veracity
+    kind feedback priority decay thompson consolidation overlap preference context cluster temporal
+    rerank tie_break freshness significance decay reinforcement decay reinforcement recency
+    """
+    assert [factor.name for factor in FACTORS] == told.split()
+
+
+def test_where_factors_share_a_name_their_systems_differ() -> None:
+    labels = [(kind.name, getattr(kind, "system", None)) for kind in FACTORS]
+    assert len(set(labels)) == len(labels)

@@ -93,10 +93,10 @@ def read_declaration(
         raise TypeError(msg)
     kind = _kind_of(record, kinds, where, has_default)
     known = _fields_of(kind)
-    labels = [label for label in _LABELS if hasattr(kind, label) and label not in known]
-    require_keys(record, [*labels, *known], where)
+    labels = [label for label in _LABELS if hasattr(kind, label)]
+    require_keys(record, list(dict.fromkeys((*labels, *known))), where)
     try:
-        return kind(**{key: value for key, value in record.items() if key not in labels})
+        return kind(**{key: value for key, value in record.items() if key in known})
     except (TypeError, ValueError) as error:
         msg = f"{where}.{error}"
         raise type(error)(msg) from error
@@ -110,7 +110,7 @@ def _kind_of(
     record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str, has_default: bool
 ) -> type[Kind]:
     """Return the class that a record names: by name, by system where several share the name."""
-    if "name" not in record and has_default:
+    if has_default and ("name" not in record or _label(kinds[0], "name") is None):
         return kinds[0]
     for kind in kinds:
         if getattr(kind, "told_by", None) in record:

@@ -1,0 +1,141 @@
+"""Strategies for every declaration that a profile can hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.factors import FACTORS, Expression
+from oneiros.ranking.fusion import (
+    Blend,
+    ReciprocalRankFusion,
+    RetentionWeightedUnion,
+    WeightedMean,
+    WeightedSum,
+)
+from oneiros.ranking.initial_stability import InitialStability
+from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.ranking.selection import Selection
+
+WEIGHT = st.floats(0, 1e6)
+SHARE = st.floats(0, 1)
+ABOVE_ZERO = st.floats(0, 1e12, exclude_min=True)
+OPEN_SHARE = st.floats(0, 1, exclude_min=True, exclude_max=True)
+WORD = st.text(
+    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=16
+)  # at most 64 bytes
+WORDS = st.lists(WORD, max_size=4).map(tuple)
+TABLE = st.dictionaries(WORD, WEIGHT, max_size=6)
+NORMALISATION = st.sampled_from(["none", "max", "clamp", "minmax_floor"])
+
+_BY_NAME: dict[str, st.SearchStrategy[Any]] = {
+    "table": TABLE,
+    "rates": TABLE,
+    "shapes": st.dictionaries(WORD, st.floats(0.01, 100), max_size=4),
+    "eta_hours": st.dictionaries(WORD, ABOVE_ZERO, max_size=4),
+    "decisions": WORDS,
+    "kinds": WORDS,
+    "beta_days": st.tuples(*[ABOVE_ZERO | st.just(math.inf)] * 4),
+    "floors": st.tuples(*[SHARE] * 4),
+    "model": st.sampled_from(["exponential", "power"]),
+    "alpha": st.floats(0, 100),
+    "ends_days": st.just((1.0, 7.5)),
+    "ends": st.tuples(st.floats(1, 5), st.floats(5, 50)),
+    "cap": st.just(math.inf) | st.floats(1e-9, 1e9),
+    "other_shape": st.floats(0.01, 100),
+    "reinforcement": st.floats(0, 1, exclude_max=True),
+    "low": SHARE,
+    "high": st.floats(1, 1e6),
+    **dict.fromkeys(("tau_days", "tau_hours", "half_life_days", "other_eta_hours"), ABOVE_ZERO),
+    **dict.fromkeys(("most_days", "most_accesses", "most_quality"), ABOVE_ZERO),
+    **dict.fromkeys(("damping", "floor", "floor_never_accessed", "weight"), SHARE),
+}
+
+
+def _fields(kind: type[Any]) -> dict[str, st.SearchStrategy[Any]]:
+    own: dict[tuple[str, str], st.SearchStrategy[Any]] = {
+        ("Depth", "table"): st.tuples(WEIGHT, WEIGHT, WEIGHT),
+        ("Tier", "weights"): st.tuples(WEIGHT, WEIGHT, WEIGHT),
+        ("Rerank", "weights"): st.tuples(WEIGHT, WEIGHT, WEIGHT),
+        ("Thompson", "least"): st.floats(1, 1e6),
+        ("Cluster", "least"): SHARE,
+        ("FlooredDecay", "base"): SHARE,
+        ("CiarDecay", "rate"): OPEN_SHARE,
+        ("ShippedDecay", "rate"): OPEN_SHARE,
+    }
+    return {
+        field.name: own.get((kind.__name__, field.name), _BY_NAME.get(field.name, WEIGHT))
+        for field in fields(kind)
+    }
+
+
+FACTOR_SETS = st.tuples(
+    *(st.builds(kind, **_fields(kind)) for kind in FACTORS),
+    st.just(Expression("1 + 0.1 * log1p(access_count)", name="own", operation="add")),
+).flatmap(
+    lambda factors: st.lists(
+        st.sampled_from(factors), unique_by=lambda factor: factor.name, max_size=32
+    )
+)
+
+TWO = st.tuples(WEIGHT, WEIGHT)
+FUSIONS = st.one_of(
+    st.builds(
+        ReciprocalRankFusion,
+        k=st.floats(0, 1e9),
+        weights=st.none() | TWO,
+        normalise=st.sampled_from(["none", "channel"]),
+    ),
+    st.builds(
+        WeightedSum,
+        weights=TWO,
+        importance=WEIGHT,
+        normalise=st.tuples(NORMALISATION, NORMALISATION),
+        low=SHARE,
+    ),
+    st.builds(
+        WeightedMean, weights=TWO, normalise=st.tuples(NORMALISATION, NORMALISATION), low=SHARE
+    ),
+    st.builds(Blend, weight=SHARE),
+    st.just(RetentionWeightedUnion()),
+)
+CHANNELS = st.tuples(
+    st.builds(LexicalChannel, depth=st.integers(1, 100_000), k1=WEIGHT, b=SHARE),
+    st.builds(
+        VectorChannel,
+        depth=st.integers(1, 100_000),
+        per_result=st.none() | st.integers(1, 1_000),
+        minimum=st.none() | st.floats(-1, 1),
+    ),
+).flatmap(st.permutations)
+REINFORCEMENTS = st.one_of(
+    st.none(),
+    st.just(CountsOnly()),
+    st.builds(Reinforcement, gain=WEIGHT, span_days=ABOVE_ZERO, most=WEIGHT, limit=ABOVE_ZERO),
+    st.builds(
+        SpacedReinforcement, gain=WEIGHT, span_days=ABOVE_ZERO, most=WEIGHT, limit=ABOVE_ZERO
+    ),
+)
+PROFILES = st.builds(
+    Profile,
+    name=st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}\Z"),
+    channels=CHANNELS,
+    fusion=FUSIONS,
+    factors=FACTOR_SETS,
+    keep=st.lists(
+        st.builds(FeedbackAbove, leaves_at=st.floats(-32_768, 0))
+        | st.builds(RelevanceGate, short=SHARE, middle=SHARE, long=SHARE, cosine=st.floats(-1, 1)),
+        unique_by=lambda rule: rule.name,
+    ),
+    selection=st.builds(Selection, hide_superseded=st.booleans(), hide_expired=st.booleans()),
+    reinforcement=REINFORCEMENTS,
+    promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
+    initial_stability=st.none() | st.builds(InitialStability, base=WEIGHT, gain=WEIGHT),
+)
