@@ -11,6 +11,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.memories import Memories
 from oneiros.profiles import get as get_profile
 from oneiros.projections import LexicalOptions, Projections
+from oneiros.ranking.channels import LexicalChannel
 from oneiros.remember import Remember
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
@@ -39,7 +40,7 @@ class Engine(Memories):
         embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
             searches are found by meaning only where ``embedding=`` is given.
         analyzer: "english" or "simple"; None: what the store was last opened with, at first
-            "english". So too ``variant`` ("lucene"), ``k1`` (1.2) and ``b`` (0.75).
+            "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
         k1: BM25's term saturation, >= 0.
         b: BM25's length normalisation, in [0, 1].
@@ -81,7 +82,7 @@ class Engine(Memories):
         )
         try:
             asked = {"analyzer": analyzer, "variant": variant, "k1": k1, "b": b}
-            options = _lexical_options(store, asked)
+            options = _lexical_options(store, asked, chosen)
             projections = Projections(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
         except BaseException:
@@ -179,15 +180,22 @@ class Engine(Memories):
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
 
 
-def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:
-    """What was asked, else what the store was last opened with, else the defaults."""
+def _lexical_options(store: Store, asked: dict[str, Any], profile: Profile) -> LexicalOptions:
+    """What was asked, else what the store was last opened with, else the defaults.
+
+    A store that holds nothing yet takes k1 and b from the profile.
+    """
     recorded = store.settings()
     default = LexicalOptions()
+    first = default if store.revision() else _options_of(profile)
     values: dict[str, Any] = {}
     changed: dict[str, str] = {}
-    for name, value in asked.items():
+    for name, given in asked.items():
         kind = type(getattr(default, name))
         held = recorded.get(name)
+        own = getattr(first, name)
+        is_own = given is None and held is None and own != getattr(default, name)
+        value = own if is_own else given
         if value is not None:
             values[name] = kind(value)
             if held != str(values[name]):
@@ -205,3 +213,11 @@ def _lexical_options(store: Store, asked: dict[str, Any]) -> LexicalOptions:
             for name, text in changed.items():
                 transaction.set_setting(name, text)
     return options
+
+
+def _options_of(profile: Profile) -> LexicalOptions:
+    """The options of a store that is made with this profile."""
+    for channel in profile.channels:
+        if isinstance(channel, LexicalChannel):
+            return LexicalOptions(k1=channel.k1, b=channel.b)
+    return LexicalOptions()

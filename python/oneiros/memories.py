@@ -105,6 +105,7 @@ class Memories(AskingWhy):
             on_conflict=on_conflict,
             on_error=on_error,
             bounds=Bounds(self._bounds, self._inside, self._seen),
+            initial_stability=self._parts.profile.initial_stability,
         )
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:

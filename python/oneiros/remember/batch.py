@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import DuplicateId
@@ -12,6 +12,7 @@ from oneiros.memory import Memory
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
+    from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import StoredMemory
 
@@ -56,11 +57,19 @@ class Batch:
     Args:
         on_conflict: "raise" or "update".
         on_error: "raise", "skip" or "collect".
+        initial_stability: of what comes without a stability; None: the field's default.
     """
 
-    def __init__(self, *, on_conflict: str, on_error: str) -> None:
+    def __init__(
+        self,
+        *,
+        on_conflict: str,
+        on_error: str,
+        initial_stability: InitialStability | None = None,
+    ) -> None:
         self._on_conflict = on_conflict
         self._on_error = on_error
+        self._initial_stability = initial_stability
         self.entries: list[Entry] = []
         self._repeated: list[str] = []
         self._failures: list[tuple[int, Exception]] = []
@@ -140,6 +149,9 @@ class Batch:
                 self.refuse(place, error)
                 continue
             given = record if isinstance(record, Mapping) else _said(record)
+            initial = self._initial_stability
+            if initial is not None and given.get("stability") is None:
+                memory = replace(memory, stability=initial.of(memory.importance))
             self.entries.append(Entry(place, memory, given))
 
     def _keep_one_of_each(self) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from oneiros.embedders import Embedder
     from oneiros.memory import Memory
     from oneiros.projections import Projections
+    from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.scopes import Where
     from oneiros.store import Reading, Store, StoredMemory, Transaction
@@ -127,9 +128,12 @@ class Remember:
         on_conflict: str,
         on_error: str,
         bounds: Bounds,
+        initial_stability: InitialStability | None = None,
     ) -> AddReport:
         """Add records in one transaction: all (less those refused, as ``on_error`` says) or none."""
-        batch = Batch(on_conflict=on_conflict, on_error=on_error)
+        batch = Batch(
+            on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
+        )
         batch.read(records, self.vectors, now, bounds.inside)
         seen = bounds.seen
         fresh: list[Entry] = []
