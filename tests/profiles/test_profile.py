@@ -302,6 +302,16 @@ def test_weights_are_brought_to_the_sum_1() -> None:
         Profile(name="a", fusion=Blend()).replace(weights=(1, 1))
 
 
+def test_factors_are_changed_by_name() -> None:
+    profile = profiles.get("reverie")
+    mine = profile.with_factors(Spread(cap=3.0), TimeDecay(tau_days=7.0))
+    assert [factor.name for factor in mine.factors] == [factor.name for factor in profile.factors]
+    assert mine.factors[0] == TimeDecay(tau_days=7.0)
+    assert mine.factors[3] == Spread(cap=3.0)
+    with pytest.raises(ValueError, match="factors: the profile has none called 'kind'; known: ti"):
+        profile.with_factors(KindWeight())
+
+
 def test_a_blend_takes_words_and_vectors_only() -> None:
     channel = VectorChannel()
     assert Profile(name="a", channels=(channel,), fusion=Blend()).channels == (channel,)

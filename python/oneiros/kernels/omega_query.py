@@ -86,7 +86,7 @@ def overlap_boost(
     Source: docs/systems/omega.md O18.
     """
     values = {"word_ratio": word_ratio, "feedback": feedback, "weight": weight}
-    return run("overlap_boost", values, numbers_of(Overlap()), out, threads)
+    return run("overlap_boost", values, Overlap().parameters(), out, threads)
 
 
 def context_boost(
@@ -119,7 +119,7 @@ def context_boost(
         "content_match": content_match,
         "weight": weight,
     }
-    return run("context_boost", values, numbers_of(Context()), out, threads)
+    return run("context_boost", values, Context().parameters(), out, threads)
 
 
 def cluster_boost(

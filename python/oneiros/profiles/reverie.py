@@ -31,15 +31,8 @@ REVERIE = Profile(
     reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
 )
 
-REVERIE_CAPPED = REVERIE.replace(
-    name="reverie-capped",
-    factors=(
-        TimeDecay(boost=0.3, tau_days=30.0),
-        Strength(),
-        Depth(table=(0.8, 1.0, 1.2)),
-        Spread(cap=3.0),  # R7, ours
-        Stability(tau_days=30.0, low=0.1, high=3.0),
-    ),
+REVERIE_CAPPED = REVERIE.replace(name="reverie-capped").with_factors(
+    Spread(cap=3.0),  # R7, ours
 )
 
 PROFILES = (REVERIE, REVERIE_CAPPED)

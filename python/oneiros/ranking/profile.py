@@ -147,6 +147,20 @@ class Profile:
                 raise TypeError(msg)
         return replace(self, **changes)
 
+    def with_factors(self, *factors: Factor) -> Self:
+        """Return a copy in which these factors stand in the places of those of their names.
+
+        Raises:
+            ValueError: the profile has no factor of such a name.
+        """
+        changed = {factor.name: factor for factor in factors}
+        known = [factor.name for factor in self.factors]
+        for name in changed:
+            if name not in known:
+                msg = f"factors: the profile has none called {name!r}; known: {', '.join(known)}"
+                raise ValueError(msg)
+        return self.replace(factors=tuple(changed.get(one.name, one) for one in self.factors))
+
     def record(self) -> dict[str, object]:
         """Return the profile as a table of tables.
 

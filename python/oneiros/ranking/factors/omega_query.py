@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy.typing as npt
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers, settle, settle_numbers
-from oneiros.ranking.program import ProgramBuilder
+from oneiros.ranking.program import Parameter, ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
 from oneiros.ranking.tables import require_words
 
@@ -25,10 +25,10 @@ _WEIGHT = (0.0, LARGEST_WEIGHT, False)
 class Overlap:
     """Boost what shares words and tags with the query.
 
-    ``factor = 1 + gain * word_ratio * mood * overlap_weight``, the mood ``disliked`` where the
-    feedback is below 0, else 1. Signals: ``word_ratio``, ``overlap_weight``.
+    ``factor = 1 + gain * word_ratio * mood * weight``, the mood ``disliked`` where the feedback is
+    below 0, else 1. Signals: ``word_ratio``; ``overlap_weight``, in place of ``weight``.
 
-    Source: docs/systems/omega.md O18, section 12 of the source's inventory.
+    Source: docs/systems/omega.md O18, O8, sections 12 and 3 of the source's inventory.
     """
 
     name: ClassVar[str] = "overlap"
@@ -40,8 +40,15 @@ class Overlap:
     disliked: float = 0.5
     """0 to 1e6."""
 
+    weight: float = 1.0
+    """Of words, where the query says nothing else, 0 to 1e6."""
+
     def __post_init__(self) -> None:
-        settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT)
+        settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT, weight=_WEIGHT)
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the numbers of the kernel."""
+        return {"gain": self.gain, "disliked": self.disliked}
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
@@ -49,8 +56,8 @@ class Overlap:
             "overlap_boost",
             program.signal("word_ratio", 0.0),
             program.column("feedback"),
-            program.signal("overlap_weight", 1.0),
-            **numbers_of(self),
+            program.signal("overlap_weight", self.weight),
+            **self.parameters(),
         )
 
     def values(
@@ -75,7 +82,7 @@ class Overlap:
         """
         return strict_values(
             "overlap_boost",
-            numbers_of(self),
+            self.parameters(),
             word_ratio=word_ratio,
             feedback=feedback,
             weight=weight,
@@ -116,11 +123,11 @@ class Context:
     """Boost what belongs to what the caller is doing.
 
     ``factor = 1 + (tag * tag_overlap + project * project_match + content * min(content_match,
-    most_content)) * context_weight``. Signals: ``tag_overlap``, number of shared tags;
-    ``project_match``, 0 or 1; ``content_match``, number of the file's words found;
-    ``context_weight``.
+    most_content)) * weight``. Signals: ``tag_overlap``, number of shared tags; ``project_match``, 0
+    or 1; ``content_match``, number of the file's words found; ``context_weight``, in place of
+    ``weight``.
 
-    Source: docs/systems/omega.md O20, section 16 of the source's inventory.
+    Source: docs/systems/omega.md O20, O8, sections 16 and 3 of the source's inventory.
     """
 
     name: ClassVar[str] = "context"
@@ -138,8 +145,20 @@ class Context:
     most_content: float = 3.0
     """The words that count, 0 to 1e6."""
 
+    weight: float = 1.0
+    """Of context, where the query says nothing else, 0 to 1e6."""
+
     def __post_init__(self) -> None:
-        settle_numbers(self, tag=_WEIGHT, project=_WEIGHT, content=_WEIGHT, most_content=_WEIGHT)
+        settle_numbers(self, weight=_WEIGHT, **dict.fromkeys(self.parameters(), _WEIGHT))
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the numbers of the kernel."""
+        return {
+            "tag": self.tag,
+            "project": self.project,
+            "content": self.content,
+            "most_content": self.most_content,
+        }
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
@@ -148,8 +167,8 @@ class Context:
             program.signal("tag_overlap", 0.0),
             program.signal("project_match", 0.0),
             program.signal("content_match", 0.0),
-            program.signal("context_weight", 1.0),
-            **numbers_of(self),
+            program.signal("context_weight", self.weight),
+            **self.parameters(),
         )
 
     def values(
@@ -162,7 +181,7 @@ class Context:
         """Return the factor of each memory from its signals, as :meth:`Overlap.values`."""
         return strict_values(
             "context_boost",
-            numbers_of(self),
+            self.parameters(),
             tag_overlap=tag_overlap,
             project_match=project_match,
             content_match=content_match,
