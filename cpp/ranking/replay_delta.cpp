@@ -17,7 +17,7 @@ inline __attribute__((always_inline)) void replay(const Real* peer_count, const 
   for (std::size_t i = 0; i < size; ++i) {
     const Real hours = age_hours[i] < 0 ? Real(0) : age_hours[i];
     const Real gain =
-        max_delta * (Real(1) / (Real(1) + hours)) * natural_logarithm(Real(1) + peer_count[i]);
+        max_delta * (Real(1) / (Real(1) + hours)) * logarithm_of_one_plus(peer_count[i]);
     delta[i] = gain > max_delta ? max_delta : gain;
   }
 }

@@ -16,7 +16,7 @@ inline __attribute__((always_inline)) void weigh(const Real* session_spread, Rea
                                                  std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     // The binary logarithm is exact at powers of two; ln(2) / ln 2 need not be 1.
-    const Real weight = binary_logarithm(Real(1) + session_spread[i]);
+    const Real weight = binary_logarithm_of_one_plus(session_spread[i]);
     factor[i] = weight > cap ? cap : weight;
   }
 }

@@ -39,9 +39,8 @@ struct HalfLifeDecay {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
-    constexpr Real kLn2 = Real(0.6931471805599453);
     const Real half_lives = elapsed(age_days) / numbers[0];
-    const Real decayed = at_least(exponential(half_lives * -kLn2), numbers[1]);
+    const Real decayed = at_least(binary_exponential(-half_lives), numbers[1]);
     return is_nan(age_days) ? Real(1) : decayed;
   }
 };

@@ -43,7 +43,7 @@ struct SpreadWeight {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real session_spread) {
     const Real cap = numbers[0];
     // The binary logarithm is exact at powers of two; ln(2) / ln 2 need not be 1.
-    return at_most(binary_logarithm(Real(1) + as_count(session_spread)), cap);
+    return at_most(binary_logarithm_of_one_plus(as_count(session_spread)), cap);
   }
 };
 
@@ -87,7 +87,7 @@ struct ReplayDelta {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real peer_count, Real age_hours) {
     const Real max_delta = numbers[0];
     const Real nearness = Real(1) / (Real(1) + elapsed(age_hours));
-    const Real crowd = natural_logarithm(Real(1) + as_count(peer_count));
+    const Real crowd = logarithm_of_one_plus(as_count(peer_count));
     return at_most(max_delta * nearness * crowd, max_delta);
   }
 };
