@@ -53,3 +53,9 @@ TEST_CASE("every float: logarithm_of_one_plus" * doctest::skip()) {
                     [](double x) { return std::log1p(x); })
             .ulps < 1.0);
 }
+
+TEST_CASE("every float: binary_exponential" * doctest::skip()) {
+  CHECK(worst_error([](float x) { return oneiros::binary_exponential(x); },
+                    [](double x) { return std::exp2(x); })
+            .ulps < 1.0);
+}
