@@ -34,6 +34,10 @@ __all__ = [
 
 _KIND = KindWeight()
 _DECAY = FlooredDecay()
+_CONSOLIDATION = numbers_of(Consolidation())
+_FEEDBACK = numbers_of(Feedback())
+_PRIORITY = numbers_of(Priority())
+_THOMPSON = numbers_of(Thompson())
 
 
 def kind_weight(
@@ -80,7 +84,7 @@ def feedback_factor(
 
     Source: docs/systems/omega.md O12.
     """
-    return run("feedback_factor", {"f": f}, numbers_of(Feedback()), out, threads)
+    return run("feedback_factor", {"f": f}, _FEEDBACK, out, threads)
 
 
 def priority_factor(
@@ -101,7 +105,7 @@ def priority_factor(
 
     Source: docs/systems/omega.md O13.
     """
-    return run("priority_factor", {"p": p}, numbers_of(Priority()), out, threads)
+    return run("priority_factor", {"p": p}, _PRIORITY, out, threads)
 
 
 def floored_decay(
@@ -175,7 +179,7 @@ def thompson_boost(
 
     Source: docs/systems/omega.md O15 (ours).
     """
-    return run("thompson_boost", {"good": good, "bad": bad}, numbers_of(Thompson()), out, threads)
+    return run("thompson_boost", {"good": good, "bad": bad}, _THOMPSON, out, threads)
 
 
 def consolidation_boost(
@@ -196,7 +200,7 @@ def consolidation_boost(
 
     Source: docs/systems/omega.md O17.
     """
-    return run("consolidation_boost", {"cq": cq}, numbers_of(Consolidation()), out, threads)
+    return run("consolidation_boost", {"cq": cq}, _CONSOLIDATION, out, threads)
 
 
 def _kind_codes(kind: Any, table: Mapping[str, float] | Sequence[float]) -> tuple[Any, list[float]]:

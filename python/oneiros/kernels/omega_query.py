@@ -12,6 +12,9 @@ from oneiros.ranking.strict import numbers_of
 __all__ = ["cluster_boost", "context_boost", "minmax_floor", "overlap_boost", "temporal_proximity"]
 
 _MEAN = WeightedMean()
+_CONTEXT = Context().parameters()
+_OVERLAP = Overlap().parameters()
+_CLUSTER = numbers_of(Cluster())
 
 
 def minmax_floor(
@@ -86,7 +89,7 @@ def overlap_boost(
     Source: docs/systems/omega.md O18.
     """
     values = {"word_ratio": word_ratio, "feedback": feedback, "weight": weight}
-    return run("overlap_boost", values, Overlap().parameters(), out, threads)
+    return run("overlap_boost", values, _OVERLAP, out, threads)
 
 
 def context_boost(
@@ -119,7 +122,7 @@ def context_boost(
         "content_match": content_match,
         "weight": weight,
     }
-    return run("context_boost", values, Context().parameters(), out, threads)
+    return run("context_boost", values, _CONTEXT, out, threads)
 
 
 def cluster_boost(
@@ -140,4 +143,4 @@ def cluster_boost(
 
     Source: docs/systems/omega.md O21.
     """
-    return run("cluster_boost", {"c": c}, numbers_of(Cluster()), out, threads)
+    return run("cluster_boost", {"c": c}, _CLUSTER, out, threads)

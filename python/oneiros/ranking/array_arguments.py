@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +36,21 @@ def judged(kind: Callable[..., Any], **parameters: object) -> dict[str, Paramete
     """
     if any(has_nan(value) for value in parameters.values()):
         return None
+    try:  # types too: True is no number, though it equals 1
+        found = _checked(kind, tuple((name, type(it), it) for name, it in parameters.items()))
+    except TypeError:  # a list, which nothing remembers, or a value that is refused
+        found = _numbers(kind, parameters)
+    return dict(found)
+
+
+@lru_cache(maxsize=1024)
+def _checked(
+    kind: Callable[..., Any], parameters: tuple[tuple[str, type, object], ...]
+) -> dict[str, Parameter]:
+    return _numbers(kind, {name: value for name, _, value in parameters})
+
+
+def _numbers(kind: Callable[..., Any], parameters: Mapping[str, object]) -> dict[str, Parameter]:
     declaration = kind(**parameters)
     return {name: _plain(getattr(declaration, name)) for name in parameters}
 
@@ -107,6 +123,8 @@ def run(
             and whatever the kernel refuses.
     """
     require_int("threads", threads, low=1, high=_MOST_THREADS)
+    if out is None and all(type(value) in (float, int) for value in values.values()):
+        return _of_numbers(kernel, values, parameters)
     arrays = {name: _as_array(name, value) for name, value in values.items()}
     given = [array.dtype for name, array in arrays.items() if _has_float_dtype(values[name], array)]
     dtype = np.result_type(*given).newbyteorder("=") if given else np.dtype(np.float64)
@@ -133,6 +151,23 @@ def run(
     if all(_is_python_number(value) for value in values.values()):
         return float(result[0])
     return result.reshape(shape)[()]
+
+
+def _of_numbers(
+    kernel: str, values: Mapping[str, Any], parameters: Mapping[str, Parameter] | None
+) -> float:
+    """The value of one row of Python numbers."""
+    if parameters is None:
+        return math.nan
+    result = _core.evaluate(
+        kernel=kernel,
+        inputs=[_as_array(name, value).reshape(1) for name, value in values.items()],
+        parameters=dict(parameters),
+        dtype="float64",
+        out=None,
+        threads=1,
+    )
+    return float(result[0])
 
 
 def _is_python_number(value: object) -> bool:
