@@ -36,27 +36,18 @@ void check_arity(const Signature& signature, std::size_t given) {
   }
 }
 
-// No branch a value: there are many, and mostly good ones.
-std::int64_t count_faults(const Rule& rule, std::span<const double> values) {
-  std::int64_t faults = 0;
-  for (const double value : values) {
-    const bool is_outside = (value < rule.low) | (value > rule.high);
-    const bool is_broken = rule.is_whole & (value == value) & (value != std::floor(value));
-    faults += static_cast<std::int64_t>(is_outside | is_broken);
-  }
-  return faults;
-}
-
 void check_domain(const InputSpec& spec, const Operand& operand) {
   constexpr std::size_t kPiece = 512;
   const auto type = static_cast<std::size_t>(operand.type);
-  const auto& convert = loops_of(simd_path()).wide.convert[type];
+  const PathLoops& loops = loops_of(simd_path());
   std::array<double, kPiece> piece{};
   for (std::size_t begin = 0; begin < operand.count; begin += kPiece) {
     const std::size_t size = std::min(kPiece, operand.count - begin);
-    convert(static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type],
-            piece.data(), size);
-    if (count_faults(*spec.rule, std::span(piece).first(size)) == 0) {
+    loops.wide.convert[type](
+        static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type], piece.data(),
+        size);
+    const Rule& rule = *spec.rule;
+    if (loops.count_outside({piece.data(), size, rule.low, rule.high, rule.is_whole}) == 0) {
       continue;
     }
     for (std::size_t i = 0; i < size; ++i) {

@@ -120,7 +120,12 @@ std::vector<double> judged_numbers(const Signature& signature, const KernelParam
 Kernel::Kernel(std::string_view name, const KernelParameters& parameters)
     : number_(number_of(name)),
       wide_(judged_numbers(signature(), parameters)),
-      single_(narrowed(signature(), wide_)) {}
+      single_(narrowed(signature(), wide_)) {
+  if (signature().has_table) {
+    wide_.push_back(wide_.front());
+    single_.push_back(single_.front());
+  }
+}
 
 const Signature& Kernel::signature() const noexcept { return *kSignatures[number_]; }
 

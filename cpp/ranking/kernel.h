@@ -46,9 +46,11 @@ class Kernel {
   [[nodiscard]] std::span<const Real> numbers() const noexcept {
     return all<Real>().first(signature().number_count);
   }
+  // The table; behind its end stands the kernel's first parameter, `otherwise`.
   template <typename Real>
   [[nodiscard]] std::span<const Real> table() const noexcept {
-    return all<Real>().subspan(signature().number_count);
+    const std::size_t first = signature().number_count;
+    return all<Real>().subspan(first, all<Real>().size() - first - (signature().has_table ? 1 : 0));
   }
 
  private:

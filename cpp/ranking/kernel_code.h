@@ -38,6 +38,15 @@ struct AgeCall {
   std::size_t size;
 };
 
+// Values that ought to lie in [low, high] and, perhaps, to be whole.
+struct OutsideCall {
+  const double* values;
+  std::size_t size;
+  double low;
+  double high;
+  bool is_whole;
+};
+
 template <typename Real>
 struct LoopsOf {
   using Row = void (*)(const RowCall<Real>& call);
@@ -57,6 +66,7 @@ struct PathLoops {
   // Replaces each NaN of `first` by the value of `second`.
   void (*fill_gaps)(double* first, const double* second, std::size_t size);
   std::size_t (*count_flags)(const std::int64_t* flags, std::size_t size);
+  std::size_t (*count_outside)(const OutsideCall& call);
   void (*stream_end)();
 };
 

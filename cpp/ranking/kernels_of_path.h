@@ -7,12 +7,10 @@
 #include <limits>
 #include <utility>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
+#include "ranking/lookup_of_path.h"
+#include "ranking/stream_of_path.h"
 #include "simd/real.h"
 #include "simd/rows.h"
 
@@ -23,35 +21,42 @@ extern const PathLoops kPathLoops;
 namespace {
 
 template <typename Formula, typename Real, std::size_t... Input>
-ONEIROS_ALWAYS_INLINE void run_rows(const RowCall<Real>& call,
-                                    std::index_sequence<Input...> /*inputs*/) {
-  // Copies: through the call, the loop would have to read them again after each store.
+ONEIROS_ALWAYS_INLINE void loop(const RowCall<Real>& call, const Real* numbers,
+                                std::index_sequence<Input...> /*inputs*/) {
+  // A copy: through the call, the loop would have to read it again after each store.
   const Real* const inputs[] = {call.inputs[Input]...};
-  constexpr std::size_t kNumbers = Formula::kSignature.number_count;
-  Real numbers[kNumbers + 1] = {};
-  for (std::size_t i = 0; i < kNumbers; ++i) {
-    numbers[i] = call.numbers[i];
-  }
   Real* const result = call.result;
   const std::size_t size = call.size;
-  if constexpr (Formula::kSignature.has_table) {
-    const Real* const table = call.table;
-    const std::size_t table_size = call.table_size;
-    ONEIROS_ROWS
-    for (std::size_t i = 0; i < size; ++i) {
-      result[i] = Formula::value(numbers, table, table_size, inputs[Input][i]...);
+  ONEIROS_ROWS
+  for (std::size_t i = 0; i < size; ++i) {
+    result[i] = Formula::value(numbers, inputs[Input][i]...);
+  }
+}
+
+template <typename Formula, typename Real, std::size_t... Number>
+ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
+                               std::index_sequence<Number...> /*numbers*/) {
+  constexpr auto kInputs = std::make_index_sequence<Formula::kSignature.input_count>();
+  const Real numbers[] = {call.numbers[Number]..., Real(0)};  // a copy too; never empty
+  if constexpr (requires { Formula::kSwitch; }) {
+    // A choice that holds for every row is made once, before the loop.
+    if (numbers[Formula::kSwitch] != Real(0)) {
+      loop<typename Formula::On>(call, numbers, kInputs);
+    } else {
+      loop<typename Formula::Off>(call, numbers, kInputs);
     }
   } else {
-    ONEIROS_ROWS
-    for (std::size_t i = 0; i < size; ++i) {
-      result[i] = Formula::value(numbers, inputs[Input][i]...);
-    }
+    loop<Formula>(call, numbers, kInputs);
   }
 }
 
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
-  run_rows<Formula>(call, std::make_index_sequence<Formula::kSignature.input_count>());
+  if constexpr (Formula::kSignature.has_table) {
+    look_up<Real>({call.table, call.table_size}, call.inputs[0], call.result, call.size);
+  } else {
+    run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());
+  }
 }
 
 template <typename Element, typename Real>
@@ -95,46 +100,20 @@ std::size_t count_flags(const std::int64_t* flags, std::size_t size) {
   return static_cast<std::size_t>(count);
 }
 
-#if defined(__AVX512F__)
-using Line = __m512i;
-ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
-  _mm512_stream_si512(static_cast<Line*>(into), _mm512_loadu_si512(from));
-}
-#elif defined(__AVX2__)
-using Line = __m256i;
-ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
-  _mm256_stream_si256(static_cast<Line*>(into), _mm256_loadu_si256(static_cast<const Line*>(from)));
-}
-#elif defined(__x86_64__)
-using Line = __m128i;
-ONEIROS_ALWAYS_INLINE void stream_line(void* into, const void* from) {
-  _mm_stream_si128(static_cast<Line*>(into), _mm_loadu_si128(static_cast<const Line*>(from)));
-}
-#endif
-
-template <typename Real>
-void stream(const Real* from, Real* into, std::size_t size) {
-  std::size_t i = 0;
-#if defined(__x86_64__)
-  constexpr std::size_t kPerLine = sizeof(Line) / sizeof(Real);
-  while (i < size && reinterpret_cast<std::uintptr_t>(into + i) % sizeof(Line) != 0) {
-    into[i] = from[i];
-    ++i;
+// How many values lie outside [low, high] or, where they must be whole, are not. NaN is fine.
+std::size_t count_outside(const OutsideCall& call) {
+  const double* const values = call.values;
+  const double low = call.low;
+  const double high = call.high;
+  const double size_of_fraction = call.is_whole ? 1.0 : 0.0;
+  const std::size_t size = call.size;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double value = values[i];
+    const double fraction = (value - formulas::rounded_down(value)) * size_of_fraction;
+    count += static_cast<std::int64_t>((value < low) | (value > high) | (fraction > 0.0));
   }
-  for (; i + kPerLine <= size; i += kPerLine) {
-    stream_line(into + i, from + i);
-  }
-#endif
-  for (; i < size; ++i) {
-    into[i] = from[i];
-  }
-}
-
-// Later stores, such as the one that says the work is done, come after the streamed ones.
-void stream_end() {
-#if defined(__x86_64__)
-  _mm_sfence();
-#endif
+  return static_cast<std::size_t>(count);
 }
 
 template <typename Real, typename... Formula>
@@ -152,7 +131,10 @@ constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {
 }  // namespace
 
 constinit const PathLoops kPathLoops{loops<float>(formulas::AllFormulas{}),
-                                     loops<double>(formulas::AllFormulas{}), &fill_gaps,
-                                     &count_flags, &stream_end};
+                                     loops<double>(formulas::AllFormulas{}),
+                                     &fill_gaps,
+                                     &count_flags,
+                                     &count_outside,
+                                     &stream_end};
 
 }  // namespace oneiros::ONEIROS_PATH

@@ -32,30 +32,26 @@ struct ExponentialConstants<float> {
 };
 
 // (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the sum of r^n / (n + 2)!, cut where the rest is below
-// a tenth of a rounding error.
+// a tenth of a rounding error. Pairs, then pairs of pairs (Estrin): the terms one after another
+// would make each row wait for itself.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double exponential_series(double r) {
-  double sum = 1.0 / 6227020800.0;
-  sum = sum * r + 1.0 / 479001600.0;
-  sum = sum * r + 1.0 / 39916800.0;
-  sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0;
-  sum = sum * r + 1.0 / 40320.0;
-  sum = sum * r + 1.0 / 5040.0;
-  sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0;
-  sum = sum * r + 1.0 / 24.0;
-  sum = sum * r + 1.0 / 6.0;
-  return sum * r + 0.5;
+  const double square = r * r;
+  const double fourth = square * square;
+  const double low = (r * (1.0 / 120.0) + 1.0 / 24.0) * square + (r * (1.0 / 6.0) + 0.5);
+  const double middle =
+      (r * (1.0 / 362880.0) + 1.0 / 40320.0) * square + (r * (1.0 / 5040.0) + 1.0 / 720.0);
+  const double high = (r * (1.0 / 6227020800.0) + 1.0 / 479001600.0) * square +
+                      (r * (1.0 / 39916800.0) + 1.0 / 3628800.0);
+  return (high * fourth + middle) * fourth + low;
 }
 
 // The same, the coefficients shifted a little to spread the error of the cut (Cephes, expf.c).
 [[nodiscard]] ONEIROS_ALWAYS_INLINE float exponential_series(float r) {
-  float sum = 1.9875691500e-4F;
-  sum = sum * r + 1.3981999507e-3F;
-  sum = sum * r + 8.3334519073e-3F;
-  sum = sum * r + 4.1665795894e-2F;
-  sum = sum * r + 1.6666665459e-1F;
-  return sum * r + 5.0000001201e-1F;
+  const float square = r * r;
+  const float low = r * 1.6666665459e-1F + 5.0000001201e-1F;
+  const float middle = r * 8.3334519073e-3F + 4.1665795894e-2F;
+  const float high = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  return (high * square + middle) * square + low;
 }
 
 // e^(high + low) for |high + low| <= ln(2) / 2; the smaller |low|, the less is lost.
@@ -79,19 +75,35 @@ template <std::floating_point Real>
          real_of<Real>(other << Format::kMantissaBits);
 }
 
+// As exponential(), without its bounds. REQUIRES: kLowest <= x <= kHighest, or NaN.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_within(Real x) {
+  using Constants = ExponentialConstants<Real>;
+  constexpr Real kLog2E = Real(1.4426950408889634);
+  const Real rounded = x * kLog2E + kRounder<Real>;
+  const Real power = rounded - kRounder<Real>;
+  return scaled(exponential_of_parts(x - power * Constants::kLn2High, -power * Constants::kLn2Low),
+                rounded);
+}
+
 // e^x within 1 ULP over the whole range, subnormal results included. 1 at 0, 0 at -infinity,
 // infinity at infinity, NaN at NaN. Thread-safe: touches nothing but its argument.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential(Real x) {
   using Constants = ExponentialConstants<Real>;
-  constexpr Real kLog2E = Real(1.4426950408889634);
   // The bound stands left, and is taken unless x lies within: as min and max do it, NaN kept.
   x = Constants::kLowest > x ? Constants::kLowest : x;
   x = Constants::kHighest < x ? Constants::kHighest : x;
-  const Real rounded = x * kLog2E + kRounder<Real>;
-  const Real power = rounded - kRounder<Real>;
-  return scaled(exponential_of_parts(x - power * Constants::kLn2High, -power * Constants::kLn2Low),
-                rounded);
+  return exponential_within(x);
+}
+
+// e^-x, where an x below 0 counts as 0; NaN stays NaN. What is left after x e-foldings.
+template <std::floating_point Real>
+[[nodiscard]] ONEIROS_ALWAYS_INLINE Real decay(Real x) {
+  using Constants = ExponentialConstants<Real>;
+  x = Real(0) > x ? Real(0) : x;
+  x = -Constants::kLowest < x ? -Constants::kLowest : x;
+  return exponential_within(-x);
 }
 
 // 2^x within 1 ULP over the whole range, exact at integers; odd inputs as exponential().

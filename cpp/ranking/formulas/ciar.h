@@ -1,6 +1,9 @@
 // The formulas of docs/systems/ciar.md.
 #pragma once
 
+#include <cstddef>
+#include <limits>
+
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
 #include "ranking/signature.h"
@@ -12,34 +15,43 @@ inline constexpr Rule kRate{0.0, kBelowOne, true, false, "must be > 0 and < 1"};
 inline constexpr Rule kReinforcement{0.0, kBelowOne, false, false, "must be >= 0 and < 1"};
 inline constexpr Rule kThreshold{0.0, 1.0, true, false, "must be > 0 and <= 1"};
 
-// (significance x decay) x reinforcement, where a certainty or an impact of 0 is a veto (A3) even
-// against an endless number of accesses.
-template <typename Real>
-ONEIROS_ALWAYS_INLINE Real vetoed(Real significance, Real decay, Real reinforcement) {
-  const Real faded = significance * decay;
-  const Real score = faded * reinforcement;
-  const bool is_veto = (faded == Real(0)) & (reinforcement == reinforcement);
-  return is_veto ? Real(0) : score;
-}
-
 // A1, A7: exp(-rate age).
 struct CiarDecay {
   static constexpr Signature kSignature{"ciar_decay", {{"age_days"}}, {{"rate", kRate}}};
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
-    return exponential(elapsed(age_days) * -numbers[0]);
+    return decay(age_days * numbers[0]);
   }
 };
 
-// A1: 1 + reinforcement x accesses.
+// A1: 1 + reinforcement x accesses. An endless number counts as the largest there is, so that a
+// certainty or an impact of 0 is a veto against it too (A3).
 struct CiarReinforcement {
   static constexpr Signature kSignature{
       "ciar_reinforcement", {{"access_count"}}, {{"reinforcement", kReinforcement}}};
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real access_count) {
-    return Real(1) + numbers[0] * access_count;
+    return at_most(Real(1) + numbers[0] * access_count, std::numeric_limits<Real>::max());
+  }
+};
+
+struct CiarUnclamped {
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
+                                          Real age_days, Real access_count) {
+    return certainty * impact * CiarDecay::value(numbers, age_days) *
+           CiarReinforcement::value(numbers + 1, access_count);
+  }
+};
+
+struct CiarClamped {
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
+                                          Real age_days, Real access_count) {
+    return clamped(CiarUnclamped::value(numbers, certainty, impact, age_days, access_count),
+                   Real(0), Real(1));
   }
 };
 
@@ -49,18 +61,9 @@ struct Ciar {
       "ciar",
       {{"certainty"}, {"impact"}, {"age_days"}, {"access_count"}},
       {{"rate", kRate}, {"reinforcement", kReinforcement}, {"clamp", kFlag}}};
-
-  template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
-                                          Real age_days, Real access_count) {
-    const Real decay = CiarDecay::value(numbers, age_days);
-    const Real reinforcement = CiarReinforcement::value(numbers + 1, access_count);
-    const Real score = vetoed(certainty * impact, decay, reinforcement);
-    const bool is_clamped = numbers[2] != Real(0);
-    const Real low = is_clamped ? Real(0) : -std::numeric_limits<Real>::infinity();
-    const Real high = is_clamped ? Real(1) : std::numeric_limits<Real>::infinity();
-    return clamped(score, low, high);
-  }
+  static constexpr std::size_t kSwitch = 2;
+  using Off = CiarUnclamped;
+  using On = CiarClamped;
 };
 
 // A12: max(floor, exp(-rate min(age, most_days))).
@@ -72,8 +75,7 @@ struct CiarShippedDecay {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
-    const Real days = at_most(elapsed(age_days), numbers[1]);
-    return at_least(exponential(days * -numbers[0]), numbers[2]);
+    return at_least(decay(at_most(age_days, numbers[1]) * numbers[0]), numbers[2]);
   }
 };
 
@@ -102,8 +104,8 @@ struct CiarShipped {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
                                           Real age_days, Real access_count) {
-    return vetoed(certainty * impact, CiarShippedDecay::value(numbers, age_days),
-                  CiarShippedReinforcement::value(numbers + 3, access_count));
+    return certainty * impact * CiarShippedDecay::value(numbers, age_days) *
+           CiarShippedReinforcement::value(numbers + 3, access_count);
   }
 };
 

@@ -1,11 +1,42 @@
 // The formulas of docs/systems/cognitive.md.
 #pragma once
 
+#include <cstddef>
+#include <limits>
+
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
 #include "ranking/signature.h"
 
 namespace oneiros::formulas {
+
+// The entry of a table of four by category; NaN for no category.
+template <typename Real>
+ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
+  Real value = category == Real(0) ? table[0] : kNaN<Real>;
+  value = category == Real(1) ? table[1] : value;
+  value = category == Real(2) ? table[2] : value;
+  return category == Real(3) ? table[3] : value;
+}
+
+template <bool kIsPower>
+struct RetentionOfModel {
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days, Real stability,
+                                          Real importance, Real category) {
+    const Real beta_days = by_category(numbers + 1, category);
+    const Real floor = by_category(numbers + 5, category);
+    const Real steadiness = at_least(stability, Real(0.01));
+    const Real weight = at_most(Real(1) + Real(2) * importance, Real(3));
+    const Real pace = steadiness * weight * beta_days;
+    // An endless age over an endless beta: what is procedural stays.
+    const Real spent = pace > std::numeric_limits<Real>::max() ? Real(0) : elapsed(days) / pace;
+    const Real lost = kIsPower ? Real(1.4427) * logarithm_of_one_plus(spent) : spent;
+    const Real kept = at_least(decay(lost), floor);
+    const Real timed = is_nan(days) ? floor : kept;
+    return is_nan(pace) ? kNaN<Real> : timed;
+  }
+};
 
 // C1, C2: max(floor, exp(-d / (S' B beta))) or, as model 1, max(floor, (1 + d / (S' B
 // beta))^-1.4427) with S' = max(stability, 0.01) and B = min(1 + 2 importance, 3); beta and floor
@@ -16,34 +47,9 @@ struct Retention {
       "retention",
       {{"days"}, {"stability"}, {"importance"}, {"category", &kCategory}},
       {{"model", kFlag}, {"beta_days", kAboveZero, 4}, {"floors", kShare, 4}}};
-
-  template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real by_category(const Real* table, Real category) {
-    Real value = category == Real(0) ? table[0] : kNaN<Real>;
-    value = category == Real(1) ? table[1] : value;
-    value = category == Real(2) ? table[2] : value;
-    return category == Real(3) ? table[3] : value;
-  }
-
-  template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days, Real stability,
-                                          Real importance, Real category) {
-    const Real model = numbers[0];
-    const Real beta_days = by_category(numbers + 1, category);
-    const Real floor = by_category(numbers + 5, category);
-    const Real steadiness = at_least(stability, Real(0.01));
-    const Real weight = at_most(Real(1) + Real(2) * importance, Real(3));
-    const Real pace = steadiness * weight * beta_days;
-    const Real spent = elapsed(days) / pace;
-    // An endless age over an endless beta: what is procedural stays.
-    const Real lasting = pace > std::numeric_limits<Real>::max() ? Real(0) : spent;
-    // One exponential for both models: the second's exponent is -1.4427 ln(1 + spent).
-    const Real slow = Real(-1.4427) * natural_logarithm(Real(1) + at_least(lasting, Real(0)));
-    const Real kept = exponential(model == Real(0) ? -lasting : slow);
-    const Real value = at_least(kept, floor);
-    const Real timed = is_nan(days) ? floor : value;
-    return is_nan(pace) ? kNaN<Real> : timed;
-  }
+  static constexpr std::size_t kSwitch = 0;
+  using Off = RetentionOfModel<false>;
+  using On = RetentionOfModel<true>;
 };
 
 // C6: similarity x R^alpha.
@@ -53,7 +59,9 @@ struct RetentionScore {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
-    return similarity * power(retention, numbers[0]);
+    // Of each row, so that the loop stays SIMD; and NaN^0 is no 1 here.
+    const Real alpha = is_nan(retention) ? retention : numbers[0];
+    return similarity * power(retention, alpha);
   }
 };
 
@@ -95,7 +103,7 @@ struct AssociationDecay {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real weight, Real days) {
-    const Real decayed = weight * exponential(-elapsed(days) / numbers[0]);
+    const Real decayed = weight * decay(days * (Real(1) / numbers[0]));
     return is_nan(days) ? weight : decayed;
   }
 };

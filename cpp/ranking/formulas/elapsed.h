@@ -18,7 +18,7 @@ ONEIROS_ALWAYS_INLINE bool is_nan(Real x) {
 // An age below 0 (a clock ahead of now) counts as 0; NaN stays NaN.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real elapsed(Real age) {
-  return age < Real(0) ? Real(0) : age;
+  return Real(0) > age ? Real(0) : age;
 }
 
 // NaN stays NaN.

@@ -52,9 +52,8 @@ struct KindWeight {
       "kind_weight", {{"kind"}}, {{"otherwise", kWeight}, {"table", kWeight, 0}}};
 
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, const Real* table,
-                                          std::size_t table_size, Real kind) {
-    return looked_up(table, table_size, numbers[0], kind);
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* table, std::size_t table_size, Real kind) {
+    return looked_up(table, table_size, kind);
   }
 };
 
@@ -93,8 +92,8 @@ struct FlooredDecay {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate,
                                           Real floor) {
     // Without decay an endless age is as good as any.
-    const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
-    const Real decayed = at_least(exponential(-exponent), floor);
+    const Real exponent = rate == Real(0) ? Real(0) : age_days * rate;
+    const Real decayed = at_least(decay(exponent), floor);
     const Real timed = is_nan(age_days) ? Real(1) : decayed;
     return is_nan(rate + floor) ? kNaN<Real> : timed;
   }
@@ -211,7 +210,7 @@ struct BoundedBonus {
     const Real by_access = numbers[2] * (at_most(access_count, numbers[3]) / numbers[3]);
     const Real by_quality = numbers[4] * (clamped(quality, Real(0), numbers[5]) / numbers[5]);
     const Real merits = by_priority + by_access + by_quality;
-    const Real decayed = numbers[6] * exponential(-elapsed(age_days) / numbers[7]);
+    const Real decayed = numbers[6] * decay(age_days * (Real(1) / numbers[7]));
     const Real recency = is_nan(age_days) ? Real(0) : decayed;
     const Real bonus = best_relevance - relevance <= numbers[0] ? merits + recency : recency;
     return is_nan(relevance + best_relevance + merits) ? kNaN<Real> : bonus;

@@ -105,26 +105,26 @@ struct Select {
   }
 };
 
-// table[code], or `otherwise` where the code is no index of the table. NaN stays.
+// table[code], or what stands behind the table where the code is no index of it. NaN stays.
 template <typename Real>
-ONEIROS_ALWAYS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real otherwise,
-                                     Real code) {
+ONEIROS_ALWAYS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real code) {
   const Real end = static_cast<Real>(table_size);
-  const bool is_inside = (code >= Real(0)) & (code < end);
-  const auto index = static_cast<std::int32_t>(is_inside ? code : Real(0));
-  const bool is_index = is_inside & (static_cast<Real>(index) == code);
-  const Real value = is_index ? table[index] : otherwise;
+  const Real inside = (code >= Real(0)) & (code < end) ? code : end;
+  const auto index = static_cast<std::int32_t>(inside);
+  // One load for every row: behind a condition it would keep the loop from becoming SIMD.
+  const Real value =
+      table[static_cast<Real>(index) == inside ? index : static_cast<std::int32_t>(table_size)];
   return is_nan(code) ? code : value;
 }
 
+// table[code], or `otherwise`.
 struct Lookup {
   static constexpr Signature kSignature{
       "lookup", {{"code"}}, {{"otherwise", kAnyNumber}, {"table", kAnyNumber, 0}}};
 
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, const Real* table,
-                                          std::size_t table_size, Real code) {
-    return looked_up(table, table_size, numbers[0], code);
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* table, std::size_t table_size, Real code) {
+    return looked_up(table, table_size, code);
   }
 };
 

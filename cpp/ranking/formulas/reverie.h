@@ -16,7 +16,7 @@ struct TimeDecayBoost {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     const Real boost = numbers[0];
     const Real tau_days = numbers[1];
-    const Real factor = Real(1) + boost * exponential(-elapsed(age_days) / tau_days);
+    const Real factor = Real(1) + boost * decay(age_days * (Real(1) / tau_days));
     return is_nan(age_days) ? Real(1) : factor;
   }
 };
