@@ -9,6 +9,7 @@
 
 #include "analysis/analyzer.h"
 #include "analysis/character_class.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 
 namespace oneiros {
@@ -21,7 +22,7 @@ void release(py::object* callable) {
     delete callable;
     return;
   }
-  const py::gil_scoped_acquire gil;
+  const HeldGil gil;
   delete callable;
 }
 
@@ -79,7 +80,7 @@ Stem stem_of(const py::object& callable) {
   }
   const std::shared_ptr<py::object> shared(new py::object(callable), release);
   return [shared](const std::vector<std::string>& words) {
-    const py::gil_scoped_acquire gil;
+    const HeldGil gil;
     return checked_stems((*shared)(py::cast(words)), words.size());
   };
 }
@@ -87,7 +88,7 @@ Stem stem_of(const py::object& callable) {
 std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
                                                           const py::object& text) {
   const std::string_view utf8 = text_of(text);
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   std::vector<std::pair<std::string, std::uint32_t>> spelt;
   for (const Occurrence& occurrence : analyzer.analyze(utf8).occurrences) {
     spelt.emplace_back(analyzer.term(occurrence.term), occurrence.position);
@@ -114,7 +115,7 @@ void register_analysis(py::module_& module) {
       .def_property_readonly(
           "vocabulary_size",
           [](const Analyzer& analyzer) {
-            const py::gil_scoped_release nogil;
+            const ReleasedGil nogil;
             return analyzer.vocabulary_size();
           },
           "Terms known so far.");

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 
@@ -51,7 +52,7 @@ std::vector<std::uint32_t> copied_rows(const py::array& rows) {
 void write(Columns& columns, const py::array& rows, const py::dict& values) {
   const std::vector<std::uint32_t> where = copied_rows(rows);
   const GivenColumns given = read_columns(values);
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   columns.write(where, given.values);
 }
 
@@ -60,12 +61,12 @@ void reinforce(Columns& columns, const py::array& rows, double now_seconds,
                double limit, bool is_additive) {
   const std::vector<std::uint32_t> where = copied_rows(rows);
   const auto spread = read_1d<std::uint32_t>(session_spread, "session_spread");
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   columns.reinforce(where, now_seconds, spread, {gain, span_days, limit, most, is_additive});
 }
 
 std::uint32_t append(Columns& columns, std::size_t count) {
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   return columns.append(count);
 }
 

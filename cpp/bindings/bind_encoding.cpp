@@ -1,6 +1,7 @@
 #include <stdexcept>
 
 #include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "encoding/byte_reader.h"
 #include "encoding/embedding_codec.h"
@@ -47,7 +48,7 @@ std::vector<py::bytes> encode_embeddings(const py::array& matrix) {
     places.push_back(writable_bytes(blobs.emplace_back(new_bytes(encoded_size(read.columns)))));
   }
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     for_each_named("matrix: row", read.rows, [&](std::size_t row) {
       encode_embedding(read.values.subspan(row * read.columns, read.columns), places[row]);
     });
@@ -73,7 +74,7 @@ py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dim
       {static_cast<py::ssize_t>(blobs.size()), static_cast<py::ssize_t>(dimension)});
   const std::span<float> values(matrix.mutable_data(), blobs.size() * dimension);
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     for_each_named("blobs: blob", read.size(), [&](std::size_t i) {
       decode_embedding(read[i], values.subspan(i * dimension, dimension));
     });

@@ -1,5 +1,6 @@
 // The formulas one by one, over float32 or float64 arrays.
 #include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/operands.h"
 #include "bindings/registration.h"
 #include "ranking/depth_weight.h"
@@ -26,7 +27,7 @@ py::array run_unary(const py::array& array, const std::string& name, Out out, un
   auto [result, factor] = result_of<Real>(std::move(out), values.size());
   const unsigned parts = checked_threads(threads);
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     const auto run = [&, into = factor](std::size_t begin, std::size_t end) {
       kernel(values.subspan(begin, end - begin), into.subspan(begin, end - begin));
     };
@@ -48,7 +49,7 @@ py::array run_binary(const py::array& first, const std::string& first_name, cons
   auto [result, factor] = result_of<Real>(std::move(out), left.size());
   const unsigned parts = checked_threads(threads);
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     const auto run = [&, into = factor](std::size_t begin, std::size_t end) {
       const std::size_t size = end - begin;
       kernel(left.subspan(begin, size), right.subspan(begin, size), into.subspan(begin, size));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "lexical/lexical_index.h"
 
@@ -71,7 +72,7 @@ Pause interruptible() {
     if (Clock::now() - last < kPeriod) {
       return;
     }
-    const py::gil_scoped_acquire gil;
+    const HeldGil gil;
     if (PyErr_CheckSignals() != 0) {
       throw py::error_already_set();
     }
@@ -81,14 +82,14 @@ Pause interruptible() {
 
 std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text_object) {
   const std::string_view utf8 = utf8_of(text_object, "text");
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   return index.add(row, utf8);
 }
 
 std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list& texts) {
   const auto read_rows = read_1d<std::uint32_t>(rows, "rows");
   const Texts read = read_texts(texts, "texts");
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   return index.add_many(read_rows, read.views, interruptible());
 }
 
@@ -115,7 +116,7 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
   const AllowedRows rows = read_allowed(allowed);
   std::vector<Hit> hits;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     hits = index.search(utf8, k, rows);
   }
   HitArrays arrays(hits.size());
@@ -130,7 +131,7 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
   std::vector<std::vector<Hit>> lists;
   std::vector<std::int64_t> offsets{0};
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     lists = index.search_many(read.views, k, rows, threads, interruptible());
     for (const std::vector<Hit>& hits : lists) {
       offsets.push_back(offsets.back() + static_cast<std::int64_t>(hits.size()));
@@ -143,7 +144,7 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
   return py::make_tuple(arrays.rows, arrays.scores, copied(offsets));
 }
 
-using Unlocked = py::call_guard<py::gil_scoped_release>;
+using Unlocked = py::call_guard<ReleasedGil>;
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // Kernels and programs over NumPy arrays.
+#include "bindings/gil.h"
 #include "bindings/operands.h"
 #include "bindings/registration.h"
 #include "ranking/evaluate.h"
@@ -46,7 +47,7 @@ py::array bound_evaluate(const std::string& kernel, const py::list& inputs,
       refuse_overlap(array, operands[i], "inputs[" + std::to_string(i) + "]");
     }
     {
-      const py::gil_scoped_release nogil;
+      const ReleasedGil nogil;
       evaluate<Real>(kernel, numbers, operands, result, most_threads);
     }
     return std::move(array);
@@ -201,7 +202,7 @@ py::tuple run_program(const Program& program, const py::dict& operands, double n
     }
     std::size_t future_count = 0;
     {
-      const py::gil_scoped_release nogil;
+      const ReleasedGil nogil;
       future_count =
           program.run<Real>({given.operands, now_seconds, size, outputs, results, most_threads});
     }

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "ranking/fusion.h"
@@ -45,7 +46,7 @@ RankedArrays rank(const Plan& plan, const Columns& columns, const py::list& rank
   const auto lists = read_list<std::uint32_t>(rankings, "rankings");
   Ranked ranked;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     ranked = plan.rank(columns, {lists.spans, now_seconds, k, explain});
   }
   return arrays_of(ranked, lists.spans.size(), plan.step_count(), explain);
@@ -58,7 +59,7 @@ py::array factors(const Plan& plan, const Columns& columns, const py::array& row
   py::array_t<double> factors({static_cast<py::ssize_t>(plan.step_count()), rows.size()});
   const std::span<double> out(factors.mutable_data(), static_cast<std::size_t>(factors.size()));
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     plan.factors(columns, where, now_seconds, out);
   }
   return factors;
@@ -92,7 +93,7 @@ py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>
   std::vector<std::int64_t> ids;
   std::vector<double> scores;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     fused_best_first(lists.spans, rule, top.value_or(SIZE_MAX), ids, scores);
   }
   return py::make_tuple(copied(ids), copied(scores));

@@ -52,7 +52,7 @@ struct DoubleParts {
   const double counted = real_of<double>(0x4330000000000000 | (shifted >> 52)) - (0x1p52 + 1023.0);
   const double exponent = is_small ? counted - 54.0 : counted;
   const RealBits<double> whole = shifted & ~kMantissaMask<double>;
-  const double m = real_of<double>(bits_of(x) - (whole - kOneBits<double>));
+  const auto m = real_of<double>(bits_of(x) - (whole - kOneBits<double>));
   // m = c (1 + s) / (1 - s), with c = 1 or 3/2, whichever is near.
   const bool is_high = m >= kRootOfThreeHalves;
   const double c = is_high ? 1.5 : 1.0;

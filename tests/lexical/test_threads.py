@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -105,3 +107,35 @@ def test_a_child_forked_after_threaded_searches_answers() -> None:
         os._exit(0 if got == want and index.search("afterwards").ids.tolist() == [1000] else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+ENDLESS = """
+import sys, threading, time
+from oneiros import LexicalIndex
+
+index = LexicalIndex()
+index.add_many(list(range(500)), [f"word{n % 50} other{n % 7}" for n in range(500)])
+queries = [f"word{n}" for n in range(50)]
+
+def search() -> None:
+    while True:
+        index.search_many(queries, threads=2)
+
+def add() -> None:
+    while True:
+        index.add_many(list(range(500, 700)), ["another"] * 200)
+        for n in range(500, 700):
+            index.delete(n)
+
+for work in (search, search, add):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.03, 0.1])
+def test_the_interpreter_ends_while_daemon_threads_are_in_calls(seconds: float) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDLESS, str(seconds)], capture_output=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -1,0 +1,49 @@
+#include "bindings/gil.h"
+
+#include <chrono>
+#include <thread>
+
+namespace oneiros {
+
+namespace {
+
+// Sleeps for ever if what stands after it is unwound.
+class EndOfThread {
+ public:
+  EndOfThread() = default;
+  ~EndOfThread() {
+    while (is_ahead_) {
+      std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  }
+  EndOfThread(const EndOfThread&) = delete;
+  EndOfThread& operator=(const EndOfThread&) = delete;
+
+  void pass() { is_ahead_ = false; }
+
+ private:
+  bool is_ahead_ = true;
+};
+
+// Functions of their own, since their callers may not throw: within those, nothing would be
+// unwound.
+__attribute__((noinline)) void take_back(PyThreadState* state) {
+  EndOfThread end;
+  PyEval_RestoreThread(state);
+  end.pass();
+}
+
+__attribute__((noinline)) PyGILState_STATE take() {
+  EndOfThread end;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  end.pass();
+  return state;
+}
+
+}  // namespace
+
+ReleasedGil::~ReleasedGil() { take_back(state_); }
+
+HeldGil::HeldGil() : state_(take()) {}
+
+}  // namespace oneiros
