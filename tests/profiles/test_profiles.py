@@ -10,9 +10,58 @@ import oneiros
 from oneiros import profiles
 from oneiros.errors import UnknownProfile
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.factors import Depth, Spread, Stability, Strength, TimeDecay
-from oneiros.ranking.fusion import ReciprocalRankFusion
-from oneiros.ranking.reinforcement import Reinforcement
+from oneiros.ranking.factors import (
+    CiarDecay,
+    CiarReinforcement,
+    Context,
+    Depth,
+    Feedback,
+    FlooredDecay,
+    Freshness,
+    HalfLifeRecency,
+    KindWeight,
+    Overlap,
+    Priority,
+    RecencyBlend,
+    Retention,
+    ShippedDecay,
+    ShippedReinforcement,
+    Significance,
+    Spread,
+    Stability,
+    Strength,
+    TieBreak,
+    Tier,
+    TimeDecay,
+    Veracity,
+    WeibullRecency,
+)
+from oneiros.ranking.fusion import (
+    Blend,
+    ReciprocalRankFusion,
+    RetentionWeightedUnion,
+    WeightedMean,
+    WeightedSum,
+)
+from oneiros.ranking.initial_stability import InitialStability
+from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+
+NAMES = [
+    "ciar",
+    "ciar-shipped",
+    "cognitive",
+    "cognitive-0.5",
+    "mnemosyne",
+    "mnemosyne-3",
+    "omega",
+    "omega-bounded",
+    "oneiros",
+    "reverie",
+    "reverie-capped",
+]
 
 
 def test_reverie_reads_like_its_page() -> None:
@@ -51,16 +100,169 @@ def test_each_factor_has_its_own_switch(switch: str) -> None:
     assert names == [name for name in every if name != switch]
 
 
+def test_cognitive_reads_like_its_page() -> None:
+    profile = profiles.get("cognitive")
+    assert {channel.name: channel.depth_for(10) for channel in profile.channels} == {
+        "vector": 30,  # C4
+        "lexical": 30,  # C5
+    }
+    assert profile.channels[1] == LexicalChannel(depth=30, k1=1.2, b=0.75)  # C5
+    assert profile.fusion == RetentionWeightedUnion()  # C5, C6
+    assert profile.factors == (
+        Retention(
+            model="exponential",
+            beta_days=(45, 120, math.inf, 120),
+            floors=(0.02, 0.02, 0.02, 0.6),
+            alpha=0.3,
+        ),  # C1, C6
+    )
+    assert profile.reinforcement == SpacedReinforcement(gain=0.1, span_days=7, most=2, limit=1)
+    assert profile.initial_stability == InitialStability(base=0.1, gain=0.3)  # C3
+    assert profile.initial_stability.of(0.5) == pytest.approx(0.25)
+    newer = profiles.get("cognitive-0.5")
+    assert newer.replace(name="cognitive", factors=profile.factors) == profile
+    assert newer.factors == (Retention(beta_days=(45, 240, math.inf, 120)),)
+
+
+def test_mnemosyne_reads_like_its_page() -> None:
+    profile = profiles.get("mnemosyne")
+    assert [channel.name for channel in profile.channels] == ["vector", "lexical"]
+    assert profile.fusion == WeightedSum(
+        weights=(0.5, 0.3),
+        importance=0.2,
+        normalise=("clamp", "max"),  # M1 to M4
+    )
+    assert profile.factors == (RecencyBlend(tau_hours=168, weight=0.3),)  # M5
+    assert profile.reinforcement == CountsOnly()  # M9
+    third = profiles.get("mnemosyne-3")
+    assert third.factors == (WeibullRecency(), Tier(), Veracity())  # M8
+    assert third.keep == (RelevanceGate(short=0.15, middle=0.5, long=0.3, cosine=0.65),)  # M8
+
+
+def test_omega_reads_like_its_page() -> None:
+    profile = profiles.get("omega")
+    assert profile.fusion == ReciprocalRankFusion(k=60, weights=(1, 1), normalise="channel")  # O7
+    told = """
+    kind feedback priority decay thompson consolidation overlap preference context cluster temporal
+    rerank
+    """
+    assert [factor.name for factor in profile.factors] == told.split()
+    kind, feedback, priority, decay, *_ = profile.factors
+    assert isinstance(kind, KindWeight)
+    assert kind.table["constraint"] == 3.0
+    assert kind.table["file_summary"] == 0.05
+    assert len(kind.table) == 34
+    assert feedback == Feedback(gain=0.15, most=10, loss=0.2, floor=0.2)
+    assert priority == Priority(base=0.7, step=0.08)
+    assert isinstance(decay, FlooredDecay)
+    assert (decay.floor, decay.floor_never_accessed, decay.otherwise) == (0.35, 0.15, 0.02)
+    assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    bounded = profiles.get("omega-bounded")
+    assert bounded.fusion == WeightedMean(normalise=("minmax_floor", "clamp"), low=0.1)
+    assert bounded.factors == (TieBreak(), Freshness())
+    assert bounded.keep == profile.keep
+
+
+def test_ciar_reads_like_its_page() -> None:
+    profile = profiles.get("ciar")
+    assert profile.fusion == ReciprocalRankFusion(k=60)  # A10
+    assert profile.factors == (
+        Significance(),
+        CiarDecay(rate=0.0231),
+        CiarReinforcement(reinforcement=0.1),
+    )
+    assert profile.promotion == Promotion(threshold=0.6)
+    assert CiarDecay().half_life_days == pytest.approx(30.0, abs=0.01)  # A7
+    assert profiles.get("ciar-shipped").factors == (
+        Significance(),
+        ShippedDecay(rate=0.1, most_days=30, floor=0.1),
+        ShippedReinforcement(gain=0.05, most_gain=0.3),
+    )
+
+
+@pytest.mark.parametrize(
+    ("preset", "vector", "text", "word", "context"),
+    [
+        ("error_pattern", 0.3, 1.5, 2.0, 0.5),
+        ("decision", 0.8, 0.6, 0.5, 1.0),
+        ("lesson_learned", 1.5, 0.8, 0.5, 0.8),
+        ("user_preference", 0.6, 1.0, 1.5, 0.3),
+        ("knowledge-update", 0.8, 1.3, 1.5, 1.0),
+        ("multi-session", 1.3, 1.0, 1.3, 1.0),
+        ("temporal-reasoning", 1.0, 1.3, 1.3, 1.0),
+    ],
+)
+def test_the_presets_of_omega(
+    preset: str, vector: float, text: float, word: float, context: float
+) -> None:
+    profile = profiles.get("omega", preset=preset)  # O8
+    assert profile.fusion == ReciprocalRankFusion(k=60, weights=(text, vector), normalise="channel")
+    by_name = {factor.name: factor for factor in profile.factors}
+    assert by_name["overlap"] == Overlap(weight=word)
+    assert by_name["context"] == Context(weight=context)
+    assert list(by_name) == [factor.name for factor in profiles.get("omega").factors]
+
+
+@pytest.mark.parametrize(
+    ("preset", "rate", "reinforcement", "threshold"),
+    [
+        ("customer_service", 0.1, 0.05, 0.7),
+        ("research_assistant", 0.01, 0.2, 0.5),
+        ("personal_assistant", 0.0231, 0.1, 0.6),
+        ("real_time_monitoring", 0.5, 0.01, 0.8),
+        ("knowledge_base", 0.005, 0.3, 0.4),
+    ],
+)
+def test_the_presets_of_ciar(
+    preset: str, rate: float, reinforcement: float, threshold: float
+) -> None:
+    profile = profiles.get("ciar", preset=preset)  # A8
+    assert profile.factors[1:] == (
+        CiarDecay(rate=rate),
+        CiarReinforcement(reinforcement=reinforcement),
+    )
+    assert profile.promotion == Promotion(threshold=threshold)
+    assert profile.fusion == profiles.get("ciar").fusion
+
+
+def test_the_house_profile_reads_like_its_page() -> None:
+    profile = profiles.get("oneiros")
+    lexical, vector = profile.channels
+    assert lexical == LexicalChannel(depth=100, k1=0.9, b=0.4)  # H1, H5
+    assert vector == VectorChannel(depth=100)  # H1
+    assert profile.fusion == Blend(weight=0.4)  # H3
+    assert profile.factors == (  # H6
+        HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15),
+        Strength(damping=0.15),
+        Spread(cap=2, damping=0.15),
+        Feedback(damping=0.15),
+        Priority(damping=0.15),
+    )
+    assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    assert profile.reinforcement == Reinforcement()  # R20
+
+
 def test_every_name_gives_its_profile() -> None:
-    assert profiles.names() == ["reverie", "reverie-capped"]
-    for name in profiles.names():
+    assert profiles.names() == NAMES
+    assert len({profiles.get(name).hash for name in NAMES}) == len(NAMES)
+    for name in NAMES:
         assert profiles.get(name).name == name
+        assert Profile.from_toml(profiles.get(name).to_toml()) == profiles.get(name)
     assert oneiros.profiles is profiles
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_profile_compiles_for_any_kinds(name: str) -> None:
+    profile = profiles.get(name)
+    for kinds in ((), ("", "note"), ("", "decision", "fact", "user_preference", "nonsense")):
+        compiled = profile.compile(kinds)
+        assert compiled.names == tuple(factor.name for factor in profile.factors)
+        assert len(compiled.factors) == len(compiled.operations) == len(compiled.names)
 
 
 @pytest.mark.parametrize("name", ["", "Reverie", "memory", None, 1])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
-    with pytest.raises(UnknownProfile, match="known: reverie, reverie-capped"):
+    with pytest.raises(UnknownProfile, match="known: ciar, ciar-shipped, cognitive, "):
         profiles.get(name)
 
 
@@ -68,4 +270,13 @@ def test_an_unknown_option_lists_the_known_ones() -> None:
     with pytest.raises(TypeError, match="speed: no option of profile 'reverie'; known: lifecycle"):
         profiles.get("reverie", speed=True)
     with pytest.raises(TypeError, match="lifecycle: expected true or false, got int 0"):
-        profiles.get("reverie", lifecycle=0)
+        profiles.get("reverie", lifecycle=0)  # type: ignore[arg-type]
+    with pytest.raises(UnknownProfile, match="preset: profile 'reverie' has none called 'fast'"):
+        profiles.get("reverie", preset="fast")
+    with pytest.raises(UnknownProfile, match="has none called 'fast'; known: customer_service, "):
+        profiles.get("ciar", preset="fast")
+
+
+def test_a_preset_takes_switches_too() -> None:
+    profile = profiles.get("ciar", preset="knowledge_base", reinforcement=False)
+    assert profile.factors == (Significance(), CiarDecay(rate=0.005))

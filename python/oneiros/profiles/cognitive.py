@@ -1,0 +1,43 @@
+"""cognitive-memory v6: what is found, weighed by what is retained.
+
+Source: docs/systems/cognitive.md C1 to C6, C11; ``cognitive-0.5``: the numbers in brackets there.
+"""
+
+from __future__ import annotations
+
+import math
+
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.factors import Retention
+from oneiros.ranking.fusion import RetentionWeightedUnion
+from oneiros.ranking.initial_stability import InitialStability
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.reinforcement import SpacedReinforcement
+
+__all__ = ["PROFILES"]
+
+COGNITIVE = Profile(
+    name="cognitive",
+    channels=(
+        VectorChannel(per_result=3),  # C4
+        LexicalChannel(depth=30, k1=1.2, b=0.75),  # C5
+    ),
+    fusion=RetentionWeightedUnion(),  # C5, C6
+    factors=(
+        Retention(  # C1
+            model="exponential",
+            beta_days=(45.0, 120.0, math.inf, 120.0),
+            floors=(0.02, 0.02, 0.02, 0.60),
+            alpha=0.3,  # C6
+        ),
+    ),
+    reinforcement=SpacedReinforcement(gain=0.1, span_days=7.0, most=2.0, limit=1.0),  # C11
+    initial_stability=InitialStability(base=0.1, gain=0.3),  # C3
+)
+
+COGNITIVE_0_5 = COGNITIVE.replace(
+    name="cognitive-0.5",
+    factors=(Retention(beta_days=(45.0, 240.0, math.inf, 120.0)),),
+)
+
+PROFILES = (COGNITIVE, COGNITIVE_0_5)

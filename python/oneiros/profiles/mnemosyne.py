@@ -1,0 +1,39 @@
+"""Mnemosyne: a sum of fixed weights, and recency.
+
+Source: docs/systems/mnemosyne.md; ``mnemosyne``: M1 to M7, M9; ``mnemosyne-3``: M8 besides.
+"""
+
+from __future__ import annotations
+
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.factors import RecencyBlend, Tier, Veracity, WeibullRecency
+from oneiros.ranking.fusion import WeightedSum
+from oneiros.ranking.keep_rules import RelevanceGate
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.reinforcement import CountsOnly
+
+__all__ = ["PROFILES"]
+
+MNEMOSYNE = Profile(
+    name="mnemosyne",
+    channels=(VectorChannel(), LexicalChannel()),
+    fusion=WeightedSum(
+        weights=(0.5, 0.3),  # M4
+        importance=0.2,  # M3, M4
+        normalise=("clamp", "max"),  # M1, M2
+    ),
+    factors=(RecencyBlend(tau_hours=168.0, weight=0.3),),  # M5
+    reinforcement=CountsOnly(),  # M9
+)
+
+MNEMOSYNE_3 = MNEMOSYNE.replace(
+    name="mnemosyne-3",
+    factors=(
+        WeibullRecency(weight=0.3),  # M8 in M5's blend
+        Tier(ends_days=(30.0, 180.0), weights=(1.0, 0.5, 0.25)),  # M8
+        Veracity(stated=1.0, unknown=0.8, inferred=0.7, imported=0.6, tool=0.5),  # M8
+    ),
+    keep=(RelevanceGate(),),  # M8
+)
+
+PROFILES = (MNEMOSYNE, MNEMOSYNE_3)

@@ -1,0 +1,35 @@
+"""The house profile, and the default: both scores blended, the lifecycle damped.
+
+Source: docs/systems/house.md H1 to H3, H5, H6; reinforcement R20 until H7.
+"""
+
+from __future__ import annotations
+
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
+from oneiros.ranking.fusion import Blend
+from oneiros.ranking.keep_rules import FeedbackAbove
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.reinforcement import Reinforcement
+
+__all__ = ["PROFILES"]
+
+ONEIROS = Profile(
+    name="oneiros",
+    channels=(
+        LexicalChannel(depth=100, k1=0.9, b=0.4),  # H1, H5
+        VectorChannel(depth=100),  # H1
+    ),
+    fusion=Blend(weight=0.4),  # H2, H3
+    factors=(  # H6
+        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
+        Strength(damping=0.15),
+        Spread(cap=2.0, damping=0.15),
+        Feedback(damping=0.15),  # O12
+        Priority(damping=0.15),  # O13
+    ),
+    keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
+)
+
+PROFILES = (ONEIROS,)
