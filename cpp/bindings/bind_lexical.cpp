@@ -17,7 +17,9 @@ namespace oneiros {
 namespace {
 
 using lexical::AllowedRows;
+using lexical::Found;
 using lexical::Hit;
+using lexical::WeighedQuery;
 
 [[noreturn]] void raise(const char* exception, const std::string& message) {
   const py::object type = py::module_::import("oneiros.errors").attr(exception);
@@ -114,34 +116,54 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
                  const std::optional<py::array>& allowed) {
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
-  std::vector<Hit> hits;
+  Found found;
   {
     const ReleasedGil nogil;
-    hits = index.search(utf8, k, rows);
+    found = index.search(utf8, k, rows);
   }
-  HitArrays arrays(hits.size());
-  arrays.append(hits);
-  return py::make_tuple(arrays.rows, arrays.scores);
+  HitArrays arrays(found.hits.size());
+  arrays.append(found.hits);
+  return py::make_tuple(arrays.rows, arrays.scores, std::move(found.query));
 }
 
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
                       const std::optional<py::array>& allowed, std::size_t threads) {
   const Texts read = read_texts(queries, "queries");
   const AllowedRows rows = read_allowed(allowed);
-  std::vector<std::vector<Hit>> lists;
+  std::vector<Found> lists;
   std::vector<std::int64_t> offsets{0};
   {
     const ReleasedGil nogil;
     lists = index.search_many(read.views, k, rows, threads, interruptible());
-    for (const std::vector<Hit>& hits : lists) {
-      offsets.push_back(offsets.back() + static_cast<std::int64_t>(hits.size()));
+    for (const Found& found : lists) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(found.hits.size()));
     }
   }
   HitArrays arrays(static_cast<std::size_t>(offsets.back()));
-  for (const std::vector<Hit>& hits : lists) {
-    arrays.append(hits);
+  py::list weighed;
+  for (Found& found : lists) {
+    arrays.append(found.hits);
+    weighed.append(std::move(found.query));
   }
-  return py::make_tuple(arrays.rows, arrays.scores, copied(offsets));
+  return py::make_tuple(arrays.rows, arrays.scores, copied(offsets), weighed);
+}
+
+WeighedQuery weigh(const LexicalIndex& index, const py::object& query) {
+  const std::string_view utf8 = utf8_of(query, "query");
+  const ReleasedGil nogil;
+  return index.weigh(utf8);
+}
+
+py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& query,
+                               const py::array& rows) {
+  const auto read = read_1d<std::uint32_t>(rows, "rows");
+  py::array_t<double> scores(rows.size());
+  const std::span<double> out(scores.mutable_data(), read.size());
+  {
+    const ReleasedGil nogil;
+    index.score_rows(query, read, out);
+  }
+  return scores;
 }
 
 using Unlocked = py::call_guard<ReleasedGil>;
@@ -160,6 +182,9 @@ void register_lexical(py::module_& module) {
       PyErr_SetString(type.ptr(), error.what());
     }
   });
+  py::class_<WeighedQuery>(
+      module, "WeighedQuery",
+      "A query as the texts of one moment weighed it: LexicalIndex makes one.");
   py::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>(
       module, "LexicalIndex", "Texts in, rows ranked by BM25 out; thread-safe.")
       .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
@@ -178,10 +203,16 @@ void register_lexical(py::module_& module) {
       .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),
            "Whether the row has a text.")
       .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
-           "The best k rows and their scores: higher score first, then the smaller row.")
+           "The best k rows and their scores, higher score first, then the smaller row; and the "
+           "query as it was weighed.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed"), py::arg("threads"),
-           "All rows, all scores, and where each query's begin, with the end as the last.")
+           "All rows, all scores, where each query's begin, with the end as the last; and the "
+           "queries as they were weighed.")
+      .def("weigh", &weigh, py::kw_only(), py::arg("query"), "The query as the texts now weigh it.")
+      .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
+           "The score of each row for a weighed query: the bits that a search gives, 0 for no "
+           "match.")
       .def("seal", &LexicalIndex::seal, Unlocked(),
            "Ends the growing segment; happens by itself too. Results do not change.")
       .def_property_readonly("document_count",

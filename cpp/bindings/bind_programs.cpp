@@ -233,7 +233,7 @@ void register_programs(py::module_& module) {
   module.def("evaluate", &bound_evaluate, py::kw_only(), py::arg("kernel"), py::arg("inputs"),
              py::arg("parameters"), py::arg("dtype"), py::arg("out"), py::arg("threads"),
              "One kernel over arrays of shape (n,) or (1,).");
-  py::class_<Program>(module, "Program")
+  py::class_<Program, std::shared_ptr<Program>>(module, "Program")
       .def(py::init(&make_program), py::kw_only(), py::arg("inputs"), py::arg("instructions"))
       .def("run", &run_program, py::kw_only(), py::arg("operands"), py::arg("now_seconds"),
            py::arg("size"), py::arg("outputs"), py::arg("dtype"), py::arg("out"),

@@ -67,4 +67,21 @@ class Saturation {
   double average_length_;
 };
 
+// Calls body.template operator()<Variant>() for the variant that `variant` names.
+template <typename Body>
+void for_variant(Bm25Variant variant, const Body& body) {
+  switch (variant) {
+    case Bm25Variant::kLucene:
+      return body.template operator()<Bm25Variant::kLucene>();
+    case Bm25Variant::kRobertson:
+      return body.template operator()<Bm25Variant::kRobertson>();
+    case Bm25Variant::kAtire:
+      return body.template operator()<Bm25Variant::kAtire>();
+    case Bm25Variant::kBm25Plus:
+      return body.template operator()<Bm25Variant::kBm25Plus>();
+    case Bm25Variant::kBm25L:
+      return body.template operator()<Bm25Variant::kBm25L>();
+  }
+}
+
 }  // namespace oneiros::lexical

@@ -6,8 +6,8 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "lexical/document_scores.h"
 #include "lexical/merge_policy.h"
-#include "lexical/window_search.h"
 
 namespace oneiros::lexical {
 
@@ -104,8 +104,10 @@ void Index::seal_growing() {
   auto growing = std::make_unique<GrowingSegment>(next_serial_++);
   SealedSegments segments = sealed_;
   segments.push_back(sealed);
+  announce(sealed);
   relocate(*sealed);  // nothing from here on can fail
   const std::scoped_lock state(state_lock_);
+  incoming_.reset();
   sealed_.swap(segments);
   growing_.swap(growing);  // what is no longer needed is given back after the lock
 }
@@ -139,9 +141,17 @@ void Index::merge(std::span<const std::size_t> places) {
     segments[places.front()] = merged;
   }
   std::erase(segments, nullptr);
+  announce(merged);
   relocate(*merged);  // nothing from here on can fail
   const std::scoped_lock state(state_lock_);
+  incoming_.reset();
   sealed_.swap(segments);  // what is no longer needed is given back after the lock
+}
+
+// Readers may follow a row into the segment before they search it.
+void Index::announce(const std::shared_ptr<SealedSegment>& segment) {
+  const std::scoped_lock state(state_lock_);
+  incoming_ = segment;
 }
 
 void Index::relocate(const Segment& segment) noexcept {
@@ -151,30 +161,62 @@ void Index::relocate(const Segment& segment) noexcept {
   }
 }
 
-std::vector<Hit> Index::search(std::span<const QueryTerm> query, std::size_t k,
-                               const AllowedRows& allowed) const {
-  if (k == 0) {
-    return {};
-  }
-  const std::shared_lock state(state_lock_);
-  std::vector<WeightedTerm> terms;
+WeighedQuery Index::weighed(std::span<const QueryTerm> query) const {
+  WeighedQuery weighed;
   for (const auto& [term, count] : query) {
     if (const std::uint64_t df = statistics_.df(term); df != 0) {
       const double weight = count * idf(bm25_.variant, statistics_.document_count(), df);
-      terms.push_back({.term = term, .weight = weight});
+      weighed.terms.push_back({.term = term, .weight = weight});
+      weighed.average_length = statistics_.average_length();
     }
   }
-  if (terms.empty()) {
-    return {};
-  }
+  return weighed;
+}
+
+std::vector<const Segment*> Index::segments() const {
   std::vector<const Segment*> segments;
   for (const auto& one : sealed_) {
     segments.push_back(one.get());
   }
   segments.push_back(growing_.get());
-  TopK best(k);
-  search_segments(segments, terms, bm25_, statistics_.average_length(), allowed, best);
-  return best.take();
+  return segments;
+}
+
+WeighedQuery Index::weigh(std::span<const QueryTerm> query) const {
+  const std::shared_lock state(state_lock_);
+  return weighed(query);
+}
+
+Found Index::search(std::span<const QueryTerm> query, std::size_t k,
+                    const AllowedRows& allowed) const {
+  const std::shared_lock state(state_lock_);
+  Found found{.hits = {}, .query = weighed(query)};
+  if (k != 0 && !found.query.terms.empty()) {
+    TopK best(k);
+    search_segments(segments(), found.query, bm25_, allowed, best);
+    found.hits = best.take();
+  }
+  return found;
+}
+
+void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
+                       std::span<double> scores) const {
+  assert(rows.size() == scores.size());
+  std::ranges::fill(scores, 0.0);
+  if (query.terms.empty()) {
+    return;
+  }
+  const std::shared_lock state(state_lock_);
+  std::vector<Location> locations(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    locations[i] = rows_.find(rows[i]).value_or(Location{});
+  }
+  for (const Segment* const segment : segments()) {
+    score_documents(*segment, query, bm25_, locations, scores);
+  }
+  if (incoming_) {
+    score_documents(*incoming_, query, bm25_, locations, scores);
+  }
 }
 
 bool Index::contains(std::uint32_t row) const {

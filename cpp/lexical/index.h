@@ -17,6 +17,7 @@
 #include "lexical/state_lock.h"
 #include "lexical/statistics.h"
 #include "lexical/top_k.h"
+#include "lexical/window_search.h"
 
 namespace oneiros::lexical {
 
@@ -31,6 +32,11 @@ struct SegmentLimits {
 struct QueryTerm {
   TermId term;
   std::uint32_t count;
+};
+
+struct Found {
+  std::vector<Hit> hits;
+  WeighedQuery query;
 };
 
 // In order of first appearance.
@@ -53,9 +59,17 @@ class Index {
   // Seals the growing segment and merges what the policy says.
   void seal();
 
-  // The best k documents that hold one of the terms, in rank order. REQUIRES: no term twice.
-  std::vector<Hit> search(std::span<const QueryTerm> query, std::size_t k,
-                          const AllowedRows& allowed) const;
+  // The best k documents that hold one of the terms, in rank order; and the query as it was
+  // weighed. REQUIRES: no term twice.
+  Found search(std::span<const QueryTerm> query, std::size_t k, const AllowedRows& allowed) const;
+
+  // The query as the documents alive now weigh it. REQUIRES: no term twice.
+  WeighedQuery weigh(std::span<const QueryTerm> query) const;
+
+  // Writes the score that a search of the same weighing gives each row's document, to the bit; 0
+  // where it holds none of the terms. REQUIRES: rows.size() == scores.size().
+  void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
+                  std::span<double> scores) const;
 
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
@@ -74,6 +88,11 @@ class Index {
   void seal_growing();
   void merge_sealed();
   void merge(std::span<const std::size_t> places);
+  void announce(const std::shared_ptr<SealedSegment>& segment);
+
+  // REQUIRES: state_lock_ is held.
+  WeighedQuery weighed(std::span<const QueryTerm> query) const;
+  std::vector<const Segment*> segments() const;
 
   const Bm25 bm25_;
   const SegmentLimits limits_;
@@ -86,7 +105,9 @@ class Index {
   Statistics statistics_;
   SealedSegments sealed_;
   std::unique_ptr<GrowingSegment> growing_;
-  RowMap rows_;  // the writer's own
+  // Takes the place of others, which hold the same documents, as soon as all rows point to it.
+  std::shared_ptr<SealedSegment> incoming_;
+  RowMap rows_;
 };
 
 }  // namespace oneiros::lexical

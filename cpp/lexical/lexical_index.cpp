@@ -87,25 +87,27 @@ std::vector<lexical::QueryTerm> LexicalIndex::analyze_query(std::string_view que
   return terms;
 }
 
-std::vector<lexical::Hit> LexicalIndex::search(std::string_view query, std::size_t k,
-                                               const lexical::AllowedRows& allowed) const {
+lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
+                                    const lexical::AllowedRows& allowed) const {
   return index_.search(analyze_query(query), k, allowed);
 }
 
-std::vector<std::vector<lexical::Hit>> LexicalIndex::search_many(
-    std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
-    std::size_t thread_count, const Pause& pause) const {
+std::vector<lexical::Found> LexicalIndex::search_many(std::span<const std::string_view> queries,
+                                                      std::size_t k,
+                                                      const lexical::AllowedRows& allowed,
+                                                      std::size_t thread_count,
+                                                      const Pause& pause) const {
   if (thread_count == 0) {
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
-  std::vector<std::vector<lexical::Hit>> hits(queries.size());
+  std::vector<lexical::Found> found(queries.size());
   const auto search_each = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      hits[i] = search(queries[i], k, allowed);
+      found[i] = search(queries[i], k, allowed);
     }
   };
   for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause});
-  return hits;
+  return found;
 }
 
 std::size_t LexicalIndex::resident_bytes() const {

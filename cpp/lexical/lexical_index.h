@@ -55,16 +55,26 @@ class LexicalIndex {
 
   // The best k texts that hold a word of the query, in rank order. Any bytes are a query.
   // Throws QueryTooLarge.
-  std::vector<lexical::Hit> search(std::string_view query, std::size_t k,
-                                   const lexical::AllowedRows& allowed) const;
+  lexical::Found search(std::string_view query, std::size_t k,
+                        const lexical::AllowedRows& allowed) const;
+
+  // The query as the texts of this moment weigh it. Throws QueryTooLarge.
+  lexical::WeighedQuery weigh(std::string_view query) const {
+    return index_.weigh(analyze_query(query));
+  }
+
+  // Writes each row's score, as a search that weighed the query so finds it, to the bit; 0 where
+  // the row holds no word of it or has no text. REQUIRES: rows.size() == scores.size().
+  void score_rows(const lexical::WeighedQuery& query, std::span<const std::uint32_t> rows,
+                  std::span<double> scores) const {
+    index_.score_rows(query, rows, scores);
+  }
 
   // One list a query, the same for any number of threads. Throws as search() does, whichever the
   // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
-  std::vector<std::vector<lexical::Hit>> search_many(std::span<const std::string_view> queries,
-                                                     std::size_t k,
-                                                     const lexical::AllowedRows& allowed,
-                                                     std::size_t thread_count,
-                                                     const Pause& pause = {}) const;
+  std::vector<lexical::Found> search_many(std::span<const std::string_view> queries, std::size_t k,
+                                          const lexical::AllowedRows& allowed,
+                                          std::size_t thread_count, const Pause& pause = {}) const;
 
   void seal() { index_.seal(); }
   bool contains(std::uint32_t row) const { return index_.contains(row); }

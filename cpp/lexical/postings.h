@@ -39,6 +39,11 @@ class PostingList {
     return {documents_ + start, frequencies_ + start, std::min(kBlockSize, size_ - start)};
   }
 
+  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
+  // REQUIRES: documents.size() == frequencies.size().
+  void look_up(std::span<const DocumentNumber> documents,
+               std::span<std::uint32_t> frequencies) const;
+
  private:
   const DocumentNumber* documents_ = nullptr;
   const std::uint32_t* frequencies_ = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,20 +14,23 @@
 namespace oneiros::lexical {
 
 struct Location {
-  std::uint32_t segment;  // its serial
-  DocumentNumber document;
+  std::uint32_t segment = 0;  // its serial
+  DocumentNumber document = 0;
 };
 
 // In pages, made when first used: a single row far out costs a page, not the way up to it.
+// Readers may share it with a writer that calls set() and erase(); one that calls reserve() needs
+// it alone.
 class RowMap {
  public:
   std::optional<Location> find(std::uint32_t row) const {
     const Page* const page =
         row / kPageRows < pages_.size() ? pages_[row / kPageRows].get() : nullptr;
-    if (page == nullptr || (*page)[row % kPageRows].segment == kNowhere) {
+    if (page == nullptr) {
       return std::nullopt;
     }
-    return (*page)[row % kPageRows];
+    const Location found = (*page)[row % kPageRows].load(std::memory_order_relaxed);
+    return found.segment == kNowhere ? std::nullopt : std::optional(found);
   }
 
   // Makes room for the row, so that set() cannot fail.
@@ -36,15 +40,14 @@ class RowMap {
     }
     std::unique_ptr<Page>& page = pages_[row / kPageRows];
     if (!page) {
-      page = std::make_unique<Page>();
-      page->fill({.segment = kNowhere, .document = 0});
+      page = std::make_unique<Page>();  // all zero: nowhere
       ++page_count_;
     }
   }
 
   // REQUIRES: reserve(row) was called.
   void set(std::uint32_t row, Location location) noexcept {
-    (*pages_[row / kPageRows])[row % kPageRows] = location;
+    (*pages_[row / kPageRows])[row % kPageRows].store(location, std::memory_order_relaxed);
   }
   void erase(std::uint32_t row) noexcept { set(row, {.segment = kNowhere, .document = 0}); }
 
@@ -56,7 +59,9 @@ class RowMap {
   static constexpr std::size_t kPageRows = 1024;
   static constexpr std::uint32_t kNowhere = 0;  // no segment has the serial 0
 
-  using Page = std::array<Location, kPageRows>;
+  static_assert(std::atomic<Location>::is_always_lock_free);
+
+  using Page = std::array<std::atomic<Location>, kPageRows>;
   std::vector<std::unique_ptr<Page>> pages_;
   std::size_t page_count_ = 0;
 };

@@ -168,34 +168,13 @@ class WindowSearch {
   std::array<std::uint64_t, kWindow / kWordBits> matched_{};
 };
 
-template <Bm25Variant Variant>
-void search_as(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms,
-               const Bm25& bm25, double average_length, const AllowedRows& allowed, TopK& best) {
-  WindowSearch<Variant>(bm25, average_length, allowed, best).run(segments, terms);
-}
-
-auto search_of(Bm25Variant variant) {
-  switch (variant) {
-    case Bm25Variant::kLucene:
-      return &search_as<Bm25Variant::kLucene>;
-    case Bm25Variant::kRobertson:
-      return &search_as<Bm25Variant::kRobertson>;
-    case Bm25Variant::kAtire:
-      return &search_as<Bm25Variant::kAtire>;
-    case Bm25Variant::kBm25Plus:
-      return &search_as<Bm25Variant::kBm25Plus>;
-    case Bm25Variant::kBm25L:
-      break;
-  }
-  return &search_as<Bm25Variant::kBm25L>;
-}
-
 }  // namespace
 
-void search_segments(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms,
-                     const Bm25& bm25, double average_length, const AllowedRows& allowed,
-                     TopK& best) {
-  search_of(bm25.variant)(segments, terms, bm25, average_length, allowed, best);
+void search_segments(std::span<const Segment* const> segments, const WeighedQuery& query,
+                     const Bm25& bm25, const AllowedRows& allowed, TopK& best) {
+  for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
+    WindowSearch<Variant>(bm25, query.average_length, allowed, best).run(segments, query.terms);
+  });
 }
 
 }  // namespace oneiros::lexical

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "lexical/allowed_rows.h"
 #include "lexical/bm25.h"
@@ -15,11 +16,16 @@ struct WeightedTerm {
   double weight;  // the term's count in the query times its idf
 };
 
+// A query as the documents alive at one moment weigh it. Whatever is scored by it, then or later,
+// is scored by one measure.
+struct WeighedQuery {
+  std::vector<WeightedTerm> terms;  // no term twice; those that no document held are left out
+  double average_length = 0;        // > 0 if there are terms
+};
+
 // Offers to `best` every living, allowed document that holds one of the terms. Contributions add
-// up in the order of `terms`, so a score's bits depend on nothing but the documents alive.
-// REQUIRES: average_length > 0; no term twice.
-void search_segments(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms,
-                     const Bm25& bm25, double average_length, const AllowedRows& allowed,
-                     TopK& best);
+// up in the order of the terms, so a score's bits depend on nothing but the query and the document.
+void search_segments(std::span<const Segment* const> segments, const WeighedQuery& query,
+                     const Bm25& bm25, const AllowedRows& allowed, TopK& best);
 
 }  // namespace oneiros::lexical

@@ -1,145 +1,159 @@
 #include "ranking/fusion.h"
 
 #include <algorithm>
-#include <bit>
-#include <stdexcept>
-#include <string>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
 
-#include "ranking/parameter.h"
-#include "ranking/top.h"
+#include "ranking/formulas/house.h"
+#include "ranking/formulas/omega.h"
 
 namespace oneiros {
 
 namespace {
 
-constexpr std::size_t kKeptEntries = std::size_t{1} << 16;
+constexpr double kNoEmbedding = 0.1;  // docs/systems/cognitive.md C9
+
+struct Extremes {
+  double worst = std::numeric_limits<double>::infinity();
+  double best = -std::numeric_limits<double>::infinity();
+};
+
+Extremes extremes_of(std::span<const double> scores) {
+  Extremes found;
+  for (const double score : scores) {  // NaN compares false: it is neither
+    found.worst = score < found.worst ? score : found.worst;
+    found.best = score > found.best ? score : found.best;
+  }
+  return found;
+}
+
+// Not std::clamp: what is no score stays none.
+double clamped(double value) {
+  const double raised = value < 0.0 ? 0.0 : value;
+  return raised > 1.0 ? 1.0 : raised;
+}
+
+double share_of(double score, double best) { return best > 0 ? clamped(score / best) : 0.0; }
+
+// A channel's relevances one by one: what is the same for all is worked out first.
+class Relevance {
+ public:
+  Relevance(Normalise normalise, double low, std::span<const double> scores)
+      : normalise_(normalise), low_(low), scores_(scores) {
+    if (normalise == Normalise::max || normalise == Normalise::minmax_floor) {
+      extremes_ = extremes_of(scores);
+    }
+  }
+
+  // Calls visit(i, relevance) for each candidate that has a score.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    switch (normalise_) {
+      case Normalise::none:
+        return each([](double score) { return score; }, visit);
+      case Normalise::max:
+        return each([&](double score) { return share_of(score, extremes_.best); }, visit);
+      case Normalise::clamp:
+        return each(clamped, visit);
+      case Normalise::minmax_floor:
+        return each(
+            [&](double score) {
+              return formulas::MinmaxFloorBetween::value(&low_, score, extremes_.worst,
+                                                         extremes_.best);
+            },
+            visit);
+    }
+  }
+
+ private:
+  template <typename Map, typename Visit>
+  void each(Map map, Visit visit) const {
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (!std::isnan(scores_[i])) {
+        visit(i, map(scores_[i]));
+      }
+    }
+  }
+
+  Normalise normalise_;
+  double low_;
+  std::span<const double> scores_;
+  Extremes extremes_;
+};
+
+void fuse_as(const ReciprocalRank& rule, const Candidates& candidates,
+             std::span<double> relevance) {
+  fuse(rule, candidates.hits(), relevance);
+}
+
+void fuse_as(const WeightedSum& rule, const Candidates& candidates, std::span<double> relevance) {
+  std::fill(relevance.begin(), relevance.end(), 0.0);
+  for (std::size_t channel = 0; channel < rule.channels.size(); ++channel) {
+    const auto [weight, normalise] = rule.channels[channel];
+    Relevance(normalise, rule.low, candidates.scores(channel))
+        .for_each(
+            [&, weight = weight](std::size_t i, double value) { relevance[i] += weight * value; });
+  }
+}
+
+void fuse_as(const WeightedMean& rule, const Candidates& candidates, std::span<double> relevance) {
+  std::fill(relevance.begin(), relevance.end(), 0.0);
+  std::vector<double> weights(relevance.size());
+  for (std::size_t channel = 0; channel < rule.channels.size(); ++channel) {
+    const auto [weight, normalise] = rule.channels[channel];
+    Relevance(normalise, rule.low, candidates.scores(channel))
+        .for_each([&, weight = weight](std::size_t i, double value) {
+          relevance[i] += weight * clamped(value);
+          weights[i] += weight;
+        });
+  }
+  for (std::size_t i = 0; i < relevance.size(); ++i) {
+    relevance[i] = weights[i] > 0 ? relevance[i] / weights[i] : 0.0;
+  }
+}
+
+// The channel's scores where the query asked it.
+std::span<const double> scores_of(const Candidates& candidates,
+                                  const std::optional<std::size_t>& channel) {
+  const bool is_there = channel && candidates.is_present(*channel);
+  return is_there ? candidates.scores(*channel) : std::span<const double>{};
+}
+
+double or_else(double score, double otherwise) { return std::isnan(score) ? otherwise : score; }
+
+void fuse_as(const RetentionWeightedUnion& rule, const Candidates& candidates,
+             std::span<double> relevance) {
+  if (const std::span<const double> cosines = scores_of(candidates, rule.vector);
+      cosines.data() != nullptr) {
+    std::ranges::transform(cosines, relevance.begin(),
+                           [](double cosine) { return or_else(cosine, kNoEmbedding); });
+    return;
+  }
+  std::fill(relevance.begin(), relevance.end(), 0.0);
+  Relevance(Normalise::max, 0.0, scores_of(candidates, rule.lexical))
+      .for_each([&](std::size_t i, double share) { relevance[i] = share; });
+}
+
+void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> relevance) {
+  const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
+  const std::span<const double> cosines = scores_of(candidates, rule.vector);
+  const double weight = bm25.empty() ? 0.0 : cosines.empty() ? 1.0 : rule.weight;
+  const double best = std::max(extremes_of(bm25).best, 0.0);
+  for (std::size_t i = 0; i < relevance.size(); ++i) {
+    const double words = bm25.empty() ? 0.0 : or_else(bm25[i], 0.0);
+    const double meaning = cosines.empty() ? 0.0 : or_else(cosines[i], 0.0);
+    relevance[i] = formulas::BlendWithBest::value(&weight, words, best, meaning);
+  }
+}
 
 }  // namespace
 
-void require_valid(const FusionRule& rule) {
-  require(rule.k >= 0 && rule.k <= 1e9, "k", "must be in [0, 1e9]", rule.k);
-  for (const double weight : rule.weights) {
-    require_weight("weights", weight);
-  }
-}
-
-template <std::integral Id>
-void Fusion<Id>::fuse(std::span<const std::span<const Id>> rankings, const FusionRule& rule) {
-  if (!rule.weights.empty() && rule.weights.size() != rankings.size()) {
-    throw std::invalid_argument("weights: expected one a ranking (" +
-                                std::to_string(rankings.size()) + "), got " +
-                                std::to_string(rule.weights.size()));
-  }
-  prepare(rankings);
-  for (std::size_t channel = 0; channel < rankings.size(); ++channel) {
-    add_channel(channel, rankings[channel], rule);
-  }
-  if (rule.normalise == Normalise::channel && size_ > 0) {
-    const auto scores = std::span(scores_).first(size_);
-    const double best = *std::max_element(scores.begin(), scores.end());
-    for (double& score : scores) {
-      score = best > 0 ? score / best : score;
-    }
-  }
-}
-
-template <std::integral Id>
-void Fusion<Id>::add_channel(std::size_t channel, std::span<const Id> ranking,
-                             const FusionRule& rule) {
-  const double weight = rule.weights.empty() ? 1.0 : rule.weights[channel];
-  const double best = rule.normalise == Normalise::channel ? 1.0 / (rule.k + 1.0) : 1.0;
-  double rank = 0.0;
-  std::uint32_t* entry = entries_.data() + channel_begin_[channel];
-  for (const Id id : ranking) {
-    rank += 1.0;
-    const std::uint32_t candidate = candidate_of(id);
-    const bool is_repeat = last_channel_[candidate] == channel + 1;
-    *entry++ = is_repeat ? kNobody : candidate;
-    if (!is_repeat) {
-      last_channel_[candidate] = channel + 1;
-      scores_[candidate] += weight * (1.0 / (rule.k + rank) / best);
-    }
-  }
-}
-
-template <std::integral Id>
-void Fusion<Id>::prepare(std::span<const std::span<const Id>> rankings) {
-  std::size_t entries = 0;
-  channel_begin_.clear();
-  for (const auto ranking : rankings) {
-    channel_begin_.push_back(entries);
-    entries += ranking.size();
-  }
-  channel_begin_.push_back(entries);
-  if (entries >= kNobody) {
-    throw std::invalid_argument("rankings: fewer than 2^32 - 1 entries, got " +
-                                std::to_string(entries));
-  }
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(3 * entries, 16));
-  shift_ = 64U - static_cast<unsigned>(std::countr_zero(slots));
-  slots_.assign(slots, kNobody);
-  size_ = 0;
-  ids_.resize(entries);
-  scores_.resize(entries);
-  last_channel_.resize(entries);
-  entries_.resize(entries);
-}
-
-template <std::integral Id>
-void Fusion<Id>::ranks(std::size_t channel, std::span<std::uint32_t> ranks) const {
-  std::fill(ranks.begin(), ranks.end(), 0U);
-  const std::size_t begin = channel_begin_[channel];
-  for (std::size_t entry = begin; entry < channel_begin_[channel + 1]; ++entry) {
-    if (entries_[entry] != kNobody) {
-      ranks[entries_[entry]] = static_cast<std::uint32_t>(entry - begin + 1);
-    }
-  }
-}
-
-template <std::integral Id>
-std::uint32_t Fusion<Id>::candidate_of(Id id) {
-  // Fibonacci hashing: neighbouring ids spread over the table.
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15ULL) >> shift_;
-  while (slots_[slot] != kNobody) {
-    if (ids_[slots_[slot]] == id) {
-      return slots_[slot];
-    }
-    slot = (slot + 1) & mask;
-  }
-  const auto candidate = static_cast<std::uint32_t>(size_++);
-  slots_[slot] = candidate;
-  ids_[candidate] = id;
-  scores_[candidate] = 0.0;
-  last_channel_[candidate] = 0;
-  return candidate;
-}
-
-template <std::integral Id>
-void Fusion<Id>::trim() {
-  if (entries_.capacity() > kKeptEntries) {
-    *this = Fusion();
-  }
-}
-
-template class Fusion<std::uint32_t>;
-template class Fusion<std::int64_t>;
-
-void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
-                      std::vector<double>& scores) {
-  require_valid(rule);
-  thread_local Fusion<std::int64_t> fusion;
-  thread_local std::vector<std::uint32_t> order;
-  fusion.fuse(rankings, rule);
-  best_first(fusion.scores(), top, order);
-  ids.resize(order.size());
-  scores.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    ids[i] = fusion.ids()[order[i]];
-    scores[i] = fusion.scores()[order[i]];
-  }
-  fusion.trim();
+void Fusion::fuse(const Candidates& candidates, std::span<double> relevance) const {
+  assert(relevance.size() == candidates.size());
+  assert(candidates.channel_count() == channel_count_);
+  std::visit([&](const auto& rule) { fuse_as(rule, candidates, relevance); }, rule_);
 }
 
 }  // namespace oneiros

@@ -1,75 +1,88 @@
-// Reciprocal rank fusion: score = sum over channels of weight / (k + rank).
-// Source: docs/systems/reverie.md R3; docs/systems/omega.md O7.
+// How what the channels found becomes one relevance a candidate. One rule a kind.
 #pragma once
 
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
+
+#include "ranking/candidates.h"
+#include "ranking/reciprocal_rank.h"
 
 namespace oneiros {
 
-// How a channel's contributions are scaled before they are added.
+// How a channel's raw scores become relevances; among the scores that it has.
 enum class Normalise : std::uint8_t {
-  none,     // as they are
-  channel,  // divided by the channel's best; the sums are divided by the best sum
+  none,          // as they are
+  max,           // share of the best, clamped to [0, 1]; 0 where the best is not above 0 (M2)
+  clamp,         // clamped to [0, 1] (M1)
+  minmax_floor,  // from `low` for the worst to 1 for the best (O3)
 };
 
-struct FusionRule {
-  double k;                         // finite, >= 0
-  std::span<const double> weights;  // one a channel, or empty: all 1
+struct ChannelRule {
+  double weight = 1;
   Normalise normalise = Normalise::none;
 };
 
-// Throws std::invalid_argument unless k is in [0, 1e9] and each weight in [0, 1e6].
-void require_valid(const FusionRule& rule);
-
-// Candidates in order of first appearance, channel by channel, best rank first. The buffers are
-// kept from one use to the next: reuse an object and nothing is allocated.
-// Not thread-safe: one object a thread.
-template <std::integral Id>
-class Fusion {
- public:
-  // Fuses ranked lists, best first; ranks start at 1 and an id repeated within one list keeps its
-  // best. The sums are formed in channel order.
-  // Throws std::invalid_argument where the weights are not one a list, or the lists hold 2^32 - 1
-  // entries or more. REQUIRES: `rule` is valid.
-  void fuse(std::span<const std::span<const Id>> rankings, const FusionRule& rule);
-
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::span<const Id> ids() const noexcept { return std::span(ids_).first(size_); }
-  [[nodiscard]] std::span<const double> scores() const noexcept {
-    return std::span(scores_).first(size_);
-  }
-  // Writes the rank of each candidate in `channel`, 0 where absent. REQUIRES: ranks.size() ==
-  // size().
-  void ranks(std::size_t channel, std::span<std::uint32_t> ranks) const;
-
-  // Gives back buffers that one huge call left behind.
-  void trim();
-
- private:
-  void prepare(std::span<const std::span<const Id>> rankings);
-  void add_channel(std::size_t channel, std::span<const Id> ranking, const FusionRule& rule);
-  [[nodiscard]] std::uint32_t candidate_of(Id id);
-
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-
-  std::vector<std::uint32_t> slots_;  // open addressing: the candidate that took the slot
-  unsigned shift_ = 0;
-  std::size_t size_ = 0;  // candidates; the vectors below hold room for every entry
-  std::vector<Id> ids_;
-  std::vector<double> scores_;
-  std::vector<std::size_t> last_channel_;  // of each candidate so far, counted from 1
-  std::vector<std::uint32_t> entries_;     // each list entry's candidate; kNobody for a repeat
-  std::vector<std::size_t> channel_begin_;
+// The sum of weight x relevance; a channel without the candidate adds 0.
+// Source: docs/systems/mnemosyne.md M4.
+struct WeightedSum {
+  std::vector<ChannelRule> channels;
+  double low = 0;
 };
 
-// Fuses and keeps the best min(top, n): ids by score, the higher first, equal scores by first
-// appearance. Throws std::invalid_argument as fuse() and require_valid().
-void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
-                      const FusionRule& rule, std::size_t top, std::vector<std::int64_t>& ids,
-                      std::vector<double>& scores);
+// The mean, by weight, of the relevances clamped to [0, 1] over the channels that hold the
+// candidate; 0 where these weights are all 0. Source: docs/systems/omega.md O32.
+struct WeightedMean {
+  std::vector<ChannelRule> channels;
+  double low = 0;
+};
+
+// The candidate's own cosine, 0.1 without an embedding; the share of the best BM25 where the vector
+// channel is absent. Source: docs/systems/cognitive.md C5, C6, C9; the last is ours.
+struct RetentionWeightedUnion {
+  std::optional<std::size_t> lexical;
+  std::optional<std::size_t> vector;
+};
+
+// weight x bm25 / best bm25 + (1 - weight) x max(cosine, 0), a score that is missing being 0; an
+// absent channel leaves the other its whole weight. Source: docs/systems/house.md H2, H3.
+struct Blend {
+  std::optional<std::size_t> lexical;
+  std::optional<std::size_t> vector;
+  double weight = 0;
+};
+
+using FusionParameter = std::variant<std::monostate, double, std::string, std::vector<double>,
+                                     std::vector<std::string>>;
+using FusionParameters = std::map<std::string, FusionParameter, std::less<>>;
+
+// Immutable once made; any number of threads may use it.
+class Fusion {
+ public:
+  // By name, for these channels. reciprocal_rank {k, weights, normalise: "none" | "channel"};
+  // weighted_sum and weighted_mean {weights, normalise: one a channel, low}; blend {weight};
+  // retention_weighted_union {}. Weights are one a channel, in order, or none: all 1; `low` may be
+  // left out where no channel is normalised by it.
+  // Throws std::invalid_argument for an unknown kind; a parameter that is missing, surplus, of
+  // another type or outside its range; two channels of one name; a blend or union without a channel
+  // called "lexical" or "vector".
+  Fusion(std::string_view kind, const FusionParameters& parameters,
+         std::span<const std::string> channels);
+
+  // Writes each candidate's relevance. REQUIRES: relevance.size() == candidates.size() and as many
+  // channels as the constructor was given.
+  void fuse(const Candidates& candidates, std::span<double> relevance) const;
+
+  [[nodiscard]] std::size_t channel_count() const noexcept { return channel_count_; }
+
+ private:
+  std::variant<ReciprocalRank, WeightedSum, WeightedMean, RetentionWeightedUnion, Blend> rule_;
+  std::size_t channel_count_;
+};
 
 }  // namespace oneiros

@@ -1,12 +1,12 @@
 #include "ranking/plan.h"
 
 #include <algorithm>
-#include <cassert>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
-#include "ranking/fusion.h"
 #include "ranking/parameter.h"
 #include "ranking/top.h"
 
@@ -14,24 +14,7 @@ namespace oneiros {
 
 namespace {
 
-// What one run needs and the next can use again: a thread keeps it.
-struct Workspace {
-  Fusion<std::uint32_t> fusion;
-  std::vector<double> scores;
-  std::vector<double> retention;
-  std::vector<double> factors;  // steps x candidates
-  std::vector<double> ages;
-  std::vector<std::uint8_t> is_future;
-  std::vector<std::uint32_t> order;
-
-  void trim() {
-    constexpr std::size_t kKept = std::size_t{1} << 16;
-    fusion.trim();
-    if (factors.capacity() > kKept || scores.capacity() > kKept) {
-      *this = Workspace();
-    }
-  }
-};
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void require_rows(std::span<const std::uint32_t> rows, std::size_t size) {
   for (const std::uint32_t row : rows) {
@@ -42,28 +25,22 @@ void require_rows(std::span<const std::uint32_t> rows, std::size_t size) {
   }
 }
 
-void require_now(double now_seconds) {
-  require(std::isfinite(now_seconds), "now_seconds", "must be finite", now_seconds);
+void gather(const AnyValues& column, std::span<const std::uint32_t> rows, double* values) {
+  std::visit(
+      [&](auto from) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          values[i] = static_cast<double>(from[rows[i]]);
+        }
+      },
+      column);
 }
 
-void run_steps(const std::vector<Step>& steps, Candidates& candidates, std::span<double> factors) {
-  const std::size_t size = candidates.rows.size();
-  candidates.is_future.assign(size, 0);
-  for (std::size_t step = 0; step < steps.size(); ++step) {
-    evaluate(steps[step], candidates, factors.subspan(step * size, size));
+double largest(std::span<const double> values) {
+  double best = -std::numeric_limits<double>::infinity();
+  for (const double value : values) {
+    best = value > best ? value : best;
   }
-}
-
-// Multiplies each row of `factors` in turn into scores and retention.
-void combine(std::span<const double> factors, std::vector<double>& scores,
-             std::vector<double>& retention) {
-  const std::size_t size = scores.size();
-  for (std::size_t begin = 0; begin < factors.size(); begin += size) {
-    for (std::size_t i = 0; i < size; ++i) {
-      scores[i] *= factors[begin + i];
-      retention[i] *= factors[begin + i];
-    }
-  }
+  return best;
 }
 
 template <typename T>
@@ -73,77 +50,238 @@ void pick(std::span<const T> from, std::span<const std::uint32_t> order, std::ve
   }
 }
 
-Ranked collect(const Workspace& work, std::size_t steps, const RankRequest& request) {
-  Ranked ranked;
-  const std::size_t size = work.fusion.size();
-  ranked.candidate_count = size;
-  ranked.future_count = static_cast<std::size_t>(
-      std::count(work.is_future.begin(), work.is_future.end(), std::uint8_t{1}));
-  pick(work.fusion.ids(), work.order, ranked.rows);
-  pick<double>(work.scores, work.order, ranked.scores);
-  pick(work.fusion.scores(), work.order, ranked.relevance);
-  pick<double>(work.retention, work.order, ranked.retention);
-  if (request.is_explained) {
-    for (std::size_t channel = 0; channel < request.rankings.size(); ++channel) {
-      std::vector<std::uint32_t> ranks(size);
-      work.fusion.ranks(channel, ranks);
-      pick<std::uint32_t>(ranks, work.order, ranked.ranks);
-    }
-    for (std::size_t step = 0; step < steps; ++step) {
-      pick(std::span(work.factors).subspan(step * size, size), work.order, ranked.factors);
-    }
-  }
-  return ranked;
-}
-
 }  // namespace
 
-Plan::Plan(double rrf_k, std::vector<double> weights,
-           const std::vector<std::pair<std::string, Parameters>>& steps)
-    : rrf_k_(rrf_k), weights_(std::move(weights)) {
-  require_valid(FusionRule{rrf_k_, weights_});
-  if (steps.size() > kMostSteps) {
-    throw std::invalid_argument("steps: at most " + std::to_string(kMostSteps) + ", got " +
-                                std::to_string(steps.size()));
+// What one call needs and the next can use again: a thread keeps it.
+struct Plan::Run {
+  std::size_t size = 0;
+  double best_relevance = 0;
+  std::vector<double> relevance;  // as fused
+  std::vector<double> gathered;   // operands x candidates
+  std::vector<Operand> operands;
+  std::vector<double> results;   // outputs x candidates
+  std::vector<double> standing;  // the score; NaN for what leaves
+  std::vector<std::uint32_t> order;
+  std::size_t future_count = 0;
+  std::size_t kept_count = 0;
+
+  // In this order in `results`.
+  enum Output : std::size_t { relevance_output, score_output, retention_output, first_other };
+
+  [[nodiscard]] std::span<double> output(std::size_t number) {
+    return std::span(results).subspan(number * size, size);
   }
-  for (const auto& [name, parameters] : steps) {
-    steps_.push_back(step_named(name, parameters));
+  [[nodiscard]] std::span<const double> output(std::size_t number) const {
+    return std::span(results).subspan(number * size, size);
+  }
+
+  void trim() {
+    constexpr std::size_t kKept = std::size_t{1} << 17;
+    if (gathered.capacity() > kKept || results.capacity() > kKept) {
+      *this = Run();
+    }
+  }
+};
+
+Plan::Plan(std::string_view fusion, const FusionParameters& parameters,
+           std::vector<std::string> channels, std::shared_ptr<const Program> program,
+           PlanOutputs outputs)
+    : fusion_(fusion, parameters, channels),
+      channels_(std::move(channels)),
+      program_(std::move(program)),
+      outputs_(std::move(outputs)) {
+  std::vector<std::size_t> registers{outputs_.relevance, outputs_.score, outputs_.retention,
+                                     outputs_.keep.value_or(outputs_.score)};
+  registers.insert(registers.end(), outputs_.factors.begin(), outputs_.factors.end());
+  for (const std::size_t number : registers) {
+    if (number >= program_->register_count()) {
+      throw std::invalid_argument("outputs: register " + std::to_string(number) +
+                                  " is not one of the " +
+                                  std::to_string(program_->register_count()));
+    }
+  }
+  for (const std::string& name : program_->operand_names()) {
+    bindings_.push_back(binding_of(name));
   }
 }
 
-Ranked Plan::rank(const Columns& columns, const RankRequest& request) const {
-  require_now(request.now_seconds);
-  thread_local Workspace work;
-  work.fusion.fuse(request.rankings, FusionRule{rrf_k_, weights_});
-  const std::size_t size = work.fusion.size();
-  const std::span<const std::uint32_t> rows = work.fusion.ids();
-  work.scores.assign(work.fusion.scores().begin(), work.fusion.scores().end());
-  work.retention.assign(size, 1.0);
-  work.factors.resize(steps_.size() * size);
-  {
-    const Columns::Reader reader(columns);
-    require_rows(rows, reader.size());
-    Candidates candidates{reader, rows, request.now_seconds, work.ages, work.is_future};
-    run_steps(steps_, candidates, work.factors);
+Plan::Binding Plan::binding_of(const std::string& name) const {
+  if (const std::optional<Column> column = column_named(name)) {
+    return {Source::column, static_cast<std::size_t>(*column)};
   }
-  combine(work.factors, work.scores, work.retention);
-  best_first(work.scores, request.k, work.order,
-             [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
-  Ranked ranked = collect(work, steps_.size(), request);
-  work.trim();
+  if (name == "relevance") {
+    return {Source::relevance, 0};
+  }
+  if (name == "best_relevance") {
+    return {Source::best_relevance, 0};
+  }
+  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
+    for (const auto& [prefix, source] :
+         {std::pair{"score:", Source::score}, {"has:", Source::has}, {"rank:", Source::rank}}) {
+      if (name == prefix + channels_[channel]) {
+        return {source, channel};
+      }
+    }
+  }
+  return {Source::signal, 0};
+}
+
+Plan::Run& Plan::run_of_thread() {
+  thread_local Run run;
+  return run;
+}
+
+// Points every operand to its values. The columns are locked only while they are gathered.
+void Plan::bind(const RankRequest& request, Run& run) const {
+  const Candidates& candidates = request.candidates;
+  const std::size_t size = run.size;
+  run.gathered.resize(bindings_.size() * size);
+  run.operands.assign(bindings_.size(), Operand{});
+  const Columns::Reader reader(request.columns);
+  require_rows(candidates.rows(), reader.size());
+  for (std::size_t i = 0; i < bindings_.size(); ++i) {
+    const auto [source, index] = bindings_[i];
+    double* const own = run.gathered.data() + i * size;
+    const auto give = [&](std::span<const double> values) {
+      run.operands[i] = {ElementType::f64, values.data(), values.size()};
+    };
+    switch (source) {
+      case Source::column:
+        gather(request.columns.values(static_cast<Column>(index)), candidates.rows(), own);
+        give({own, size});
+        break;
+      case Source::relevance:
+        give(run.relevance);
+        break;
+      case Source::best_relevance:
+        give({&run.best_relevance, 1});
+        break;
+      case Source::score:
+        give(candidates.scores(index));
+        break;
+      case Source::has:
+        std::ranges::transform(candidates.ranks(index), own,
+                               [](std::uint32_t rank) { return rank == 0 ? 0.0 : 1.0; });
+        give({own, size});
+        break;
+      case Source::rank:
+        std::ranges::copy(candidates.ranks(index), own);
+        give({own, size});
+        break;
+      case Source::signal:
+        if (const auto found = request.signals.find(program_->operand_names()[i]);
+            found != request.signals.end()) {
+          give(found->second);
+        }
+        break;
+    }
+  }
+}
+
+void Plan::evaluate(const RankRequest& request, bool is_explained, Run& run) const {
+  require(std::isfinite(request.now_seconds), "now_seconds", "must be finite", request.now_seconds);
+  if (request.candidates.channel_count() != channels_.size()) {
+    throw std::invalid_argument("candidates: expected " + std::to_string(channels_.size()) +
+                                " channels, got " +
+                                std::to_string(request.candidates.channel_count()));
+  }
+  for (const auto& [name, values] : request.signals) {
+    if (binding_of(name).source != Source::signal) {
+      throw std::invalid_argument("signals: the plan gives " + name + " itself");
+    }
+    if (values.size() != request.candidates.size() && values.size() != 1) {
+      throw std::invalid_argument("signals: " + name + ": expected one value a candidate (" +
+                                  std::to_string(request.candidates.size()) + "), got " +
+                                  std::to_string(values.size()));
+    }
+  }
+  run.size = request.candidates.size();
+  run.relevance.resize(run.size);
+  fusion_.fuse(request.candidates, run.relevance);
+  run.best_relevance = largest(run.relevance);
+  bind(request, run);
+  std::vector<std::size_t> outputs{outputs_.relevance, outputs_.score, outputs_.retention};
+  if (outputs_.keep) {
+    outputs.push_back(*outputs_.keep);
+  }
+  if (is_explained) {
+    outputs.insert(outputs.end(), outputs_.factors.begin(), outputs_.factors.end());
+  }
+  run.results.resize(outputs.size() * run.size);
+  std::vector<double*> results;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    results.push_back(run.output(i).data());
+  }
+  run.future_count =
+      program_->run<double>({run.operands, request.now_seconds, run.size, outputs, results, 1});
+  const std::span<const double> scores = run.output(Run::score_output);
+  run.standing.assign(scores.begin(), scores.end());
+  if (outputs_.keep) {
+    const std::span<const double> keep = run.output(Run::first_other);
+    for (std::size_t i = 0; i < run.size; ++i) {
+      run.standing[i] = keep[i] == 0 || std::isnan(keep[i]) ? kNan : scores[i];
+    }
+  }
+  run.kept_count = static_cast<std::size_t>(
+      std::ranges::count_if(run.standing, [](double score) { return !std::isnan(score); }));
+}
+
+Ranked Plan::collect(const RankRequest& request, bool is_explained, const Run& run) const {
+  const Candidates& candidates = request.candidates;
+  Ranked ranked;
+  ranked.candidate_count = run.size;
+  ranked.kept_count = run.kept_count;
+  ranked.future_count = run.future_count;
+  pick(candidates.rows(), run.order, ranked.rows);
+  pick(run.output(Run::score_output), run.order, ranked.scores);
+  pick(run.output(Run::relevance_output), run.order, ranked.relevance);
+  pick(run.output(Run::retention_output), run.order, ranked.retention);
+  if (is_explained) {
+    for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
+      pick(candidates.ranks(channel), run.order, ranked.ranks);
+      pick(candidates.scores(channel), run.order, ranked.channel_scores);
+    }
+    const std::size_t first = Run::first_other + (outputs_.keep ? 1 : 0);
+    for (std::size_t factor = 0; factor < factor_count(); ++factor) {
+      pick(run.output(first + factor), run.order, ranked.factors);
+    }
+  }
   return ranked;
 }
 
-void Plan::factors(const Columns& columns, std::span<const std::uint32_t> rows, double now_seconds,
-                   std::span<double> factors) const {
-  assert(factors.size() == steps_.size() * rows.size());
-  require_now(now_seconds);
-  std::vector<double> ages;
-  std::vector<std::uint8_t> is_future;
-  const Columns::Reader reader(columns);
-  require_rows(rows, reader.size());
-  Candidates candidates{reader, rows, now_seconds, ages, is_future};
-  run_steps(steps_, candidates, factors);
+Ranked Plan::rank(const RankRequest& request, std::size_t k, bool is_explained) const {
+  Run& run = run_of_thread();
+  evaluate(request, is_explained, run);
+  const std::span<const std::uint32_t> rows = request.candidates.rows();
+  best_first(run.standing, k, run.order,
+             [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
+  Ranked ranked = collect(request, is_explained, run);
+  run.trim();
+  return ranked;
+}
+
+std::optional<Placed> Plan::place_of(const RankRequest& request, std::uint32_t row) const {
+  Run& run = run_of_thread();
+  evaluate(request, true, run);
+  const std::span<const std::uint32_t> rows = request.candidates.rows();
+  const auto found = std::ranges::find(rows, row);
+  if (found == rows.end()) {
+    return std::nullopt;
+  }
+  const auto mine = static_cast<std::size_t>(found - rows.begin());
+  const std::span<const double> scores = run.standing;
+  run.order.assign(1, static_cast<std::uint32_t>(mine));
+  Placed placed{collect(request, true, run), 0};
+  if (!std::isnan(scores[mine])) {
+    placed.place = 1;
+    for (std::size_t i = 0; i < run.size; ++i) {
+      const bool is_before =
+          scores[i] > scores[mine] || (scores[i] == scores[mine] && rows[i] < row);
+      placed.place += is_before ? 1 : 0;
+    }
+  }
+  run.trim();
+  return placed;
 }
 
 }  // namespace oneiros

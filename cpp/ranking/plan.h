@@ -1,66 +1,109 @@
-// A compiled profile: fusion, then factors in order, then the best k.
-// Source: docs/systems/reverie.md R3 to R9.
+// A compiled profile: candidates fused, their columns gathered, one program run, the best k kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "columns/columns.h"
-#include "ranking/steps.h"
+#include "ranking/candidates.h"
+#include "ranking/fusion.h"
+#include "ranking/program.h"
 
 namespace oneiros {
 
-// The best k candidates, best first: higher score, then the smaller row.
+// Which registers of the program hold what.
+struct PlanOutputs {
+  std::size_t relevance = 0;
+  std::size_t score = 0;
+  std::size_t retention = 0;
+  std::optional<std::size_t> keep;  // 0 or NaN: the row leaves
+  std::vector<std::size_t> factors;
+};
+
+// Rows in rank order: higher score first, then the smaller row.
 struct Ranked {
   std::vector<std::uint32_t> rows;
-  std::vector<double> scores;     // ((relevance x factor) x factor) ..., in the plan's order
-  std::vector<double> relevance;  // the fused score
-  std::vector<double> retention;  // (1 x factor) x factor ...
+  std::vector<double> scores;
+  std::vector<double> relevance;
+  std::vector<double> retention;
   std::size_t candidate_count = 0;
+  std::size_t kept_count = 0;    // candidates with a score that nothing made leave
   std::size_t future_count = 0;  // candidates with a needed time after now
   // Filled on request, row-major.
-  std::vector<std::uint32_t> ranks;  // channels x rows, 0 = absent
-  std::vector<double> factors;       // steps x rows
+  std::vector<std::uint32_t> ranks;    // channels x rows, 0 = absent
+  std::vector<double> channel_scores;  // channels x rows, NaN = none
+  std::vector<double> factors;         // factors x rows
 };
+
+// One row's explanation; its place in the order of all kept candidates, from 1, 0 if it leaves.
+struct Placed {
+  Ranked explanation;
+  std::size_t place = 0;
+};
+
+// What a query says of each candidate, by name: one value a candidate, or one for all.
+using Signals = std::map<std::string, std::span<const double>, std::less<>>;
 
 struct RankRequest {
-  std::span<const std::span<const std::uint32_t>> rankings;  // a channel's rows, best first
+  const Columns& columns;
+  const Candidates& candidates;
   double now_seconds;
-  std::size_t k;
-  bool is_explained;
+  const Signals& signals;
 };
 
-// Thread-safe: immutable once made; holds the columns' shared lock while it reads them.
+// Immutable once made; any number of threads may use it. Holds the columns' shared lock while it
+// reads them.
 class Plan {
  public:
-  static constexpr std::size_t kMostSteps = 32;
+  // The program's inputs by name: every column, gathered; "relevance", the fused one, and
+  // "best_relevance", the largest; "score:<channel>" (NaN: none), "has:<channel>" (1 or 0) and
+  // "rank:<channel>" (0: absent); and what the request's signals give. An input that nobody gives
+  // has its default.
+  // Throws std::invalid_argument as Fusion, and for an output that is no register.
+  Plan(std::string_view fusion, const FusionParameters& parameters,
+       std::vector<std::string> channels, std::shared_ptr<const Program> program,
+       PlanOutputs outputs);
 
-  // Throws std::invalid_argument for an rrf_k outside [0, 1e9], a weight outside [0, 1e6], more
-  // than kMostSteps steps, an unknown step, or a step's parameter that is missing, surplus or
-  // outside its range. No weights: each channel counts 1.
-  Plan(double rrf_k, std::vector<double> weights,
-       const std::vector<std::pair<std::string, Parameters>>& steps);
+  // The best k of the candidates. A row whose score is NaN, or whose keep is 0 or NaN, is none.
+  // Throws std::invalid_argument for candidates of another number of channels, a row that does not
+  // exist, a now_seconds that is not finite, a signal of another length or one that the plan gives
+  // itself.
+  [[nodiscard]] Ranked rank(const RankRequest& request, std::size_t k, bool is_explained) const;
 
-  // Fuses the rankings, multiplies the factors in order, keeps the best k.
-  // Throws std::invalid_argument for a row that does not exist, a now_seconds that is not finite,
-  // weights that are not one a ranking.
-  [[nodiscard]] Ranked rank(const Columns& columns, const RankRequest& request) const;
+  // The same for one row; nothing if it is no candidate.
+  [[nodiscard]] std::optional<Placed> place_of(const RankRequest& request, std::uint32_t row) const;
 
-  // Writes each step's factor of each row, row-major (steps x rows).
-  // REQUIRES: factors.size() == step_count() * rows.size(). Throws as rank().
-  void factors(const Columns& columns, std::span<const std::uint32_t> rows, double now_seconds,
-               std::span<double> factors) const;
-
-  [[nodiscard]] std::size_t step_count() const noexcept { return steps_.size(); }
+  [[nodiscard]] std::span<const std::string> channels() const noexcept { return channels_; }
+  [[nodiscard]] std::size_t factor_count() const noexcept { return outputs_.factors.size(); }
 
  private:
-  double rrf_k_;
-  std::vector<double> weights_;
-  std::vector<Step> steps_;
+  struct Run;
+
+  void evaluate(const RankRequest& request, bool is_explained, Run& run) const;
+  void bind(const RankRequest& request, Run& run) const;
+  [[nodiscard]] Ranked collect(const RankRequest& request, bool is_explained, const Run& run) const;
+  static Run& run_of_thread();
+
+  // Where the values of one operand of the program come from.
+  enum class Source : std::uint8_t { column, relevance, best_relevance, score, has, rank, signal };
+  struct Binding {
+    Source source;
+    std::size_t index;  // of the column, or of the channel
+  };
+  [[nodiscard]] Binding binding_of(const std::string& name) const;
+
+  Fusion fusion_;
+  std::vector<std::string> channels_;
+  std::shared_ptr<const Program> program_;
+  PlanOutputs outputs_;
+  std::vector<Binding> bindings_;  // one an operand of the program
 };
 
 }  // namespace oneiros

@@ -1,6 +1,6 @@
 """The C++ core. Strict: nothing is cast unasked, every argument goes by keyword."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,6 +25,9 @@ class Analyzer:
 
 # --- lexical --------------------------------------------------------------------------------------
 
+class WeighedQuery:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
+
 class LexicalIndex:
     def __init__(
         self, *, analyzer: Analyzer, variant: str, k1: float, b: float, delta: float
@@ -35,10 +38,12 @@ class LexicalIndex:
     def contains(self, *, row: int) -> bool: ...
     def search(
         self, *, query: str, k: int, allowed: npt.NDArray[np.uint8] | None
-    ) -> tuple[Rows, npt.NDArray[np.float64]]: ...
+    ) -> tuple[Rows, npt.NDArray[np.float64], WeighedQuery]: ...
     def search_many(
         self, *, queries: list[str], k: int, allowed: npt.NDArray[np.uint8] | None, threads: int
-    ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+    ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64], list[WeighedQuery]]: ...
+    def weigh(self, *, query: str) -> WeighedQuery: ...
+    def score_rows(self, *, query: WeighedQuery, rows: Rows) -> npt.NDArray[np.float64]: ...
     def seal(self) -> None: ...
     @property
     def document_count(self) -> int: ...
@@ -87,32 +92,63 @@ class Ranked:
     @property
     def candidate_count(self) -> int: ...
     @property
+    def kept_count(self) -> int: ...
+    @property
     def future_count(self) -> int: ...
     @property
     def ranks(self) -> npt.NDArray[np.uint32] | None: ...
     @property
+    def channel_scores(self) -> npt.NDArray[np.float64] | None: ...
+    @property
     def factors(self) -> npt.NDArray[np.float64] | None: ...
+
+class Candidates:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # Plan.candidates makes one
+    def __len__(self) -> int: ...
+    @property
+    def rows(self) -> Rows: ...
+    def missing(self, channel: int) -> Rows: ...
+    def fill(self, channel: int, scores: npt.NDArray[np.float64]) -> None: ...
 
 class Plan:
     def __init__(
         self,
         *,
-        rrf_k: float,
-        weights: Sequence[float] | None,
-        steps: Sequence[tuple[str, dict[str, float]]],
+        fusion: str,
+        fusion_parameters: Mapping[str, float | str | Sequence[float] | Sequence[str] | None],
+        channels: Sequence[str],
+        program: Program,
+        relevance: int,
+        score: int,
+        retention: int,
+        keep: int | None,
+        factors: Sequence[int],
     ) -> None: ...
+    def candidates(
+        self,
+        *,
+        rankings: list[Rows],
+        scores: Sequence[npt.NDArray[np.float64] | npt.NDArray[np.float32]],
+    ) -> Candidates: ...
     def rank(
         self,
         *,
         columns: Columns,
-        rankings: list[Rows],
+        candidates: Candidates,
         now_seconds: float,
         k: int,
+        signals: dict[str, npt.NDArray[np.float64]] | None,
         explain: bool,
     ) -> Ranked: ...
-    def factors(
-        self, *, columns: Columns, rows: Rows, now_seconds: float
-    ) -> npt.NDArray[np.float64]: ...
+    def place_of(
+        self,
+        *,
+        columns: Columns,
+        candidates: Candidates,
+        now_seconds: float,
+        row: int,
+        signals: dict[str, npt.NDArray[np.float64]] | None,
+    ) -> tuple[Ranked, int | None] | None: ...
 
 def simd_paths() -> list[str]: ...
 def simd_path() -> str: ...

@@ -13,7 +13,7 @@ from oneiros.argument_checks import require_text, statuses
 from oneiros.explaining import FactorValue
 from oneiros.fields import FIELDS
 from oneiros.hiding import Limits, hidings
-from oneiros.recall import STAGE_OF_CHANNEL, answer
+from oneiros.recall import STAGE_OF_CHANNEL, answer, signals_for
 from oneiros.searching import Searching
 from oneiros.why_not import Standing, WhyNot
 
@@ -130,18 +130,19 @@ class AskingWhy(Searching):
         counts = {stage.name: stage.survivor_count for stage in ranked.trace.stages}
         for channel in question.profile.channels:
             rank = None if told is None else given[channel.name].rank
-            score = None if rank is None else given[channel.name].score
-            detail = "" if rank is not None else f"not within the first {channel.depth}"
+            score = None if told is None else given[channel.name].score
+            depth = channel.depth_for(question.k)
+            detail = "" if rank is not None else f"not within the first {depth}"
             if channel.name == "vector" and rank is None:
                 if question.vector is None:
                     detail = question.absent
                 elif memory.embedding is None:
                     detail = "it has no embedding"
-                else:
+                elif score is None:
                     score = self._cosine(question.vector, row)
-            elif rank is None and counts[STAGE_OF_CHANNEL[channel.name]] < channel.depth:
+            elif rank is None and counts[STAGE_OF_CHANNEL[channel.name]] < depth:
                 detail = "no word of the query is in it"
-            yield Standing(channel.name, rank, score, channel.depth, detail)
+            yield Standing(channel.name, rank, score, depth, detail)
 
     def _cosine(self, vector: npt.NDArray[np.float32], row: int) -> float | None:
         vectors = self._parts.projections.indexes.vectors
@@ -152,20 +153,34 @@ class AskingWhy(Searching):
 
     def _factors(self, row: int, question: Question) -> tuple[FactorValue, ...]:
         """What the factors give a memory that is no candidate."""
-        compiled = question.profile.compile()
-        values = compiled.plan.factors(
-            columns=self._parts.projections.lifecycle.columns,
-            rows=np.array([row], np.uint32),
-            now_seconds=question.now,
+        projections = self._parts.projections
+        compiled = projections.compiled(question.profile)
+        only, none = np.array([row], np.uint32), np.empty(0, np.uint32)
+        others = [none] * (len(question.profile.channels) - 1)
+        candidates = compiled.plan.candidates(  # as the only one there is
+            rankings=[only, *others],
+            scores=[np.full(len(rows), np.nan) for rows in (only, *others)],
         )
-        named = zip(compiled.names, values[:, 0].tolist(), compiled.operations, strict=True)
-        return tuple(FactorValue(*factor) for factor in named)
+        placed = compiled.plan.place_of(
+            columns=projections.lifecycle.columns,
+            candidates=candidates,
+            now_seconds=question.now,
+            row=row,
+            signals=signals_for(compiled, projections, candidates, question.now),
+        )
+        assert placed is not None  # it is a candidate
+        assert placed[0].factors is not None
+        values = placed[0].factors[:, 0].tolist()
+        return tuple(map(FactorValue, compiled.names, values, compiled.operations))
 
     def _all_candidates(self, question: Question, visible: Visible) -> SearchResponse:
         """Run the search, and return every candidate."""
-        everything = sum(channel.depth for channel in question.profile.channels)
+        channels = question.profile.channels
+        everything = sum(channel.depth_for(question.k) for channel in channels)
         parts = self._parts
-        return answer(replace(question, k=everything), parts.projections, visible, self._load_seen)
+        return answer(
+            replace(question, limit=everything), parts.projections, visible, self._load_seen
+        )
 
 
 def _blank(id: str, question: Question, ranked: SearchResponse) -> WhyNot:

@@ -11,7 +11,6 @@ from oneiros.display import Branch, Table, figure, tree_text
 
 if TYPE_CHECKING:
     from oneiros import _core
-    from oneiros.channels import RankedList
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factor import Operation
 
@@ -31,7 +30,8 @@ _SIGNS = {"multiply": "×", "add": "+"}
 class ChannelScore:
     """Where one channel ranked a memory, from 1, and its raw score there.
 
-    Either is None where the channel gave none.
+    Either is None where the channel gave none: a memory that another channel found may have the
+    score alone.
     """
 
     name: str
@@ -135,22 +135,19 @@ class Explanations(Sequence[Explanation]):
 
     Args:
         compiled: the profile that ranked.
-        found: what each of its channels found.
         ranked: the core's answer, explained.
         places: of ``ranked``, those that became results, in their order.
     """
 
-    __slots__ = ("_compiled", "_found", "_made", "_places", "_ranked")
+    __slots__ = ("_compiled", "_made", "_places", "_ranked")
 
     def __init__(
         self,
         compiled: CompiledProfile,
-        found: Sequence[RankedList],
         ranked: _core.Ranked,
         places: Sequence[int],
     ) -> None:
         self._compiled = compiled
-        self._found = found
         self._ranked = ranked
         self._places = places
         self._made: dict[int, Explanation] = {}
@@ -185,10 +182,11 @@ class Explanations(Sequence[Explanation]):
 
     def _channels(self, place: int) -> Iterable[ChannelScore]:
         assert self._ranked.ranks is not None  # explain=True was asked
+        assert self._ranked.channel_scores is not None
         ranks = self._ranked.ranks[:, place].tolist()
+        scores = self._ranked.channel_scores[:, place].tolist()
         channels = self._compiled.profile.channels
-        for channel, hits, rank in zip(channels, self._found, ranks, strict=True):
-            score = float(hits.scores[rank - 1]) if rank else math.nan
+        for channel, rank, score in zip(channels, ranks, scores, strict=True):
             yield ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)
 
 

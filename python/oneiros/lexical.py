@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from oneiros.lexical_arguments import (
     checked_number,
     checked_texts,
 )
+from oneiros.lexical_rows import IdRows
 
 __all__ = ["Hits", "LexicalIndex"]
 
@@ -91,12 +91,7 @@ class LexicalIndex:
         )
         self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
         self._write_lock = threading.Lock()
-        # An id keeps its row until it is deleted. Whether the row has a text, the core knows.
-        self._rows: dict[Id, int] = {}
-        self._ids = np.empty(16, dtype=np.object_)  # by row; replaced when full, never reused
-        self._is_text_id = np.zeros(16, dtype=np.bool_)  # by row
-        self._row_count = 0
-        self._text_id_count = 0  # among the ids that are there
+        self._rows = IdRows()  # whether a row has a text, the core knows
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -104,7 +99,7 @@ class LexicalIndex:
 
     def __contains__(self, id: object) -> bool:
         try:
-            row = self._rows.get(checked_id(id, "id"))
+            row = self._rows.row_of(checked_id(id, "id"))
         except (TypeError, ValueError):
             return False  # 1.0 and True are no ids
         return row is not None and self._core.contains(row=row)
@@ -115,7 +110,7 @@ class LexicalIndex:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate that leaves out the ids' own objects."""
-        return self._core.resident_bytes + self._ids.nbytes + sys.getsizeof(self._rows)
+        return self._core.resident_bytes + self._rows.nbytes
 
     def add(self, id: Id, text: str) -> int:
         """Add a text, or put it in place of the id's former one.
@@ -135,7 +130,7 @@ class LexicalIndex:
         id = checked_id(id, "id")
         with self._write_lock:
             try:
-                (row,) = self._rows_of([id])
+                (row,) = self._rows.assigned([id])
                 return self._core.add(row=row, text=text)
             except BaseException:
                 self._forget_missing([id])
@@ -162,7 +157,7 @@ class LexicalIndex:
             raise ValueError(msg)
         with self._write_lock:
             try:
-                rows = np.array(self._rows_of(checked), dtype=np.uint32)
+                rows = np.array(self._rows.assigned(checked), dtype=np.uint32)
                 return self._core.add_many(rows=rows, texts=given)
             except BaseException:
                 self._forget_missing(checked)
@@ -177,11 +172,11 @@ class LexicalIndex:
         """
         id = checked_id(id, "id")
         with self._write_lock:
-            row = self._rows.get(id)
+            row = self._rows.row_of(id)
             if row is None:
                 return False
             is_deleted = self._core.delete(row=row)
-            self._forget(id)
+            self._rows.forget(id)
         return is_deleted
 
     def search(self, query: str, k: int = 10, where: Collection[Id] | None = None) -> Hits:
@@ -201,8 +196,8 @@ class LexicalIndex:
             TextEncodingError: the query holds lone surrogates.
         """
         count = checked_count(k, "k", least=0)
-        rows, scores = self._core.search(query=query, k=count, allowed=self._allowed(where))
-        return Hits(ids=self._ids_of(rows), scores=scores)
+        rows, scores, _ = self._core.search(query=query, k=count, allowed=self._allowed(where))
+        return Hits(ids=self._rows.ids_of(rows), scores=scores)
 
     def search_many(
         self,
@@ -225,75 +220,60 @@ class LexicalIndex:
             QueryTooLarge: a query is over a limit.
             TextEncodingError: a query holds lone surrogates.
         """
-        rows, scores, offsets = self._core.search_many(
+        rows, scores, offsets, _ = self._core.search_many(
             queries=checked_texts(queries, "queries"),
             k=checked_count(k, "k", least=0),
             allowed=self._allowed(where),
             threads=checked_count(threads, "threads", least=1),
         )
-        ids = self._ids_of(rows)
+        ids = self._rows.ids_of(rows)
         bounds = offsets.tolist()
         return [
             Hits(ids=ids[start:end], scores=scores[start:end])
             for start, end in itertools.pairwise(bounds)
         ]
 
+    def score(self, query: str, ids: Sequence[Id] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the exact score of given texts: the bits that :meth:`search` gives each.
+
+        Args:
+            query: as for :meth:`search`.
+            ids: whose texts to score; an id may come twice.
+
+        Returns:
+            Shape (n,); 0 where the text holds no word of the query, or the id has no text.
+
+        Raises:
+            TypeError: the query is no str, or ``ids`` no collection of ids.
+            ValueError: an id is out of range.
+            QueryTooLarge: the query is over a limit.
+            TextEncodingError: the query (or an id) holds lone surrogates.
+        """
+        checked = checked_ids(ids, "ids")
+        scores = np.zeros(len(checked), dtype=np.float64)
+        weighed = self._core.weigh(query=query)
+        rows = [self._rows.row_of(id) for id in checked]
+        places = [place for place, row in enumerate(rows) if row is not None]
+        known = np.array([rows[place] for place in places], dtype=np.uint32)
+        scores[places] = self._core.score_rows(query=weighed, rows=known)
+        return scores
+
     def seal(self) -> None:
         """Move fresh texts to where they are packed for search; happens by itself, too."""
         self._core.seal()
 
-    def _rows_of(self, ids: list[Id]) -> list[int]:
-        """Return the ids' rows, new ones for new ids."""
-        self._make_room(len(ids))
-        rows = []
-        for id in ids:
-            row = self._rows.get(id)
-            if row is None:
-                row = self._row_count
-                self._ids[row] = id  # before the core knows the row: searches look it up
-                self._is_text_id[row] = isinstance(id, str)
-                self._row_count += 1
-                self._text_id_count += isinstance(id, str)
-                self._rows[id] = row
-            rows.append(row)
-        return rows
-
-    def _make_room(self, count: int) -> None:
-        needed = self._row_count + count
-        if needed > len(self._ids):
-            size = max(needed, 2 * len(self._ids))
-            self._ids = _enlarged(self._ids, size)
-            self._is_text_id = _enlarged(self._is_text_id, size)
-
     def _forget_missing(self, ids: list[Id]) -> None:
         """Forget the ids whose texts did not get in."""
         for id in ids:
-            row = self._rows.get(id)
+            row = self._rows.row_of(id)
             if row is not None and not self._core.contains(row=row):
-                self._forget(id)
-
-    def _forget(self, id: Id) -> None:
-        del self._rows[id]
-        self._text_id_count -= isinstance(id, str)
-
-    def _ids_of(self, rows: _core.Rows) -> npt.NDArray[Any]:
-        ids = self._ids[rows]
-        # A str among the hits may have been the last, and deleted since.
-        has_text_ids = self._text_id_count > 0 or self._is_text_id[rows].any()
-        return ids if has_text_ids else ids.astype(np.int64)
+                self._rows.forget(id)
 
     def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
         """Return the rows of the ids as packed bits."""
         if where is None:
             return None
-        rows = [self._rows.get(id) for id in checked_ids(where, "where")]
-        known = [row for row in rows if row is not None]
-        bits = np.zeros(max(known, default=-1) + 1, dtype=np.bool_)
+        known = self._rows.known(checked_ids(where, "where"))
+        bits = np.zeros(int(known.max(initial=0)) + 1, dtype=np.bool_)
         bits[known] = True
         return np.packbits(bits, bitorder="little")
-
-
-def _enlarged(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    larger = np.zeros(size, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger

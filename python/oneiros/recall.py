@@ -1,4 +1,4 @@
-"""The recall path: query -> channels -> fusion and factors -> response, one call a stage."""
+"""The recall path: query -> channels -> candidates -> score -> response, one call a stage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from oneiros.explaining import Explanations
+from oneiros.ranking.callable_factor import signals_of
+from oneiros.ranking.channels import VectorChannel
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
 if TYPE_CHECKING:
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.channels import RankedList
+    from oneiros import _core
+    from oneiros.channels import ChannelAnswer
     from oneiros.projections import Projections, Visible
+    from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
     from oneiros.response import LoadMemories
 
-__all__ = ["Question", "answer", "answer_many"]
+__all__ = ["Question", "answer", "answer_many", "signals_for"]
 
 STAGE_OF_CHANNEL = {"lexical": "bm25_search", "vector": "vector_search"}
 
@@ -35,9 +39,12 @@ class Question:
     absent: str
     """Why the vector channel is left out; empty when it is not."""
     k: int
+    """How many results are asked for; channels are as deep as that needs."""
     now: float
     profile: Profile
     is_explained: bool
+    limit: int | None = None
+    """How many are returned; None: ``k``."""
 
 
 class _Stages:
@@ -71,16 +78,19 @@ def answer(
     """
     stages = _Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
-    found: list[RankedList] = []
+    indexes = projections.indexes
+    answers: list[ChannelAnswer] = []
     for channel in question.profile.channels:
-        depth = channel.depth
-        if channel.name == "vector":
-            hits, note = _by_vector(question, projections, visible, depth)
+        depth, note = channel.depth_for(question.k), ""
+        if isinstance(channel, VectorChannel):
+            heard = indexes.by_vector(question.vector, channel, depth, visible.bits)
+            note = question.absent
         else:
-            hits, note = projections.indexes.by_words(question.query, depth, visible.bits), ""
-        found.append(hits)
-        stages.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, len(hits.rows), note)
-    return _rank(question, projections, found, load, stages)
+            heard = indexes.by_words(question.query, depth, visible.bits)
+        answers.append(heard)
+        count = len(heard.hits.rows)
+        stages.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
+    return _respond(question, projections, answers, load, stages)
 
 
 def answer_many(
@@ -96,59 +106,54 @@ def answer_many(
     """
     if not questions:
         return []
-    profile = questions[0].profile
     stages = [_Stages() for _ in questions]
-    found: list[list[RankedList]] = [[] for _ in questions]
-    notes = [question.absent for question in questions]
     for part in stages:
         part.end("validity_filter", visible.bounds_count, visible.row_count)
-    for channel in profile.channels:
-        depth = channel.depth
-        if channel.name == "vector":
+    answers: list[list[ChannelAnswer]] = [[] for _ in questions]
+    indexes = projections.indexes
+    for channel in questions[0].profile.channels:
+        depth = channel.depth_for(questions[0].k)
+        notes = [""] * len(questions)
+        if isinstance(channel, VectorChannel):
             vectors = [question.vector for question in questions]
-            lists = projections.indexes.by_vectors(vectors, depth, visible.bits, threads)
-            said = notes
+            heard = indexes.by_vectors(vectors, channel, depth, visible.bits, threads)
+            notes = [question.absent for question in questions]
         else:
             queries = [question.query for question in questions]
-            lists = projections.indexes.by_words_many(queries, depth, visible.bits, threads)
-            said = [""] * len(questions)
-        for hits, mine, part, note in zip(lists, found, stages, said, strict=True):
-            mine.append(hits)
-            part.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, len(hits.rows), note)
+            heard = indexes.by_words_many(queries, depth, visible.bits, threads)
+        for one, mine, part, note in zip(heard, answers, stages, notes, strict=True):
+            mine.append(one)
+            count = len(one.hits.rows)
+            part.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return [
-        _rank(question, projections, mine, load, part)
-        for question, mine, part in zip(questions, found, stages, strict=True)
+        _respond(question, projections, mine, load, part)
+        for question, mine, part in zip(questions, answers, stages, strict=True)
     ]
 
 
-def _by_vector(
-    question: Question, projections: Projections, visible: Visible, depth: int
-) -> tuple[RankedList, str]:
-    hits = projections.indexes.by_vector(question.vector, depth, visible.bits)
-    return hits, question.absent
-
-
-def _rank(
+def _respond(
     question: Question,
     projections: Projections,
-    found: Sequence[RankedList],
+    answers: Sequence[ChannelAnswer],
     load: LoadMemories,
     stages: _Stages,
 ) -> SearchResponse:
-    compiled = question.profile.compile()
+    compiled = projections.compiled(question.profile)
+    candidates = _candidates(compiled, answers, stages)
     ranked = compiled.plan.rank(
         columns=projections.lifecycle.columns,
-        rankings=[hits.rows for hits in found],
+        candidates=candidates,
         now_seconds=question.now,
-        k=question.k,
+        k=question.k if question.limit is None else question.limit,
+        signals=signals_for(compiled, projections, candidates, question.now),
         explain=question.is_explained,
     )
-    hit_count = sum(len(hits.rows) for hits in found)
-    stages.end("fusion", hit_count, ranked.candidate_count, "in one pass with scoring")
     ids = projections.lifecycle.ids
     names = [ids[row] for row in ranked.rows.tolist()]
     places = [place for place, name in enumerate(names) if name]  # "": forgotten meanwhile
-    stages.end("scoring", ranked.candidate_count, len(places))
+    left = ranked.candidate_count - ranked.kept_count
+    note = f"{left} left by the profile's rules" if left else ""
+    stages.end("scoring", ranked.candidate_count, len(places), note)
     scores = list(
         zip(
             ranked.relevance.tolist(),
@@ -157,16 +162,6 @@ def _rank(
             strict=True,
         )
     )
-    explained = question.is_explained
-    explanations = Explanations(compiled, found, ranked, places) if explained else None
-    notes = []
-    if ranked.future_count:
-        notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
-    reach = max(channel.depth for channel in question.profile.channels)
-    if question.k > reach:
-        notes.append(
-            f"k {question.k} is beyond the channels' depth of {reach}: what lies deeper is not looked at"
-        )
     return SearchResponse(
         query=question.query,
         now=question.now,
@@ -175,8 +170,55 @@ def _rank(
         results=shelve(
             [names[place] for place in places],
             [scores[place] for place in places],
-            explanations,
+            Explanations(compiled, ranked, places) if question.is_explained else None,
             load,
         ),
-        trace=stages.trace(notes),
+        trace=stages.trace(_notes(question, ranked)),
     )
+
+
+def _candidates(
+    compiled: CompiledProfile, answers: Sequence[ChannelAnswer], stages: _Stages
+) -> _core.Candidates:
+    """Unite what the channels found; where the fusion reads raw scores, give everyone all of them."""
+    candidates = compiled.plan.candidates(
+        rankings=[heard.hits.rows for heard in answers],
+        scores=[heard.hits.scores for heard in answers],
+    )
+    filled = 0
+    if compiled.profile.fusion.needs_scores:
+        for number, heard in enumerate(answers):
+            if heard.score_rows is not None:
+                missing = candidates.missing(channel=number)
+                candidates.fill(channel=number, scores=heard.score_rows(missing))
+                filled += len(missing)
+    hit_count = sum(len(heard.hits.rows) for heard in answers)
+    note = f"{filled} raw scores beyond those found" if filled else ""
+    stages.end("fusion", hit_count, len(candidates), note)
+    return candidates
+
+
+def signals_for(
+    compiled: CompiledProfile, projections: Projections, candidates: _core.Candidates, now: float
+) -> dict[str, npt.NDArray[np.float64]]:
+    """What functions of the user's own say of the candidates."""
+    lifecycle = projections.lifecycle
+    return signals_of(
+        compiled.profile.factors,
+        lambda name: lifecycle.column(name)[candidates.rows],
+        compiled.kinds,
+        now,
+        len(candidates),
+    )
+
+
+def _notes(question: Question, ranked: _core.Ranked) -> list[str]:
+    notes = []
+    if ranked.future_count:
+        notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
+    reach = max(channel.depth_for(question.k) for channel in question.profile.channels)
+    if question.k > reach:
+        notes.append(
+            f"k {question.k} is beyond the channels' depth of {reach}: what lies deeper is not looked at"
+        )
+    return notes

@@ -68,6 +68,8 @@ def test_search_is_brute_force(
     found = index.search(query, k, allowed)
     assert_is_top(*found, plain_cosines(held, query), k)
     np.testing.assert_array_equal(found.scores, index.cosines(query, found.rows))
+    got = index.cosines(query, np.arange(90))
+    np.testing.assert_array_equal(~np.isnan(got), np.isin(np.arange(90), rows))
 
 
 @pytest.mark.parametrize("count", [1, 9, 40, 400])
@@ -117,8 +119,9 @@ def test_zero_vectors_stand_for_none() -> None:
     assert len(index) == 1
     assert index.search([1, 1], 9).rows.tolist() == [2]
     assert index.search([0, 0], 9).rows.tolist() == []
-    np.testing.assert_array_equal(index.cosines([1, 0], [0, 1, 2, 99]), [0, 0, 0, 0])
-    np.testing.assert_array_equal(index.cosines([0, 0], [2]), [0])
+    none = np.nan
+    np.testing.assert_array_equal(index.cosines([1, 0], [0, 1, 2, 99]), [none, none, 0, none])
+    np.testing.assert_array_equal(index.cosines([0, 0], [2]), [none])
     np.testing.assert_array_equal(index.reconstruct([1, 99]), np.zeros((2, 2)))
 
 

@@ -258,7 +258,7 @@ def check_explanation(
     score, retention = relevance, 1.0
     for factor in explanation.factors:
         score *= factor.value
-        retention *= factor.value
+        retention *= 1.0 if factor.name == "time_decay" else factor.value
     assert score == explanation.score == result.score == result.combined_score
     assert result.retention_score == pytest.approx(retention, rel=1e-15, abs=0)
     assert [factor.name for factor in explanation.factors] == [name for name, _ in want.factors]

@@ -69,6 +69,18 @@ def test_any_history_scores_as_the_oracle_to_the_bit(
 
 
 @slow
+@given(histories, tokens, st.lists(ids, max_size=20), st.sampled_from(VARIANTS))
+def test_a_text_scores_the_bits_that_a_search_gives_it(
+    history: list, query: Tokens, asked: list, variant: str
+) -> None:
+    index = new(variant)
+    play(index, history)
+    found = dict(index.search(" ".join(query), k=50))
+    got = index.score(" ".join(query), asked)
+    assert got.tolist() == [found.get(id, 0.0) for id in asked]
+
+
+@slow
 @given(histories, tokens, st.sampled_from(VARIANTS))
 def test_incremental_equals_rebuilt(history: list, query: Tokens, variant: str) -> None:
     index, rebuilt = new(variant), new(variant)
@@ -173,6 +185,6 @@ def test_the_core_takes_any_bits_as_filter(rows: list[int], byte_count: int) -> 
         core.add(row=row, text="ant")
     bits = np.random.default_rng(byte_count).integers(0, 256, byte_count).astype(np.uint8)
     allowed = np.unpackbits(bits, bitorder="little")
-    got, _ = core.search(query="ant", k=100, allowed=bits)
+    got, _, _ = core.search(query="ant", k=100, allowed=bits)
     assert got.tolist() == sorted({r for r in rows if r < len(allowed) and allowed[r]})
     assert got.dtype == np.uint32

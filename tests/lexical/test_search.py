@@ -52,6 +52,18 @@ def test_repeated_words_count_as_often_as_they_are_asked_for() -> None:
     assert twice == {id: 2 * score for id, score in once.items()}
 
 
+def test_given_texts_score_as_a_search_scores_them() -> None:
+    index = small()
+    found = dict(index.search("red dog"))
+    scores = index.score("red dog", [12, 11, 99, 10, 11])
+    assert scores.dtype == np.float64
+    assert scores.tolist() == [0.0, found[11], 0.0, found[10], found[11]]
+    assert index.score("red", []).tolist() == []
+    assert index.score("nothing here", np.array([10])).tolist() == [0.0]
+    assert index.delete(11)
+    assert index.score("red", [11]).tolist() == [0.0]
+
+
 def test_ids_come_back_as_int64_or_as_objects() -> None:
     index = small()
     hits = index.search("red")
@@ -184,6 +196,9 @@ def test_queries_have_limits() -> None:
         (lambda i: i.search("red", where=[1.5]), TypeError, r"where\[0\]: must be an int or a str"),
         (lambda i: i.search_many("red"), TypeError, "queries: must be a sequence of str"),
         (lambda i: i.search_many([3]), TypeError, r"queries\[0\]: expected str, got int"),
+        (lambda i: i.score(3, [10]), TypeError, "query: expected str, got int"),
+        (lambda i: i.score("red", [1.5]), TypeError, r"ids\[0\]: must be an int or a str"),
+        (lambda i: i.score("red", "ab"), TypeError, "ids: must be a collection of ids"),
         (lambda i: i.search_many(["x"], threads=0), ValueError, "threads: must be at least 1"),
         (lambda _: LexicalIndex("okapi"), ValueError, "variant: must be lucene, .* got 'okapi'"),
         (lambda _: LexicalIndex(k1=-0.1), ValueError, "k1: must be a number from 0 to .* got -0.1"),

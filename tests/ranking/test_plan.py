@@ -30,7 +30,7 @@ LIVES = st.builds(
     session_spread=st.integers(1, 2**32 - 1),
 )
 WORLD = st.lists(LIVES, min_size=SIZE, max_size=SIZE)
-RANKINGS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=20), max_size=3)
+RANKINGS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=20), max_size=2)
 
 
 def columns_of(lives: Sequence[reverie.Life]) -> _core.Columns:
@@ -60,6 +60,12 @@ def columns_of(lives: Sequence[reverie.Life]) -> _core.Columns:
     return columns
 
 
+def listed(rankings: Sequence[Sequence[int]]) -> list[np.ndarray[Any, Any]]:
+    """One array a channel of Reverie, empty where none is given."""
+    padded = [*rankings, [], []][:2]
+    return [np.array(ranking, np.uint32) for ranking in padded]
+
+
 def rank(
     columns: _core.Columns,
     rankings: list[list[int]],
@@ -69,16 +75,16 @@ def rank(
     explain: bool = True,
     now: float = NOW,
 ) -> _core.Ranked:
-    return (
-        profiles.get("reverie", lifecycle=lifecycle)
-        .compile()
-        .plan.rank(
-            columns=columns,
-            rankings=[np.array(ranking, np.uint32) for ranking in rankings],
-            now_seconds=now,
-            k=k,
-            explain=explain,
-        )
+    plan = profiles.get("reverie", lifecycle=lifecycle).compile().plan
+    lists = listed(rankings)
+    candidates = plan.candidates(rankings=lists, scores=[np.ones(len(rows)) for rows in lists])
+    return plan.rank(
+        columns=columns,
+        candidates=candidates,
+        now_seconds=now,
+        k=k,
+        signals=None,
+        explain=explain,
     )
 
 
@@ -113,9 +119,11 @@ def test_the_explanation_evaluates_to_the_score_bit_for_bit(
     got = rank(columns, rankings)
     assert got.factors is not None
     assert got.ranks is not None
-    score, retention = got.relevance.copy(), np.ones(len(got.rows))
+    score = got.relevance.copy()
     for factor in got.factors:
         score *= factor
+    retention = got.factors[1].copy()  # the first factor, recency, is none of the lifecycle
+    for factor in got.factors[2:]:
         retention *= factor
     assert np.array_equal(score, got.scores)
     assert np.array_equal(retention, got.retention)
@@ -125,13 +133,8 @@ def test_the_explanation_evaluates_to_the_score_bit_for_bit(
     plain = rank(columns, rankings, explain=False)
     assert plain.ranks is None
     assert plain.factors is None
+    assert plain.channel_scores is None
     assert np.array_equal(plain.scores, got.scores)
-    assert np.array_equal(
-        got.factors,
-        profiles.get("reverie")
-        .compile()
-        .plan.factors(columns=columns, rows=got.rows, now_seconds=NOW),
-    )
 
 
 @given(st.lists(st.floats(-400, 4000), min_size=SIZE, max_size=SIZE), RANKINGS)
@@ -197,59 +200,135 @@ def test_memories_ahead_of_the_clock_are_counted() -> None:
     assert got.factors[0].max() == 1.3
 
 
+def request(**changes: Any) -> dict[str, Any]:
+    columns = _core.Columns()
+    columns.append(count=3)
+    candidates = changes.pop("candidates", None) or candidates_of([[0], []])
+    fixed = {"columns": columns, "now_seconds": NOW, "k": 1, "signals": None, "explain": False}
+    return {"candidates": candidates, **fixed, **changes}
+
+
+def candidates_of(rankings: Sequence[Sequence[int]]) -> _core.Candidates:
+    plan = profiles.get("reverie").compile().plan
+    lists = listed(rankings)
+    return plan.candidates(rankings=lists, scores=[np.ones(len(rows)) for rows in lists])
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"rankings": [np.array([9], np.uint32)]}, ValueError, "rows: 9 is not one of the 3 rows"),
-        ({"rankings": [np.array([0])]}, TypeError, "rankings: expected uint32, got int64"),
-        ({"rankings": [[0]]}, TypeError, "rankings: expected a list of arrays, got"),
+        ({"candidates": candidates_of([[2, 9]])}, ValueError, "rows: 9 is not one of the 3 rows"),
         ({"now_seconds": math.nan}, ValueError, "now_seconds: must be finite, got nan"),
         ({"now_seconds": math.inf}, ValueError, "now_seconds: must be finite, got inf"),
         ({"k": -1}, TypeError, "incompatible function arguments"),
+        ({"signals": {"x": [1.0]}}, TypeError, "signals: x: expected an array, got"),
+        ({"signals": {"x": np.ones(1, int)}}, TypeError, "signals: x: expected float64, got int64"),
+        ({"signals": {"x": np.ones(4)}}, ValueError, r"x: expected one value a candidate \(1\)"),
+        ({"signals": {"depth": np.ones(1)}}, ValueError, "signals: the plan gives depth itself"),
     ],
 )
 def test_a_bad_request_says_what_is_wrong(
     changes: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    columns = _core.Columns()
-    columns.append(count=3)
-    arguments = {
-        "columns": columns,
-        "rankings": [np.array([0], np.uint32)],
-        "now_seconds": NOW,
-        "k": 1,
-        "explain": False,
-    }
+    plan = profiles.get("reverie").compile().plan
     with pytest.raises(error, match=message):
-        profiles.get("reverie").compile().plan.rank(**(arguments | changes))
+        plan.rank(**request(**changes))
+
+
+ROWS, SCORES = [np.array([0], np.uint32)] * 2, [np.ones(1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("rankings", "scores", "error", "message"),
+    [
+        ([np.array([0])] * 2, SCORES, TypeError, "rankings: expected uint32, got int64"),
+        ([[0]] * 2, SCORES, TypeError, "rankings: expected a list of arrays, got"),
+        (ROWS[:1], SCORES, ValueError, r"expected one each a channel \(2\), got 1 and 2"),
+        (ROWS, [[1.0]] * 2, TypeError, "scores: expected a list of arrays, got"),
+        (ROWS, [np.ones(1, int)] * 2, TypeError, "scores: expected float32 or float64, got int64"),
+        (ROWS, [np.ones(2)] * 2, ValueError, r"scores: expected one a row \(1\), got 2"),
+    ],
+)
+def test_bad_lists_say_what_is_wrong(
+    rankings: Any, scores: Any, error: type[Exception], message: str
+) -> None:
+    plan = profiles.get("reverie").compile().plan
+    with pytest.raises(error, match=message):
+        plan.candidates(rankings=rankings, scores=scores)
+
+
+def test_candidates_tell_what_is_missing_and_take_it() -> None:
+    plan = profiles.get("reverie").compile().plan
+    candidates = plan.candidates(
+        rankings=[np.array([7, 5], np.uint32), np.array([5, 9], np.uint32)],
+        scores=[np.array([8.0, 2.0]), np.array([0.75, -0.25], np.float32)],
+    )
+    assert len(candidates) == 3
+    assert candidates.rows.tolist() == [7, 5, 9]
+    assert candidates.missing(0).tolist() == [9]
+    candidates.fill(0, np.array([1.0]))
+    assert candidates.missing(0).tolist() == []
+    with pytest.raises(ValueError, match=r"scores: expected one a missing row \(1\), got 2"):
+        candidates.fill(1, np.ones(2))
+    with pytest.raises(ValueError, match="channel: must be below 2, got 2"):
+        candidates.missing(2)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rrf_k": math.nan}, r"k: must be in \[0, 1e9\], got nan"),
-        ({"weights": [1.0, -1.0]}, r"weights: must be in \[0, 1e6\], got -1"),
-        ({"steps": [("magic", {})]}, 'steps: no factor is called "magic"'),
-        ({"steps": [("spread", {"cap": 0.0})]}, "cap: must be > 0, got 0"),
-        ({"steps": [("spread", {})]}, "spread: parameter cap is missing"),
-        ({"steps": [("strength", {"x": 1.0})]}, "strength: takes 0 parameters, got 1"),
+        ({"fusion": "magic"}, 'fusion: no kind is called "magic"'),
+        ({"fusion_parameters": {"k": math.nan}}, r"k: must be in \[0, 1e9\], got nan"),
+        (
+            {"fusion_parameters": {"k": 1, "weights": [1.0]}},
+            r"weights: expected one a channel \(2\)",
+        ),
+        ({"fusion_parameters": {"k": 1, "size": 2}}, "reciprocal_rank: takes no parameter size"),
+        ({"channels": ["lexical", "lexical"]}, 'channels: "lexical" stands there twice'),
+        ({"factors": [1]}, "outputs: register 1 is not one of the 1"),
     ],
 )
 def test_a_bad_plan_says_what_is_wrong(changes: dict[str, Any], message: str) -> None:
-    arguments = {"rrf_k": 30.0, "weights": None, "steps": []}
+    arguments: dict[str, Any] = {
+        "fusion": "reciprocal_rank",
+        "fusion_parameters": {"k": 30},
+        "channels": ["lexical", "vector"],
+        "program": _core.Program(inputs=[("value", "relevance", 1.0)], instructions=[]),
+        "relevance": 0,
+        "score": 0,
+        "retention": 0,
+        "keep": None,
+        "factors": [],
+    }
     with pytest.raises(ValueError, match=message):
         _core.Plan(**(arguments | changes))
 
 
-def test_weights_are_one_a_ranking() -> None:
-    columns = _core.Columns()
-    columns.append(count=2)
-    plan = _core.Plan(rrf_k=30.0, weights=[2.0, 1.0], steps=[])
-    rankings = [np.array([0], np.uint32), np.array([1], np.uint32)]
-    ranked = plan.rank(columns=columns, rankings=rankings, now_seconds=NOW, k=5, explain=True)
-    assert ranked.scores.tolist() == [2 / 31, 1 / 31]
-    with pytest.raises(ValueError, match=r"weights: expected one a ranking \(1\), got 2"):
-        plan.rank(columns=columns, rankings=rankings[:1], now_seconds=NOW, k=5, explain=False)
+@given(WORLD, RANKINGS, st.integers(0, SIZE - 1))
+def test_the_place_of_a_row_is_that_of_the_ranking(
+    lives: list[reverie.Life], rankings: list[list[int]], row: int
+) -> None:
+    columns, plan = columns_of(lives), profiles.get("reverie").compile().plan
+    asked: dict[str, Any] = {
+        "columns": columns,
+        "candidates": candidates_of(rankings),
+        "now_seconds": NOW,
+        "signals": None,
+    }
+    ranked = plan.rank(**asked, k=SIZE, explain=True)
+    placed = plan.place_of(**asked, row=row)
+    if row not in ranked.rows:
+        assert placed is None
+        return
+    assert placed is not None
+    told, place = placed
+    at = ranked.rows.tolist().index(row)
+    assert place == at + 1
+    assert told.rows.tolist() == [row]
+    assert told.scores[0] == ranked.scores[at]
+    assert told.factors is not None
+    assert ranked.factors is not None
+    assert np.array_equal(told.factors[:, 0], ranked.factors[:, at])
 
 
 def test_one_plan_serves_many_threads() -> None:

@@ -40,7 +40,29 @@ class Texts {
 
 std::vector<Hit> search(const Index& index, const std::vector<TermId>& query, std::size_t k,
                         const AllowedRows& allowed = {}) {
-  return index.search(count_query_terms(query), k, allowed);
+  return index.search(count_query_terms(query), k, allowed).hits;
+}
+
+// Whether each row, found or not, has the score of `hits`, the bits that a search gave.
+bool scores_rows_as(const Index& index, const std::vector<TermId>& query,
+                    const std::vector<Hit>& hits, std::uint32_t row_end) {
+  std::vector<double> want(row_end, 0.0);
+  std::vector<std::uint32_t> rows;
+  for (const Hit& hit : hits) {
+    want[hit.row] = hit.score;
+  }
+  for (std::uint32_t row = row_end; row > 0; --row) {
+    rows.push_back(row - 1);
+  }
+  rows.push_back(0);  // a row may come twice
+  std::vector<double> scores(rows.size(), -1.0);
+  index.score_rows(index.weigh(count_query_terms(query)), rows, scores);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (scores[i] != want[rows[i]]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void add(Index& index, std::uint32_t row, const std::vector<TermId>& terms) {
@@ -65,6 +87,8 @@ TEST_CASE("Index: nothing in, nothing out") {
   CHECK(search(index, {}, 5).empty());
   CHECK(search(index, {8}, 5).empty());
   CHECK(search(index, {7}, std::size_t{1} << 62U).size() == 1);
+  CHECK(scores_rows_as(index, {8}, {}, 2'000));
+  CHECK(scores_rows_as(index, {}, {}, 2'000));
 }
 
 TEST_CASE("Index: lucene by hand") {
@@ -111,6 +135,7 @@ TEST_CASE("Index: any history gives the plain index's bits") {
           CHECK(same(search(index, query, k), plain.search(query, k, {})));
           CHECK(same(search(index, query, k, AllowedRows(bits)),
                      plain.search(query, k, AllowedRows(bits))));
+          CHECK(scores_rows_as(index, query, plain.search(query, 90, {}), 95));
           CHECK(index.document_count() == plain.size());
         }
       }
@@ -142,6 +167,25 @@ TEST_CASE("Index: long lists over many windows, rare words, long documents") {
     for (const std::size_t k : {1U, 10U, 3'000U}) {
       CHECK(same(search(index, query, k), plain.search(query, k, {})));
     }
+    CHECK(scores_rows_as(index, query, plain.search(query, 12'000, {}), 12'000));
+  }
+}
+
+TEST_CASE("Index: rows are scored by the search's own measure, whatever was written since") {
+  Index index({}, {.documents = 4, .postings = 100, .fan_in = 2});
+  for (std::uint32_t row = 0; row < 10; ++row) {
+    add(index, row, {0, row, row});
+  }
+  const Found found = index.search(count_query_terms(std::vector<TermId>{0, 3}), 10, {});
+  REQUIRE(found.hits.size() == 10);
+  for (std::uint32_t row = 10; row < 90; ++row) {
+    add(index, row, {0, 3, 3, 3});
+  }
+  index.remove(9);
+  for (const Hit& hit : found.hits) {
+    double score = -1.0;
+    index.score_rows(found.query, {&hit.row, 1}, {&score, 1});
+    CHECK(score == (hit.row == 9 ? 0.0 : hit.score));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -23,8 +24,8 @@ TEST_CASE("Index: readers see whole batches while a writer adds, updates, remove
   std::atomic<std::uint64_t> torn_count = 0;
   const auto read = [&] {
     while (!is_done.load()) {
-      const std::vector<Hit> hits = index.search(count_query_terms(std::vector<TermId>{0}),
-                                                 std::size_t{kBatches} * kBatch, {});
+      const auto [hits, query] = index.search(count_query_terms(std::vector<TermId>{0}),
+                                              std::size_t{kBatches} * kBatch, {});
       torn_count += hits.size() % kBatch;
       torn_count += index.resident_bytes() == 0 ? 1U : 0U;
       torn_count += index.document_count() % kBatch;
@@ -62,7 +63,8 @@ TEST_CASE("Index: removal beside readers") {
     const std::jthread reader([&] {
       while (removed.load() < kRows) {
         const std::uint32_t gone = removed.load();
-        for (const Hit& hit : index.search(count_query_terms(std::vector<TermId>{0}), kRows, {})) {
+        const Found found = index.search(count_query_terms(std::vector<TermId>{0}), kRows, {});
+        for (const Hit& hit : found.hits) {
           wrong_count += hit.row < gone ? 1U : 0U;
         }
       }
@@ -71,6 +73,44 @@ TEST_CASE("Index: removal beside readers") {
       index.remove(row);
       removed = row + 1;
     }
+  }
+  CHECK(wrong_count == 0);
+}
+
+TEST_CASE("Index: rows are found wherever the writer moves them") {
+  constexpr std::uint32_t kRows = 200;
+  Index index({}, {.documents = 8, .postings = 1U << 20U, .fan_in = 2});
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    const Document document = document_of(row, {0, 1 + row % 3});
+    index.add({&document, 1});
+  }
+  const WeighedQuery query = index.weigh(count_query_terms(std::vector<TermId>{0, 2}));
+  std::vector<std::uint32_t> rows(kRows);
+  std::iota(rows.begin(), rows.end(), 0U);
+  std::vector<double> want(kRows);
+  index.score_rows(query, rows, want);
+  std::atomic<bool> is_done = false;
+  std::atomic<std::uint64_t> wrong_count = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        std::vector<double> scores(kRows);
+        while (!is_done.load()) {
+          index.score_rows(query, rows, scores);
+          wrong_count += scores == want ? 0U : 1U;
+        }
+      });
+    }
+    for (std::uint32_t round = 0; round < 600; ++round) {
+      const std::uint32_t row = round % kRows;  // the same text again, in another place
+      const Document document = document_of(row, {0, 1 + row % 3});
+      index.add({&document, 1});
+      if (round % 7 == 0) {
+        index.seal();
+      }
+    }
+    is_done = true;
   }
   CHECK(wrong_count == 0);
 }

@@ -15,6 +15,7 @@
 
 using namespace oneiros;
 using lexical::AllowedRows;
+using lexical::Found;
 using lexical::Hit;
 using lexical::testing::same;
 
@@ -43,13 +44,13 @@ TEST_CASE("LexicalIndex: texts are found by their words until they go") {
   CHECK(index.add(4, "red fox") == 0);
   CHECK(index.add(2, "Red DOG") == 0);
   CHECK(index.add(3, "") == 0);
-  CHECK(rows_of(index.search("red", 10, {})) == Rows{2, 4});
-  CHECK(rows_of(index.search("dog fox red", 1, {})) == Rows{2});
+  CHECK(rows_of(index.search("red", 10, {}).hits) == Rows{2, 4});
+  CHECK(rows_of(index.search("dog fox red", 1, {}).hits) == Rows{2});
   index.add(2, "blue dog");
-  CHECK(rows_of(index.search("red", 10, {})) == Rows{4});
+  CHECK(rows_of(index.search("red", 10, {}).hits) == Rows{4});
   CHECK(index.remove(4));
   CHECK_FALSE(index.remove(4));
-  CHECK(index.search("red", 10, {}).empty());
+  CHECK(index.search("red", 10, {}).hits.empty());
   CHECK(index.document_count() == 2);
   CHECK(index.contains(3));
   CHECK(index.resident_bytes() > 0);
@@ -74,7 +75,7 @@ TEST_CASE("LexicalIndex: a call that ends early leaves whole batches") {
   CHECK(count < texts.size());
   CHECK(index.contains(static_cast<std::uint32_t>(count - 1)));
   CHECK_FALSE(index.contains(static_cast<std::uint32_t>(count)));
-  CHECK(index.search("ant", 2000, {}).size() == count);
+  CHECK(index.search("ant", 2000, {}).hits.size() == count);
   CHECK(index.add_many(rows, texts) == 0);
   CHECK(index.document_count() == 1000);
 }
@@ -95,7 +96,7 @@ TEST_CASE("LexicalIndex: limits and wrong arguments change nothing") {
   for (int i = 0; i < 1023; ++i) {
     many += "w" + std::to_string(i) + " ";
   }
-  CHECK(index.search(many + many, 1, {}).size() == 1);
+  CHECK(index.search(many + many, 1, {}).hits.size() == 1);
   CHECK_THROWS_AS(index.search(many + "bee", 1, {}), QueryTooLarge);
   CHECK_THROWS_AS(index.search_many(Texts{"ant", long_query}, 1, {}, 2), QueryTooLarge);
   CHECK_THROWS_AS(index.search_many(Texts{"ant"}, 1, {}, 0), std::invalid_argument);
@@ -113,10 +114,10 @@ TEST_CASE("LexicalIndex: any number of threads gives the same answers") {
   const auto one = index.search_many(views, 5, AllowedRows(bits), 1);
   for (const std::size_t threads : {2U, 3U, 8U, 1000U}) {
     const auto many = index.search_many(views, 5, AllowedRows(bits), threads);
-    CHECK(std::ranges::equal(one, many, same));
+    CHECK(std::ranges::equal(one, many, same, &Found::hits, &Found::hits));
   }
-  CHECK(same(one[7], index.search(views[7], 5, AllowedRows(bits))));
-  CHECK(one[7].size() == 5);
+  CHECK(same(one[7].hits, index.search(views[7], 5, AllowedRows(bits)).hits));
+  CHECK(one[7].hits.size() == 5);
   CHECK(index.search_many({}, 5, {}, 4).empty());
 }
 
@@ -131,7 +132,7 @@ TEST_CASE("LexicalIndex: writers and readers side by side") {
         while (!is_done.load()) {
           const auto many = index.search_many(Texts{"ant w3", "bee"}, 50, {}, 2);
           wrong_count += many.size() == 2 ? 0U : 1U;
-          for (const Hit& hit : many[0]) {
+          for (const Hit& hit : many[0].hits) {
             wrong_count += hit.row < 400 && hit.score > 0 ? 0U : 1U;
           }
         }
@@ -155,5 +156,5 @@ TEST_CASE("LexicalIndex: writers and readers side by side") {
   }
   CHECK(wrong_count == 0);
   CHECK(index.document_count() == 300);
-  CHECK(index.search("ant", 1000, {}).size() == 300);
+  CHECK(index.search("ant", 1000, {}).hits.size() == 300);
 }

@@ -2,120 +2,192 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <map>
-#include <random>
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+using oneiros::Candidates;
+using oneiros::ChannelHits;
 using oneiros::Fusion;
-using oneiros::FusionRule;
-using oneiros::Normalise;
+using oneiros::FusionParameters;
 
 namespace {
 
-template <typename Id>
-std::vector<std::span<const Id>> spans_of(const std::vector<std::vector<Id>>& lists) {
-  return {lists.begin(), lists.end()};
-}
+using Rows = std::vector<std::uint32_t>;
+using Scores = std::vector<double>;
+using Names = std::vector<std::string>;
 
-using Lists = std::vector<std::vector<std::int64_t>>;
+const double kNan = std::nan("");
 
-struct Fused {
-  std::vector<std::int64_t> ids;
-  std::vector<double> scores;
+struct Hits {
+  Rows rows;
+  Scores scores;
 };
 
-Fused fused(const Lists& lists, const FusionRule& rule) {
-  Fused result;
-  oneiros::fused_best_first(spans_of(lists), rule, 100, result.ids, result.scores);
-  return result;
+Candidates candidates_of(const std::vector<Hits>& channels) {
+  std::vector<ChannelHits> hits;
+  for (const Hits& channel : channels) {
+    hits.push_back({channel.rows, std::span<const double>(channel.scores)});
+  }
+  return Candidates(hits);
 }
+
+Scores fused(const char* kind, const FusionParameters& parameters, const Candidates& candidates,
+             const Names& channels = {"lexical", "vector"}) {
+  Scores relevance(candidates.size(), -1.0);
+  Fusion(kind, parameters, channels).fuse(candidates, relevance);
+  return relevance;
+}
+
+// Rows 7, 5, 9 in this order; 7 by words, 9 by meaning, 5 by both.
+Candidates three() { return candidates_of({{{7, 5}, {8.0, 2.0}}, {{5, 9}, {0.75, -0.25}}}); }
 
 }  // namespace
 
-TEST_CASE("fusion: sums reciprocal ranks in channel order") {
-  const Lists lists{{7, 5}, {5, 9}};
-  const Fused result = fused(lists, {30.0, {}, Normalise::none});
-  CHECK(result.ids == std::vector<std::int64_t>{5, 7, 9});
-  CHECK(result.scores == std::vector<double>{1.0 / 32 + 1.0 / 31, 1.0 / 31, 1.0 / 32});
+TEST_CASE("Candidates: a union with ranks and raw scores, what is missing, and filling it") {
+  Candidates candidates = three();
+  CHECK(std::ranges::equal(candidates.rows(), Rows{7, 5, 9}));
+  CHECK(std::ranges::equal(candidates.ranks(0), Rows{1, 2, 0}));
+  CHECK(std::ranges::equal(candidates.ranks(1), Rows{0, 1, 2}));
+  CHECK(candidates.scores(0)[0] == 8.0);
+  CHECK(std::isnan(candidates.scores(0)[2]));
+  CHECK(candidates.missing(0) == Rows{9});
+  CHECK(candidates.missing(1) == Rows{7});
+  candidates.fill(0, Scores{1.0});
+  candidates.fill(1, Scores{kNan});
+  CHECK(candidates.missing(0).empty());
+  CHECK(candidates.missing(1) == Rows{7});  // it has none
+  CHECK(std::ranges::equal(candidates.scores(0), Scores{8.0, 2.0, 1.0}));
+  CHECK(std::ranges::equal(candidates.ranks(0), Rows{1, 2, 0}));  // filling is not finding
+  CHECK_THROWS_WITH_AS(candidates.fill(1, Scores{1.0, 2.0}),
+                       "scores: expected one a missing row (1), got 2", std::invalid_argument);
 }
 
-TEST_CASE("fusion: a repeated id keeps its best rank and still takes up places") {
-  const Lists lists{{4, 4, 4, 6}};
-  const Fused result = fused(lists, {1.0, {}, Normalise::none});
-  CHECK(result.ids == std::vector<std::int64_t>{4, 6});
-  CHECK(result.scores == std::vector<double>{1.0 / 2, 1.0 / 5});
+TEST_CASE("Candidates: a repeated row keeps its first place, floats are widened") {
+  const Rows rows{3, 3, 4};
+  const std::vector<float> scores{0.5F, 0.25F, 0.1F};
+  const ChannelHits hits{rows, std::span<const float>(scores)};
+  const Candidates candidates({&hits, 1});
+  CHECK(std::ranges::equal(candidates.ranks(0), Rows{1, 3}));
+  CHECK(std::ranges::equal(candidates.scores(0), Scores{0.5, static_cast<double>(0.1F)}));
+  const ChannelHits torn{rows, std::span<const float>(scores).first(2)};
+  CHECK_THROWS_WITH_AS(Candidates({&torn, 1}), "scores: expected one a row (3), got 2",
+                       std::invalid_argument);
 }
 
-TEST_CASE("fusion: equal scores stand in order of first appearance") {
-  const Lists lists{{9, 3}, {3, 9}, {}, {8}, {1}};
-  CHECK(fused(lists, {60.0, {}, Normalise::none}).ids == std::vector<std::int64_t>{9, 3, 8, 1});
+TEST_CASE("Candidates: a channel is there when it found something or was asked to fill") {
+  Candidates candidates = candidates_of({{{}, {}}, {{1}, {0.5}}});
+  CHECK_FALSE(candidates.is_present(0));
+  CHECK(candidates.is_present(1));
+  candidates.fill(0, Scores{0.0});
+  CHECK(candidates.is_present(0));
 }
 
-TEST_CASE("fusion: per-channel normalisation ends at 1") {
-  const Lists lists{{1, 2}, {2}};
-  const std::array weights{2.0, 1.0};
-  const Fused result = fused(lists, {60.0, weights, Normalise::channel});
-  CHECK(result.ids == std::vector<std::int64_t>{2, 1});
-  CHECK(result.scores[0] == 1.0);
-  CHECK(result.scores[1] == doctest::Approx(2.0 / (2.0 * 61 / 62 + 1.0)));
+TEST_CASE("fusion: reciprocal_rank reads ranks alone") {
+  CHECK(fused("reciprocal_rank", {{"k", 30.0}}, three()) ==
+        Scores{1.0 / 31, 1.0 / 32 + 1.0 / 31, 1.0 / 32});
+  const FusionParameters channel{
+      {"k", 60.0}, {"weights", Scores{2.0, 1.0}}, {"normalise", std::string("channel")}};
+  const double best = 2.0 * (1.0 / 62 / (1.0 / 61)) + 1.0;
+  CHECK(fused("reciprocal_rank", channel, three()) ==
+        Scores{2.0 / best, 1.0, 1.0 / 62 / (1.0 / 61) / best});
 }
 
-TEST_CASE("fusion: nothing in, nothing out; all weights 0 is no division by 0") {
-  CHECK(fused({}, {60.0, {}, Normalise::channel}).ids.empty());
-  CHECK(fused({{}, {}}, {60.0, {}, Normalise::channel}).ids.empty());
-  const std::array weights{0.0};
-  CHECK(fused({{1, 2}}, {60.0, weights, Normalise::channel}).scores ==
-        std::vector<double>{0.0, 0.0});
+TEST_CASE("fusion: weighted_sum of raw and of normalised scores") {
+  CHECK(fused("weighted_sum", {}, three()) == Scores{8.0, 2.75, -0.25});
+  const auto with = [](const char* words, const char* meaning) {
+    return FusionParameters{
+        {"weights", Scores{0.5, 0.25}}, {"normalise", Names{words, meaning}}, {"low", 0.5}};
+  };
+  CHECK(fused("weighted_sum", with("max", "clamp"), three()) ==
+        Scores{0.5, 0.5 * 0.25 + 0.25 * 0.75, 0.0});
+  CHECK(fused("weighted_sum", with("minmax_floor", "minmax_floor"), three()) ==
+        Scores{0.5, 0.5 * 0.5 + 0.25, 0.25 * 0.5});
 }
 
-TEST_CASE("fusion: ranks tell where each candidate stood") {
-  const std::vector<std::vector<std::uint32_t>> lists{{7, 5, 7}, {5, 9}};
-  Fusion<std::uint32_t> fusion;
-  fusion.fuse(spans_of(lists), {30.0, {}, Normalise::none});
-  REQUIRE(fusion.size() == 3);
-  std::vector<std::uint32_t> ranks(3);
-  fusion.ranks(0, ranks);
-  CHECK(ranks == std::vector<std::uint32_t>{1, 2, 0});
-  fusion.ranks(1, ranks);
-  CHECK(ranks == std::vector<std::uint32_t>{0, 1, 2});
+TEST_CASE("fusion: equal scores, single hits and scores not above 0 when normalised") {
+  const FusionParameters max{{"normalise", Names{"max", "minmax_floor"}}, {"low", 0.1}};
+  const Candidates equal = candidates_of({{{1, 2}, {0.0, 0.0}}, {{3, 4}, {0.3, 0.3}}});
+  CHECK(fused("weighted_sum", max, equal) == Scores{0.0, 0.0, 1.0, 1.0});
+  const Candidates negative = candidates_of({{{1, 2}, {-1.0, -2.0}}, {{3}, {-5.0}}});
+  CHECK(fused("weighted_sum", max, negative) == Scores{0.0, 0.0, 1.0});
 }
 
-TEST_CASE("fusion: refuses what it cannot weigh") {
-  const std::array two{1.0, 1.0};
-  CHECK_THROWS_WITH_AS(fused({{1}}, {60.0, two, Normalise::none}),
-                       "weights: expected one a ranking (1), got 2", std::invalid_argument);
-  const std::array negative{-1.0};
-  CHECK_THROWS_AS(fused({{1}}, {60.0, negative, Normalise::none}), std::invalid_argument);
-  CHECK_THROWS_AS(fused({{1}}, {-1.0, {}, Normalise::none}), std::invalid_argument);
+TEST_CASE("fusion: weighted_mean over the channels that hold a candidate") {
+  const FusionParameters mean{{"weights", Scores{3.0, 1.0}}, {"normalise", Names{"max", "none"}}};
+  CHECK(fused("weighted_mean", mean, three()) == Scores{1.0, (3.0 * 0.25 + 0.75) / 4.0, 0.0});
+  const FusionParameters none{{"weights", Scores{0.0, 1.0}}};
+  CHECK(fused("weighted_mean", none, three()) == Scores{0.0, 0.75, 0.0});
 }
 
-TEST_CASE("fusion: agrees with a map on random lists, one object used again and again") {
-  std::mt19937 random(11);
-  Fusion<std::int64_t> fusion;
-  for (int round = 0; round < 200; ++round) {
-    Lists lists(random() % 5);
-    for (auto& list : lists) {
-      list.resize(random() % 60);
-      for (std::int64_t& id : list) {
-        id = static_cast<std::int64_t>(random() % 80) - 40;
-      }
-    }
-    fusion.fuse(spans_of(lists), {60.0, {}, Normalise::none});
-    std::map<std::int64_t, double> want;
-    for (const auto& list : lists) {
-      std::map<std::int64_t, std::size_t> best;
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        best.try_emplace(list[i], i + 1);
-      }
-      for (const auto& [id, rank] : best) {
-        want[id] += 1.0 / (60.0 + static_cast<double>(rank));
-      }
-    }
-    REQUIRE(fusion.size() == want.size());
-    for (std::size_t i = 0; i < fusion.size(); ++i) {
-      REQUIRE(fusion.scores()[i] == want.at(fusion.ids()[i]));
-    }
-  }
+TEST_CASE("fusion: retention_weighted_union takes each candidate's own cosine") {
+  Candidates candidates = three();
+  CHECK(fused("retention_weighted_union", {}, candidates) == Scores{0.1, 0.75, -0.25});
+  candidates.fill(1, Scores{0.5});
+  CHECK(fused("retention_weighted_union", {}, candidates) == Scores{0.5, 0.75, -0.25});
+}
+
+TEST_CASE("fusion: retention_weighted_union without a vector channel goes by words") {
+  Candidates words = candidates_of({{{7, 5}, {8.0, 2.0}}, {{}, {}}});
+  CHECK(fused("retention_weighted_union", {}, words) == Scores{1.0, 0.25});
+  words.fill(1, Scores{kNan, kNan});  // asked, but nobody has an embedding
+  CHECK(fused("retention_weighted_union", {}, words) == Scores{0.1, 0.1});
+  const Candidates alone = candidates_of({{{7, 5}, {8.0, 2.0}}});
+  CHECK(fused("retention_weighted_union", {}, alone, {"lexical"}) == Scores{1.0, 0.25});
+}
+
+TEST_CASE("fusion: blend of both raw scores of all") {
+  Candidates candidates = three();
+  candidates.fill(0, Scores{4.0});
+  candidates.fill(1, Scores{kNan});
+  const double weight = 0.4;
+  CHECK(fused("blend", {{"weight", weight}}, candidates) ==
+        Scores{weight, weight * 0.25 + (1 - weight) * 0.75, weight * 0.5});
+}
+
+TEST_CASE("fusion: blend leaves the whole weight to the channel that is there") {
+  const Candidates words = candidates_of({{{7, 5}, {8.0, 2.0}}, {{}, {}}});
+  CHECK(fused("blend", {{"weight", 0.4}}, words) == Scores{1.0, 0.25});
+  const Candidates meaning = candidates_of({{{5, 9}, {0.75, -0.25}}});
+  CHECK(fused("blend", {{"weight", 0.4}}, meaning, {"vector"}) == Scores{0.75, 0.0});
+}
+
+TEST_CASE("fusion: nothing found, nothing fused") {
+  const Candidates none = candidates_of({{{}, {}}, {{}, {}}});
+  const FusionParameters floor{{"normalise", Names{"max", "minmax_floor"}}, {"low", 0.1}};
+  CHECK(
+      fused("reciprocal_rank", {{"k", 1.0}, {"normalise", std::string("channel")}}, none).empty());
+  CHECK(fused("weighted_sum", floor, none).empty());
+  CHECK(fused("weighted_mean", floor, none).empty());
+  CHECK(fused("retention_weighted_union", {}, none).empty());
+  CHECK(fused("blend", {{"weight", 0.5}}, none).empty());
+}
+
+TEST_CASE("fusion: says what is wrong with its parameters") {
+  const auto check = [](const char* kind, const FusionParameters& parameters, const char* message,
+                        const Names& channels = {"lexical", "vector"}) {
+    CHECK_THROWS_WITH_AS(Fusion(kind, parameters, channels), message, std::invalid_argument);
+  };
+  check("sum", {}, "fusion: no kind is called \"sum\"");
+  check("reciprocal_rank", {}, "reciprocal_rank: parameter k is missing");
+  check("reciprocal_rank", {{"k", -1.0}}, "k: must be in [0, 1e9], got -1");
+  check("reciprocal_rank", {{"k", 1.0}, {"c", 1.0}}, "reciprocal_rank: takes no parameter c");
+  check("reciprocal_rank", {{"k", std::string("x")}}, "k: expected a number");
+  check("reciprocal_rank", {{"k", 1.0}, {"weights", Scores{1.0}}},
+        "weights: expected one a channel (2), got 1");
+  check("reciprocal_rank", {{"k", 1.0}, {"normalise", std::string("max")}},
+        "normalise: must be \"none\" or \"channel\", got \"max\"");
+  check("weighted_sum", {{"weights", Scores{1.0, kNan}}}, "weights: must be in [0, 1e6], got nan");
+  check("weighted_sum", {{"normalise", Names{"max", "best"}}},
+        "normalise: must be none, max, clamp or minmax_floor, got \"best\"");
+  check("weighted_sum", {{"normalise", Names{"minmax_floor", "none"}}},
+        "low: is missing, but minmax_floor needs it");
+  check("weighted_mean", {{"low", 1.5}}, "low: must be in [0, 1], got 1.5");
+  check("blend", {{"weight", 1.5}}, "weight: must be in [0, 1], got 1.5");
+  check("blend", {{"weight", 0.5}}, "blend: needs a channel called \"lexical\" or \"vector\"",
+        {"temporal"});
+  check("blend", {{"weight", 0.5}}, "channels: \"vector\" stands there twice",
+        {"vector", "vector"});
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "Channel", "RankedList"]
+__all__ = ["Bits", "Channel", "ChannelAnswer", "RankedList", "Rows", "Scores"]
+
+Rows: TypeAlias = npt.NDArray[np.uint32]
+Scores: TypeAlias = npt.NDArray[np.float64]
 
 Bits = npt.NDArray[np.uint8]
 """Rows that may be returned, bit-packed little-endian: bit r of byte r // 8 stands for row r."""
@@ -18,10 +22,19 @@ Query_contra = TypeVar("Query_contra", contravariant=True)
 class RankedList(NamedTuple):
     """What a channel found: best score first, equal scores by the smaller row."""
 
-    rows: npt.NDArray[np.uint32]
+    rows: Rows
     """Shape (n,), each row once."""
-    scores: npt.NDArray[np.float64]
+    scores: Scores
     """Shape (n,), never NaN, never rising."""
+
+
+class ChannelAnswer(NamedTuple):
+    """What a channel says to one query."""
+
+    hits: RankedList
+    score_rows: Callable[[Rows], Scores] | None
+    """Gives any rows the raw scores that a search gives them, NaN where a row has none. None: the
+    query gives the channel nothing to go by."""
 
 
 class Channel(Protocol[Query_contra]):

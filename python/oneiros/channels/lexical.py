@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from oneiros.channels import Bits, ChannelAnswer, RankedList, Rows, Scores
 
-from oneiros.channels import Bits, RankedList
+if TYPE_CHECKING:
+    from oneiros import _core
 
-__all__ = ["LexicalSearch", "RowIndex"]
-
-Rows = npt.NDArray[np.uint32]
-Scores = npt.NDArray[np.float64]
-
-
-class RowIndex(Protocol):
-    """What the channel asks of ``_core.LexicalIndex``."""
-
-    def search(self, *, query: str, k: int, allowed: Bits | None) -> tuple[Rows, Scores]: ...
-    def search_many(
-        self, *, queries: list[str], k: int, allowed: Bits | None, threads: int
-    ) -> tuple[Rows, Scores, npt.NDArray[np.int64]]: ...
+__all__ = ["LexicalSearch"]
 
 
 class LexicalSearch:
@@ -32,10 +20,10 @@ class LexicalSearch:
         index: the core's index over rows, which the engine fills.
     """
 
-    def __init__(self, index: RowIndex) -> None:
+    def __init__(self, index: _core.LexicalIndex) -> None:
         self._index = index
 
-    def search(self, query: str, k: int, allowed: Bits | None = None) -> RankedList:
+    def search(self, query: str, k: int, allowed: Bits | None = None) -> ChannelAnswer:
         """Return the best ``k`` rows by BM25; a row without any word of the query is not among them.
 
         Args:
@@ -46,16 +34,27 @@ class LexicalSearch:
         Raises:
             ValueError: ``k`` is negative.
         """
-        return RankedList(*self._index.search(query=query, k=k, allowed=allowed))
+        rows, scores, weighed = self._index.search(query=query, k=k, allowed=allowed)
+        return self._answer(RankedList(rows, scores), weighed)
 
     def search_many(
         self, queries: list[str], k: int, allowed: Bits | None = None, *, threads: int = 1
-    ) -> list[RankedList]:
-        """Return one list a query, as :meth:`search` would, in one call into the core."""
-        rows, scores, offsets = self._index.search_many(
+    ) -> list[ChannelAnswer]:
+        """Return one answer a query, as :meth:`search` would, in one call into the core."""
+        rows, scores, offsets, weighed = self._index.search_many(
             queries=queries, k=k, allowed=allowed, threads=threads
         )
         return [
-            RankedList(rows[start:end], scores[start:end])
-            for start, end in itertools.pairwise(offsets.tolist())
+            self._answer(RankedList(rows[start:end], scores[start:end]), query)
+            for (start, end), query in zip(
+                itertools.pairwise(offsets.tolist()), weighed, strict=True
+            )
         ]
+
+    def _answer(self, hits: RankedList, weighed: _core.WeighedQuery) -> ChannelAnswer:
+        """Score other rows by the very measure of this search, whatever is written meanwhile."""
+
+        def score_rows(rows: Rows) -> Scores:
+            return self._index.score_rows(query=weighed, rows=rows)
+
+        return ChannelAnswer(hits, score_rows)

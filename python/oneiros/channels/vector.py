@@ -202,15 +202,16 @@ class VectorIndex:
     def cosines(self, vector: npt.ArrayLike, rows: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the exact cosine of each row with ``vector``, shape (n,).
 
-        The same bits as :meth:`search` gives. 0 where a row has no vector, or ``vector`` is zero.
+        The same bits as :meth:`search` gives. NaN where a row has no vector, or ``vector`` is zero.
         """
         query, numbers = read_query(vector, self.dimension), read_rows(rows)
         with self._lock:
             now, positions = self._state.now, self._state.positions_of(numbers)
-        found = np.zeros(len(numbers), np.float64)
+        found = np.full(len(numbers), np.nan, np.float64)
         has_vector = positions != ABSENT
-        with limited_to(1):
-            found[has_vector] = now.scores_of(query, positions[has_vector])
+        if query.any():
+            with limited_to(1):
+                found[has_vector] = now.scores_of(query, positions[has_vector])
         return found
 
     def settle(self, timeout_seconds: float | None = None) -> bool:

@@ -100,6 +100,8 @@ def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
         ValueError: not one-dimensional, or outside 0 to 2^32 - 1.
     """
     given = np.asarray(value)
+    if given.dtype == np.uint32 and given.ndim == 1:  # the common case: nothing can be wrong
+        return given.astype(np.int64)
     if given.size == 0:
         return np.empty(0, np.int64)
     if given.dtype.kind not in "iu":

@@ -58,6 +58,8 @@ class Snapshot:
 
     def scores_of(self, query: Matrix, positions: Positions) -> Matrix:
         """Return the cosine of the query, shape (1, d), with each position's vector, shape (n,)."""
+        if self.sealed is None:
+            return scores_at(query, self.fresh, positions[None]).reshape(-1)
         found = np.empty(len(positions), np.float32)
         for part, vectors, at in self._located(positions):
             found[part] = scores_at(query, vectors, np.ascontiguousarray(at[None]))[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from oneiros import _core, analyzers
-from oneiros.channels import RankedList
+from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.channels.lexical import LexicalSearch
 from oneiros.channels.vector import VectorIndex
 from oneiros.lexical import PUBLISHED_DELTA
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.channels import Bits
+    from oneiros.channels import Bits, Rows, Scores
     from oneiros.channels.vector_upkeep import Kind
+    from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
     Vector = npt.NDArray[np.float32]
 
 __all__ = ["Indexes", "LexicalOptions"]
 
-_NO_HITS: Final = RankedList(np.empty(0, np.uint32), np.empty(0, np.float64))
+_ABSENT: Final = ChannelAnswer(
+    RankedList(np.empty(0, np.uint32), np.empty(0, np.float64)), score_rows=None
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,20 @@ class LexicalOptions:
     variant: str = "lucene"
     k1: float = 1.2
     b: float = 0.75
+
+
+def _by_cosine(
+    index: VectorIndex, vector: Vector, hits: RankedList, minimum: float | None
+) -> ChannelAnswer:
+    """The answer of these hits, of which those below the channel's least cosine are none."""
+    if minimum is not None:
+        count = int(np.count_nonzero(hits.scores >= minimum))
+        hits = RankedList(hits.rows[:count], hits.scores[:count])
+
+    def score_rows(rows: Rows) -> Scores:
+        return index.cosines(vector, rows)
+
+    return ChannelAnswer(hits, score_rows)
 
 
 class Indexes:
@@ -64,34 +81,43 @@ class Indexes:
         self._text_digests = array("q")
         self._vector_digests = array("q")
 
-    def by_words(self, query: str, depth: int, allowed: Bits | None) -> RankedList:
+    def by_words(self, query: str, depth: int, allowed: Bits | None) -> ChannelAnswer:
         """The lexical channel: one crossing."""
         return self._words.search(query, depth, allowed)
 
     def by_words_many(
         self, queries: Sequence[str], depth: int, allowed: Bits | None, threads: int
-    ) -> list[RankedList]:
+    ) -> list[ChannelAnswer]:
         """The lexical channel for a batch: one crossing."""
         return self._words.search_many(list(queries), depth, allowed, threads=threads)
 
-    def by_vector(self, vector: Vector | None, depth: int, allowed: Bits | None) -> RankedList:
+    def by_vector(
+        self, vector: Vector | None, channel: VectorChannel, depth: int, allowed: Bits | None
+    ) -> ChannelAnswer:
         """The vector channel; an absent vector finds nothing."""
-        if self.vectors is None or vector is None:
-            return _NO_HITS
-        return self.vectors.search(vector, depth, allowed)
+        index = self.vectors
+        if index is None or vector is None:
+            return _ABSENT
+        return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
 
     def by_vectors(
-        self, vectors: Sequence[Vector | None], depth: int, allowed: Bits | None, threads: int
-    ) -> list[RankedList]:
+        self,
+        vectors: Sequence[Vector | None],
+        channel: VectorChannel,
+        depth: int,
+        allowed: Bits | None,
+        threads: int,
+    ) -> list[ChannelAnswer]:
         """The vector channel for a batch: one call for all vectors that are there."""
-        found = [_NO_HITS] * len(vectors)
+        found = [_ABSENT] * len(vectors)
         present = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
-        if self.vectors is None or not present:
+        index = self.vectors
+        if index is None or not present:
             return found
         matrix = np.stack([vector for _, vector in present])
-        lists = self.vectors.search_many(matrix, depth, allowed, threads=threads)
-        for (place, _), hits in zip(present, lists, strict=True):
-            found[place] = hits
+        lists = index.search_many(matrix, depth, allowed, threads=threads)
+        for (place, vector), hits in zip(present, lists, strict=True):
+            found[place] = _by_cosine(index, vector, hits, channel.minimum)
         return found
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:

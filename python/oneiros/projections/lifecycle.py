@@ -58,9 +58,13 @@ class _Codes:
             )
             raise ValueError(msg)
 
-    def words(self) -> list[str]:
+    def __len__(self) -> int:
+        return len(self._code_of)
+
+    def words(self) -> tuple[str, ...]:
         """The words by code; the word of 0 is empty."""
-        return ["" if word is None else word for word in self._code_of]
+        # In one step: another thread may be adding words.
+        return ("", *tuple(self._code_of)[1:])  # type: ignore[arg-type]
 
 
 class Lifecycle:
@@ -71,6 +75,7 @@ class Lifecycle:
         self.row_of: dict[str, int] = {}
         self.ids: list[str] = []
         self._sessions: dict[int, frozenset[str]] = {}
+        self._kinds: tuple[str, ...] = ("",)
         self._codes = {
             name: _Codes(name, np.iinfo(dtype).max) for name, _column, dtype in _CODED_COLUMNS
         }
@@ -78,6 +83,14 @@ class Lifecycle:
     def column(self, name: str) -> npt.NDArray[Any]:
         """A read-only view of a column, as long as there are rows now."""
         return self.columns.view(name=name)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words for the codes of the column ``kind``; the same object until there is a new one."""
+        codes = self._codes["kind"]
+        if len(codes) != len(self._kinds):
+            self._kinds = codes.words()
+        return self._kinds
 
     def rows_of(self, batch: Iterable[StoredMemory]) -> Rows:
         """The rows of memories that have one."""
@@ -104,7 +117,7 @@ class Lifecycle:
     def count_by_kind(self, rows: Rows) -> dict[str, int]:
         """How many of these rows there are of each kind, the most frequent first."""
         counts = np.bincount(self.column("kind")[rows])
-        names = self._codes["kind"].words()
+        names = self.kinds
         found = {names[code]: int(counts[code]) for code in np.flatnonzero(counts)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 

@@ -6,7 +6,7 @@ at open, after a write of our own and after another process's. Applying a row tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneiros.channels.vector_upkeep import Kind
+    from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.profile import Profile
     from oneiros.store import StoredMemory
 
 __all__ = ["Projections"]
+
+_MOST_COMPILED: Final = 256
 
 
 class Projections:
@@ -35,11 +39,22 @@ class Projections:
         self.lifecycle = Lifecycle()
         self.row_sets = RowSets(self.lifecycle)
         self.indexes = Indexes(options, vector_index)
+        self._compiled: dict[Profile, CompiledProfile] = {}
 
     @property
     def live_count(self) -> int:
         """Memories that are not deleted."""
         return len(self.row_sets.live)
+
+    def compiled(self, profile: Profile) -> CompiledProfile:
+        """The profile as the core runs it over these columns."""
+        held = self._compiled.get(profile)
+        kinds = self.lifecycle.kinds
+        if held is None or held.kinds is not kinds:
+            if len(self._compiled) >= _MOST_COMPILED:
+                self._compiled = {}
+            held = self._compiled[profile] = profile.compile(kinds)
+        return held
 
     def kind_counts(self) -> dict[str, int]:
         """How many live memories there are of each kind, the most frequent first."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneiros import _core
 from oneiros.ranking.factor import Operation, base_of, operation_of
 from oneiros.ranking.program import ProgramBuilder, ProgramText
-from oneiros.ranking.strict import numbers_of
 
 if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
@@ -19,7 +18,7 @@ __all__ = ["CompiledProfile", "compile_profile"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledProfile:
-    """What searches, batches and explanations run. Registers are those of ``text``.
+    """What searches, batches and explanations run. Registers are those of ``program``.
 
     ``score`` is ``relevance``, then, factor by factor in order, times or plus the factor's value.
     """
@@ -31,6 +30,8 @@ class CompiledProfile:
     """The program as it was written."""
     program: _core.Program
     """The same, ready to run over columns."""
+    plan: _core.Plan
+    """Fusion and program, ready to rank a query's candidates."""
     names: tuple[str, ...]
     """Of the factors, in order."""
     operations: tuple[Operation, ...]
@@ -43,11 +44,6 @@ class CompiledProfile:
     """The product of the lifecycle factors' base values; 1 where there is none."""
     keep: int | None
     """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
-
-    @property
-    def plan(self) -> _core.Plan:
-        """What ranks a query's candidates."""
-        return _plan_of(self.profile)
 
 
 @lru_cache(maxsize=256)
@@ -72,30 +68,30 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     if retention is None:
         retention = program.constant(1.0)
     text = program.build()
-    numbers = program.numbers([relevance, score, retention, *values])
+    core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
+    registers = program.numbers([relevance, score, retention, *values])
+    kept = None if keep is None else program.numbers([keep])[0]
     return CompiledProfile(
         profile=profile,
         kinds=kinds,
         text=text,
-        program=_core.Program(inputs=list(text.inputs), instructions=list(text.instructions)),
+        program=core,
+        plan=_core.Plan(
+            fusion=profile.fusion.name,
+            fusion_parameters=profile.fusion.parameters(),
+            channels=[channel.name for channel in profile.channels],
+            program=core,
+            relevance=registers[0],
+            score=registers[1],
+            retention=registers[2],
+            keep=kept,
+            factors=registers[3:],
+        ),
         names=tuple(factor.name for factor in profile.factors),
         operations=tuple(map(operation_of, profile.factors)),
-        factors=tuple(numbers[3:]),
-        relevance=numbers[0],
-        score=numbers[1],
-        retention=numbers[2],
-        keep=None if keep is None else program.numbers([keep])[0],
+        factors=tuple(registers[3:]),
+        relevance=registers[0],
+        score=registers[1],
+        retention=registers[2],
+        keep=kept,
     )
-
-
-@lru_cache(maxsize=256)
-def _plan_of(profile: Profile) -> _core.Plan:
-    fusion: Any = profile.fusion
-    steps = []
-    for factor in profile.factors:
-        numbers: dict[str, Any] = dict(numbers_of(factor))
-        table = numbers.pop("table", [])
-        by_place = {f"table_{place}": weight for place, weight in enumerate(table, start=1)}
-        steps.append((factor.name, numbers | by_place))
-    weights = None if fusion.weights is None else list(fusion.weights)
-    return _core.Plan(rrf_k=fusion.k, weights=weights, steps=steps)

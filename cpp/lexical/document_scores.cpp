@@ -1,0 +1,39 @@
+#include "lexical/document_scores.h"
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace oneiros::lexical {
+
+void score_documents(const Segment& segment, const WeighedQuery& query, const Bm25& bm25,
+                     std::span<const Location> locations, std::span<double> scores) {
+  assert(locations.size() == scores.size());
+  std::vector<DocumentNumber> documents;  // the segment's among them
+  std::vector<std::size_t> places;        // whose they are
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    if (locations[i].segment == segment.serial()) {
+      documents.push_back(locations[i].document);
+      places.push_back(i);
+    }
+  }
+  if (documents.empty()) {
+    return;
+  }
+  const std::span<const std::uint32_t> lengths = segment.documents().lengths();
+  std::vector<std::uint32_t> frequencies(documents.size());
+  for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
+    const Saturation<Variant> saturation(bm25, query.average_length);
+    for (const auto& [term, weight] : query.terms) {
+      segment.find(term).look_up(documents, frequencies);
+      for (std::size_t i = 0; i < documents.size(); ++i) {
+        if (frequencies[i] != 0) {
+          scores[places[i]] += weight * saturation(frequencies[i], lengths[documents[i]]);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace oneiros::lexical

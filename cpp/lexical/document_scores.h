@@ -1,0 +1,18 @@
+// Exact scores of given documents, without a search.
+#pragma once
+
+#include <span>
+
+#include "lexical/bm25.h"
+#include "lexical/row_map.h"
+#include "lexical/segment.h"
+#include "lexical/window_search.h"
+
+namespace oneiros::lexical {
+
+// Adds to scores[i] the score of the document at locations[i], if it is one of the segment's: the
+// bits that search_segments() comes to. REQUIRES: locations.size() == scores.size().
+void score_documents(const Segment& segment, const WeighedQuery& query, const Bm25& bm25,
+                     std::span<const Location> locations, std::span<double> scores);
+
+}  // namespace oneiros::lexical

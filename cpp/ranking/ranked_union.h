@@ -1,0 +1,40 @@
+// The union of ranked lists: each id once, with its rank in every list.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace oneiros {
+
+// Immutable but for build(). An object that is built again keeps its memory.
+template <std::integral Id>
+class RankedUnion {
+ public:
+  // Unites ranked lists, best first, in order of first appearance, list by list. Ranks start at 1;
+  // an id repeated within one list keeps its best. Throws std::invalid_argument where the lists
+  // hold 2^31 entries or more.
+  void build(std::span<const std::span<const Id>> rankings);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t list_count() const noexcept { return list_count_; }
+  [[nodiscard]] std::size_t longest() const noexcept { return longest_; }  // entries of a list
+  [[nodiscard]] std::span<const Id> ids() const noexcept { return std::span(ids_).first(size_); }
+  // Of each id in one list, 0 where absent. REQUIRES: list < list_count().
+  [[nodiscard]] std::span<const std::uint32_t> ranks(std::size_t list) const noexcept {
+    return std::span(ranks_).subspan(list * ids_.size(), size_);
+  }
+
+ private:
+  void add(std::size_t list, std::span<const Id> ranking);
+
+  std::size_t size_ = 0;
+  std::size_t list_count_ = 0;
+  std::size_t longest_ = 0;
+  std::vector<Id> ids_;               // room for every entry of the lists
+  std::vector<std::uint32_t> ranks_;  // lists x room
+};
+
+}  // namespace oneiros
