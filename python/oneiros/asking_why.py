@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from oneiros.argument_checks import require_text, statuses
-from oneiros.explaining import FactorValue
 from oneiros.fields import FIELDS
 from oneiros.hiding import Limits, hidings
-from oneiros.recall import STAGE_OF_CHANNEL, answer, signals_for
+from oneiros.placing import Placing
 from oneiros.searching import Searching
-from oneiros.why_not import Standing, WhyNot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
-    from oneiros.explaining import Explanation
-    from oneiros.memory import Memory
-    from oneiros.projections import Visible
     from oneiros.ranking.profile import Profile
     from oneiros.recall import Question
-    from oneiros.response import SearchResponse
     from oneiros.scopes import Where
+    from oneiros.why_not import WhyNot
 
 __all__ = ["AskingWhy"]
 
@@ -85,116 +77,20 @@ class AskingWhy(Searching):
         return self._answer(id, question, limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:
-        row_sets = self._parts.projections.row_sets
-        visible = row_sets.visible(
+        projections = self._parts.projections
+        visible = projections.row_sets.visible(
             limits.selection, limits.where, self._scope(), limits.status, limits.now
         )
-        ranked = self._all_candidates(question, visible)
-        answered = _blank(id, question, ranked)
+        placing = Placing(question, projections, visible)
+        answered = placing.answer(id)
         memory = self._load_seen([id])[0]
-        row = self._parts.projections.lifecycle.row_of.get(id)
+        row = projections.lifecycle.row_of.get(id)
         if memory is None or row is None:
             return answered
-        answered = replace(answered, exists=True)
-        hidden = hidings(memory, row, row_sets, limits)
-        if row not in row_sets.live:
-            return replace(answered, hidden=hidden)
+        hidden = hidings(memory, row, projections.row_sets, limits)
+        answered = replace(answered, exists=True, hidden=hidden)
+        if row not in projections.row_sets.live:
+            return answered
         if hidden:
-            ranked = self._all_candidates(question, visible.letting_in(row))
-        return self._placed(replace(answered, hidden=hidden), memory, row, question, ranked)
-
-    def _placed(
-        self, known: WhyNot, memory: Memory, row: int, question: Question, ranked: SearchResponse
-    ) -> WhyNot:
-        ids = ranked.ids
-        place = ids.index(memory.id) + 1 if memory.id in ids else None
-        told = None if place is None else ranked.results[place - 1].explanation
-        return replace(
-            known,
-            place=place,
-            candidate_count=len(ids),
-            explanation=told,
-            channels=tuple(self._standings(memory, row, question, ranked, told)),
-            factors=self._factors(row, question) if told is None else told.factors,
-        )
-
-    def _standings(
-        self,
-        memory: Memory,
-        row: int,
-        question: Question,
-        ranked: SearchResponse,
-        told: Explanation | None,
-    ) -> Iterator[Standing]:
-        given = {} if told is None else {channel.name: channel for channel in told.channels}
-        counts = {stage.name: stage.survivor_count for stage in ranked.trace.stages}
-        for channel in question.profile.channels:
-            rank = None if told is None else given[channel.name].rank
-            score = None if told is None else given[channel.name].score
-            depth = channel.depth_for(question.k)
-            detail = "" if rank is not None else f"not within the first {depth}"
-            if channel.name == "vector" and rank is None:
-                if question.vector is None:
-                    detail = question.absent
-                elif memory.embedding is None:
-                    detail = "it has no embedding"
-                elif score is None:
-                    score = self._cosine(question.vector, row)
-            elif rank is None and counts[STAGE_OF_CHANNEL[channel.name]] < depth:
-                detail = "no word of the query is in it"
-            yield Standing(channel.name, rank, score, depth, detail)
-
-    def _cosine(self, vector: npt.NDArray[np.float32], row: int) -> float | None:
-        vectors = self._parts.projections.indexes.vectors
-        if vectors is None:
-            return None
-        cosine = float(vectors.cosines(vector, np.array([row], np.uint32))[0])
-        return None if math.isnan(cosine) else cosine
-
-    def _factors(self, row: int, question: Question) -> tuple[FactorValue, ...]:
-        """What the factors give a memory that is no candidate."""
-        projections = self._parts.projections
-        compiled = projections.compiled(question.profile)
-        only, none = np.array([row], np.uint32), np.empty(0, np.uint32)
-        others = [none] * (len(question.profile.channels) - 1)
-        candidates = compiled.plan.candidates(  # as the only one there is
-            rankings=[only, *others],
-            scores=[np.full(len(rows), np.nan) for rows in (only, *others)],
-        )
-        placed = compiled.plan.place_of(
-            columns=projections.lifecycle.columns,
-            candidates=candidates,
-            now_seconds=question.now,
-            row=row,
-            signals=signals_for(compiled, projections, candidates, question.now),
-        )
-        assert placed is not None  # it is a candidate
-        assert placed[0].factors is not None
-        values = placed[0].factors[:, 0].tolist()
-        return tuple(map(FactorValue, compiled.names, values, compiled.operations))
-
-    def _all_candidates(self, question: Question, visible: Visible) -> SearchResponse:
-        """Run the search, and return every candidate."""
-        channels = question.profile.channels
-        everything = sum(channel.depth_for(question.k) for channel in channels)
-        parts = self._parts
-        return answer(
-            replace(question, limit=everything), parts.projections, visible, self._load_seen
-        )
-
-
-def _blank(id: str, question: Question, ranked: SearchResponse) -> WhyNot:
-    """What is said of an id that does not exist: the search alone."""
-    last = ranked.results[question.k - 1] if 0 < question.k <= len(ranked) else None
-    return WhyNot(
-        query=question.query,
-        id=id,
-        k=question.k,
-        now=question.now,
-        profile=question.profile.name,
-        profile_hash=question.profile.hash,
-        exists=False,
-        candidate_count=len(ranked),
-        kth_id=None if last is None else last.id,
-        kth=None if last is None else last.explanation,
-    )
+            placing = Placing(question, projections, visible.letting_in(row))
+        return placing.placed(answered, row)

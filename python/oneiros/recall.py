@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.explaining import Explanations
 from oneiros.ranking.callable_factor import signals_of
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from oneiros import _core
     from oneiros.channels import ChannelAnswer
     from oneiros.projections import Projections, Visible
+    from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
     from oneiros.response import LoadMemories
 
-__all__ = ["Question", "answer", "answer_many", "signals_for"]
+__all__ = ["Gathered", "Question", "answer", "answer_many", "gather", "signals_for"]
 
-STAGE_OF_CHANNEL = {"lexical": "bm25_search", "vector": "vector_search"}
+_STAGE_OF_CHANNEL = {"lexical": "bm25_search", "vector": "vector_search"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,42 @@ class Question:
     now: float
     profile: Profile
     is_explained: bool
-    limit: int | None = None
-    """How many are returned; None: ``k``."""
+
+
+class Gathered(NamedTuple):
+    """The candidates of one search, to be ranked."""
+
+    answers: Sequence[ChannelAnswer]
+    """One a channel of the profile, in its order."""
+    compiled: CompiledProfile
+    candidates: _core.Candidates
+    lifecycle: Lifecycle
+    signals: dict[str, npt.NDArray[np.float64]]
+    """What functions of the user's own say of the candidates."""
+
+    def best(self, question: Question) -> _core.Ranked:
+        """Return the best k, explained where that was asked."""
+        return self.compiled.plan.rank(
+            columns=self.lifecycle.columns,
+            candidates=self.candidates,
+            now_seconds=question.now,
+            k=question.k,
+            signals=self.signals,
+            explain=question.is_explained,
+        )
+
+    def place_of(self, row: int, now: float) -> tuple[_core.Ranked, int | None] | None:
+        """Return a row explained, and its place; None for the place if a rule lets it leave.
+
+        None: it is no candidate.
+        """
+        return self.compiled.plan.place_of(
+            columns=self.lifecycle.columns,
+            candidates=self.candidates,
+            now_seconds=now,
+            row=row,
+            signals=self.signals,
+        )
 
 
 class _Stages:
@@ -78,6 +113,21 @@ def answer(
     """
     stages = _Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
+    answers = _ask(question, projections, visible, stages)
+    return _respond(question, projections, answers, load, stages)
+
+
+def gather(question: Question, projections: Projections, visible: Visible) -> Gathered:
+    """Find the candidates of one search, and go no further."""
+    stages = _Stages()
+    answers = _ask(question, projections, visible, stages)
+    return _united(question, projections, answers, stages)
+
+
+def _ask(
+    question: Question, projections: Projections, visible: Visible, stages: _Stages
+) -> list[ChannelAnswer]:
+    """Ask every channel of the profile, in its order."""
     indexes = projections.indexes
     answers: list[ChannelAnswer] = []
     for channel in question.profile.channels:
@@ -89,8 +139,8 @@ def answer(
             heard = indexes.by_words(question.query, depth, visible.bits)
         answers.append(heard)
         count = len(heard.hits.rows)
-        stages.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
-    return _respond(question, projections, answers, load, stages)
+        stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
+    return answers
 
 
 def answer_many(
@@ -124,7 +174,7 @@ def answer_many(
         for one, mine, part, note in zip(heard, answers, stages, notes, strict=True):
             mine.append(one)
             count = len(one.hits.rows)
-            part.end(STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
+            part.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return [
         _respond(question, projections, mine, load, part)
         for question, mine, part in zip(questions, answers, stages, strict=True)
@@ -138,16 +188,8 @@ def _respond(
     load: LoadMemories,
     stages: _Stages,
 ) -> SearchResponse:
-    compiled = projections.compiled(question.profile)
-    candidates = _candidates(compiled, answers, stages)
-    ranked = compiled.plan.rank(
-        columns=projections.lifecycle.columns,
-        candidates=candidates,
-        now_seconds=question.now,
-        k=question.k if question.limit is None else question.limit,
-        signals=signals_for(compiled, projections, candidates, question.now),
-        explain=question.is_explained,
-    )
+    gathered = _united(question, projections, answers, stages)
+    ranked = gathered.best(question)
     ids = projections.lifecycle.ids
     names = [ids[row] for row in ranked.rows.tolist()]
     places = [place for place, name in enumerate(names) if name]  # "": forgotten meanwhile
@@ -170,17 +212,21 @@ def _respond(
         results=shelve(
             [names[place] for place in places],
             [scores[place] for place in places],
-            Explanations(compiled, ranked, places) if question.is_explained else None,
+            Explanations(gathered.compiled, ranked, places) if question.is_explained else None,
             load,
         ),
         trace=stages.trace(_notes(question, ranked)),
     )
 
 
-def _candidates(
-    compiled: CompiledProfile, answers: Sequence[ChannelAnswer], stages: _Stages
-) -> _core.Candidates:
+def _united(
+    question: Question,
+    projections: Projections,
+    answers: Sequence[ChannelAnswer],
+    stages: _Stages,
+) -> Gathered:
     """Unite what the channels found; where the fusion reads raw scores, give everyone all of them."""
+    compiled = projections.compiled(question.profile)
     candidates = compiled.plan.candidates(
         rankings=[heard.hits.rows for heard in answers],
         scores=[heard.hits.scores for heard in answers],
@@ -195,14 +241,15 @@ def _candidates(
     hit_count = sum(len(heard.hits.rows) for heard in answers)
     note = f"{filled} raw scores beyond those found" if filled else ""
     stages.end("fusion", hit_count, len(candidates), note)
-    return candidates
+    lifecycle = projections.lifecycle
+    signals = signals_for(compiled, lifecycle, candidates, question.now)
+    return Gathered(answers, compiled, candidates, lifecycle, signals)
 
 
 def signals_for(
-    compiled: CompiledProfile, projections: Projections, candidates: _core.Candidates, now: float
+    compiled: CompiledProfile, lifecycle: Lifecycle, candidates: _core.Candidates, now: float
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """What functions of the user's own say of the candidates."""
-    lifecycle = projections.lifecycle
+    """Return what functions of the user's own say of the candidates."""
     return signals_of(
         compiled.profile.factors,
         lambda name: lifecycle.column(name)[candidates.rows],

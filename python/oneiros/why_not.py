@@ -19,7 +19,8 @@ class Hiding:
     """One thing that hides a memory from a search."""
 
     reason: str
-    """deleted, archived, superseded, expired, not_yet_valid, status or filter."""
+    """deleted, archived, superseded, expired, not_yet_valid, status, filter, or rule: one by which
+    the profile leaves candidates out."""
     detail: str
     """The same in words, with what the memory has and what was asked."""
 
@@ -70,8 +71,9 @@ class WhyNot:
     explanation: Explanation | None = None
     """How it comes to its score; None where no channel found it."""
     place: int | None = None
-    """From 1, among all candidates; None where no channel found it."""
+    """From 1, among all candidates; None where no channel found it, or a rule leaves it out."""
     candidate_count: int = 0
+    """Candidates that have a place."""
     kth_id: str | None = None
     """The last memory returned; None where fewer than ``k`` are, so that none had to be beaten."""
     kth: Explanation | None = None
@@ -162,7 +164,7 @@ class WhyNot:
         """All that keeps it out, one a text: what hides it, and what it lacks besides."""
         reasons = [one.detail for one in self.hidden]
         is_known = bool(self.channels)  # of what is deleted, nothing more is
-        if is_known and self.place is None:
+        if is_known and self.explanation is None:
             reasons.append("; ".join(map(str, self.channels)))
         if self.place is not None and self.hidden:
             reasons.append(f"otherwise in place {self.place} of {self.candidate_count}")

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expression import Expression
+from oneiros.ranking.fusion import Blend
+from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.why_not import WhyNot
 from tests.engine.embedders import LetterCounts
 from tests.engine.test_explanations import HOSTILE, Page
@@ -212,6 +215,9 @@ def test_beyond_a_channels_depth_the_raw_score_is_still_exact(mind: oneiros.Engi
     assert [channel.rank for channel in told.channels] == [None, None]
     assert told.channels[1].score == pytest.approx(0.8 * 0 + 0.6)
     assert (told.place, told.score, told.verdict) == (None, None, "no channel finds it")
+    index = oneiros.LexicalIndex(analyzer="simple")
+    index.add_many(["a", "b"], ["ant ant", "ant bee"])
+    assert told.channels[0].score == index.score("ant", ["b"])[0]
     assert "vector: not within the first 1, score 0.60000" in told.lacked
     assert [factor.name for factor in told.factors][:2] == ["time_decay", "strength"]
 
@@ -227,12 +233,60 @@ def test_each_channel_says_why_it_has_no_rank(mind: oneiros.Engine) -> None:
     assert str(vector) == "vector: absent: no embedder, and no embedding given"
 
 
+def test_a_word_more_or_less_is_told_from_a_depth_too_small(mind: oneiros.Engine) -> None:
+    mind.add_many([{"id": id, "text": text} for id, text in (("a", "ant"), ("b", "ant bee cat"))])
+    mind.add("cat", id="c")
+    asked = {"profile": shallow(1), "k": 1}
+    assert mind.why_not("ant", "b", **asked).channels[0].detail == "not within the first 1"
+    told = mind.why_not("ant", "c", **asked).channels[0]
+    assert (told.detail, told.score) == ("no word of the query is in it", None)
+
+
+def test_a_cosine_below_the_channels_least_is_told(mind: oneiros.Engine) -> None:
+    near = profiles.get("reverie").replace(channels=(VectorChannel(minimum=0.9),))
+    mind.add("ant", id="a", embedding=[1.0, 0.0])
+    mind.add("ant", id="b", embedding=[0.6, 0.8])
+    (vector,) = mind.why_not("ant", "b", embedding=[1.0, 0.0], profile=near).channels
+    assert (vector.rank, vector.detail) == (None, "farther than the least cosine 0.9")
+    assert vector.score == pytest.approx(0.6)
+
+
+def test_a_fusion_of_raw_scores_gives_them_without_a_rank(mind: oneiros.Engine) -> None:
+    blended = shallow(1).replace(fusion=Blend())
+    mind.add("ant ant", id="words", embedding=[0.6, 0.8])
+    mind.add("bee", id="near", embedding=[1.0, 0.0])
+    mind.add("ant bee", id="neither", embedding=[0.0, 1.0])
+    asked = {"embedding": [1.0, 0.0], "profile": blended}
+    response = mind.search("ant", **asked, explain=True)
+    told = mind.why_not("ant", "words", **asked)
+    assert told.explanation == response.results[response.ids.index("words")].explanation
+    assert told.explanation.evaluate() == told.score
+    assert told.explanation.channels[1].rank is None
+    assert told.explanation.channels[1].score == pytest.approx(0.6)
+    assert str(told.channels[1]) == "vector: not within the first 1, score 0.60000"
+    assert mind.why_not("ant", "neither", **asked).place is None
+
+
 def test_an_embedder_is_asked_as_a_search_asks_it() -> None:
     with oneiros.Engine(":memory:", embedder=LetterCounts(), clock=lambda: NOW) as mind:
         mind.add("abba", id="a")
         mind.add("hhhh", id="h")
         assert [c.rank for c in mind.why_not("ab", "h").channels] == [None, 2]
         assert mind.why_not("ab", "h").channels[1].score == pytest.approx(0.0)
+
+
+def test_a_rule_of_the_profile_that_leaves_it_out_is_named(mind: oneiros.Engine) -> None:
+    strict = profiles.get("reverie").replace(keep=(FeedbackAbove(),))
+    mind.add("ant", id="a")
+    mind.add("ant bee", id="b", feedback=-4)
+    told = mind.why_not("ant", "b", profile=strict)
+    assert mind.search("ant", profile=strict, reinforce=False).ids == ["a"]
+    assert [one.reason for one in told.hidden] == ["rule"]
+    assert told.lacked == "left out by the profile's rule 'feedback'"
+    assert (told.place, told.candidate_count, told.channels[0].rank) == (None, 1, 2)
+    assert told.explanation is not None
+    assert "score" in str(told)
+    assert mind.why_not("ant", "b").is_returned
 
 
 # -- what it lacked --------------------------------------------------------------------------------
@@ -294,7 +348,21 @@ def test_a_tree_and_a_table_show_it(mind: oneiros.Engine) -> None:
     assert table.rows[-1] == ("score", told.score, told.kth_score)
     alone = mind.why_not("ant", "weak", k=5).table()
     assert alone.columns == ("part", "this memory")
-    assert mind.why_not("ant", "absent").table().rows == ()
+    assert mind.why_not("ant", "absent", k=5).table().rows == ()
+
+
+def test_a_factor_may_have_any_name(mind: oneiros.Engine) -> None:
+    named = tuple(Expression("strength", name=name) for name in ("score", "relevance", "rank"))
+    mine = profiles.get("reverie").replace(factors=named)
+    mind.add("ant", id="strong")
+    mind.add("ant", id="weak", strength=0.5)
+    told = mind.why_not("ant", "weak", k=1, profile=mine)
+    parts = [row[0] for row in told.table().rows]
+    assert parts[-5:] == ["relevance", "score", "relevance", "rank", "score"]
+    assert told.table().rows[-1] == ("score", told.score, told.kth_score)
+    table = mind.search("ant", profile=mine, explain=True).table()
+    assert table.columns[-5:] == tuple(parts[-5:])
+    assert [row[-1] for row in table.rows] == [told.kth_score, told.score]
 
 
 # -- what it must not say --------------------------------------------------------------------------

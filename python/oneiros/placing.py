@@ -1,0 +1,132 @@
+"""One search asked about single memories: rank in each channel, factors, score and place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneiros.explaining import Explanation, Explanations, FactorValue
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.recall import gather, signals_for
+from oneiros.why_not import Hiding, Standing, WhyNot
+
+if TYPE_CHECKING:
+    from oneiros.channels import ChannelAnswer
+    from oneiros.projections import Projections, Visible
+    from oneiros.ranking.channels import ChannelDeclaration
+    from oneiros.recall import Question
+
+__all__ = ["Placing"]
+
+
+class Placing:
+    """One search, up to its candidates.
+
+    Args:
+        question: the checked search, explained.
+        projections: what searches read.
+        visible: the rows that it may return.
+    """
+
+    def __init__(self, question: Question, projections: Projections, visible: Visible) -> None:
+        self._question = question
+        self._projections = projections
+        self._gathered = gather(question, projections, visible)
+        self._best = self._gathered.best(question)
+
+    def answer(self, id: str) -> WhyNot:
+        """Return what is said of an id that does not exist: the search alone."""
+        question, best = self._question, self._best
+        is_full = 0 < question.k == len(best.rows)
+        kth = Explanations(self._gathered.compiled, best, [-1]) if is_full else None
+        return WhyNot(
+            query=question.query,
+            id=id,
+            k=question.k,
+            now=question.now,
+            profile=question.profile.name,
+            profile_hash=question.profile.hash,
+            exists=False,
+            candidate_count=best.kept_count,
+            kth_id=None if kth is None else self._projections.lifecycle.ids[best.rows[-1]],
+            kth=None if kth is None else kth[0],
+        )
+
+    def placed(self, answered: WhyNot, row: int) -> WhyNot:
+        """Return the answer with all that the search makes of a row."""
+        gathered, hidden = self._gathered, answered.hidden
+        found = gathered.place_of(row, self._question.now)
+        told = None if found is None else Explanations(gathered.compiled, found[0], [0])[0]
+        place = None if found is None else found[1]
+        if told is not None and place is None:
+            hidden = (*hidden, *self._leaving(row, told))
+        return replace(
+            answered,
+            hidden=hidden,
+            place=place,
+            candidate_count=self._best.kept_count,
+            explanation=told,
+            channels=tuple(self._standings(row, told)),
+            factors=self._factors(row) if told is None else told.factors,
+        )
+
+    def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:
+        """Yield why a candidate has no place: its score, or the rules, each asked on its own."""
+        if math.isnan(told.score):
+            yield Hiding("rule", "its score is no number")
+            return
+        profile = self._question.profile
+        for rule in profile.keep:
+            alone = self._projections.compiled(profile.replace(keep=(rule,)))
+            found = self._gathered._replace(compiled=alone).place_of(row, self._question.now)
+            if found is not None and found[1] is None:
+                yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")
+
+    def _standings(self, row: int, told: Explanation | None) -> Iterator[Standing]:
+        for number, channel in enumerate(self._question.profile.channels):
+            rank = None if told is None else told.channels[number].rank
+            score = None if told is None else told.channels[number].score
+            if rank is None and score is None:
+                score = _raw_score(self._gathered.answers[number], row)
+            if rank is None and score == 0.0 and isinstance(channel, LexicalChannel):
+                score = None  # not one word
+            detail = "" if rank is not None else self._missed(channel, score)
+            depth = channel.depth_for(self._question.k)
+            yield Standing(channel.name, rank, score, depth, detail)
+
+    def _missed(self, channel: ChannelDeclaration, score: float | None) -> str:
+        """Why a channel gives a memory no rank."""
+        question = self._question
+        beyond = f"not within the first {channel.depth_for(question.k)}"
+        if isinstance(channel, VectorChannel):
+            if question.vector is None:
+                return question.absent
+            if score is None:
+                return "it has no embedding"
+            is_far = channel.minimum is not None and score < channel.minimum
+            return f"farther than the least cosine {channel.minimum:g}" if is_far else beyond
+        return "no word of the query is in it" if score is None else beyond
+
+    def _factors(self, row: int) -> tuple[FactorValue, ...]:
+        """What the factors give a memory that is no candidate: as the only one there is."""
+        gathered, question = self._gathered, self._question
+        only, none = np.array([row], np.uint32), np.empty(0, np.uint32)
+        rankings = [only, *[none] * (len(question.profile.channels) - 1)]
+        alone = gathered.compiled.plan.candidates(
+            rankings=rankings, scores=[np.full(len(rows), np.nan) for rows in rankings]
+        )
+        signals = signals_for(gathered.compiled, gathered.lifecycle, alone, question.now)
+        found = gathered._replace(candidates=alone, signals=signals).place_of(row, question.now)
+        return () if found is None else Explanations(gathered.compiled, found[0], [0])[0].factors
+
+
+def _raw_score(heard: ChannelAnswer, row: int) -> float | None:
+    """The score that a search would give the row; None where the channel has none."""
+    if heard.score_rows is None:
+        return None
+    score = float(heard.score_rows(np.array([row], np.uint32))[0])
+    return None if math.isnan(score) else score
