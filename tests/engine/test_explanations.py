@@ -60,25 +60,36 @@ def hybrid(mind: oneiros.Engine) -> oneiros.SearchResponse:
 # -- what they say ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     given=st.lists(records, max_size=8),
     query=queries,
     question=st.one_of(st.none(), st.sampled_from(QUESTIONS)),
+    profile=st.sampled_from(profiles.names()),
 )
 def test_every_explanation_evaluates_to_its_score(
-    given: list[Fields], query: str, question: tuple[float, ...] | None
+    given: list[Fields], query: str, question: tuple[float, ...] | None, profile: str
 ) -> None:
-    options = {"profile": "reverie", "analyzer": "simple", "clock": lambda: NOW}
+    options = {"profile": profile, "analyzer": "simple", "clock": lambda: NOW}
     with oneiros.Engine(":memory:", **options) as mind:
         mind.add_many(given)
-        for result in mind.search(query, embedding=question, explain=True):
-            told = result.explanation
-            assert told is not None
-            assert told.evaluate() == told.score == result.score
-            assert told.relevance == result.relevance_score
-            fused = sum(1 / (30 + c.rank) for c in told.channels if c.rank)
-            assert told.relevance == pytest.approx(fused)
+        plain = mind.search(query, embedding=question, reinforce=False)
+        told = mind.search(query, embedding=question, explain=True)
+        assert [(one.id, one.score) for one in told] == [(one.id, one.score) for one in plain]
+        for result in told:
+            explanation = result.explanation
+            assert explanation is not None
+            assert explanation.evaluate() == explanation.score == result.score
+            assert explanation.relevance == result.relevance_score
+            assert len(str(explanation).splitlines()) == (
+                2 + len(explanation.channels) + len(explanation.factors)
+            )
+
+
+def test_a_relevance_of_fused_ranks_follows_from_the_ranks_it_shows(mind: oneiros.Engine) -> None:
+    for result in hybrid(mind):
+        fused = sum(1 / (30 + c.rank) for c in result.explanation.channels if c.rank)
+        assert result.explanation.relevance == pytest.approx(fused)
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:
