@@ -92,20 +92,61 @@ def reverie_by_numpy(columns: dict[str, np.ndarray[Any, Any]], lists: Lists) -> 
     return np.sort(scores)[::-1][:TOP].tolist()
 
 
+def columns_of(values: dict[str, np.ndarray[Any, Any]]) -> _core.Columns:
+    columns = _core.Columns()
+    columns.append(count=STORE)
+    columns.write(rows=np.arange(STORE, dtype=np.uint32), values=values)
+    return columns
+
+
+def falling(lists: Lists) -> Lists:
+    """Raw scores of ranked lists."""
+    return [np.linspace(1.0, 0.1, len(rows)) for rows in lists]
+
+
 @pytest.mark.parametrize("form", ["oneiros", "numpy"])
 @pytest.mark.parametrize("size", [100, 1000])
 def test_plan(benchmark: BenchmarkFixture, size: int, form: str) -> None:
     benchmark.group = f"reverie whole, top 10 of 2 x {size}"
     values, lists = lives(), rankings(size, np.uint32)
-    columns = _core.Columns()
-    columns.append(count=STORE)
-    columns.write(rows=np.arange(STORE, dtype=np.uint32), values=values)
+    columns, scores = columns_of(values), falling(lists)
     plan = profiles.get("reverie").compile().plan
 
     def by_plan() -> list[float]:
-        ranked = plan.rank(columns=columns, rankings=lists, now_seconds=NOW, k=TOP, explain=False)
+        candidates = plan.candidates(rankings=lists, scores=scores)
+        ranked = plan.rank(
+            columns=columns,
+            candidates=candidates,
+            now_seconds=NOW,
+            k=TOP,
+            signals=None,
+            explain=False,
+        )
         return ranked.scores.tolist()
 
     want = reverie_by_numpy(values, lists)
     got = benchmark(by_plan if form == "oneiros" else lambda: reverie_by_numpy(values, lists))
     assert got == pytest.approx(want, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", profiles.names())
+@pytest.mark.parametrize("size", [100, 1000])
+def test_candidates(benchmark: BenchmarkFixture, size: int, name: str) -> None:
+    """Candidates that are already there, scored by each profile."""
+    benchmark.group = f"top 10 of 2 x {size} candidates, scored"
+    lists = rankings(size, np.uint32)
+    columns, plan = columns_of(lives()), profiles.get(name).compile().plan
+    candidates = plan.candidates(rankings=lists, scores=falling(lists))
+    for channel in range(2):
+        candidates.fill(channel, np.full(len(candidates.missing(channel)), 0.05))
+    ranked = benchmark(
+        plan.rank,
+        columns=columns,
+        candidates=candidates,
+        now_seconds=NOW,
+        k=TOP,
+        signals=None,
+        explain=False,
+    )
+    assert len(ranked.rows) == TOP
+    assert np.all(np.diff(ranked.scores) <= 0)
