@@ -36,7 +36,7 @@ class Engine(Memories):
 
     Args:
         path: the store's file, made when it does not exist; ":memory:" for none.
-        profile: how to rank, by name or as a ``Profile``.
+        profile: how to rank, by name or as a ``Profile``; default: the house's own.
         embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
             searches are found by meaning only where ``embedding=`` is given.
         analyzer: "english" or "simple"; None: what the store was last opened with, at first
@@ -61,7 +61,7 @@ class Engine(Memories):
         self,
         path: str | os.PathLike[str],
         *,
-        profile: Profile | str = "reverie",
+        profile: Profile | str = "oneiros",
         embedder: Embedder | None = None,
         analyzer: str | None = None,
         variant: str | None = None,
