@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
+    from oneiros.batch.promoting import promote as promote
+    from oneiros.batch.rescoring import rescore as rescore
     from oneiros.engine import Engine as Engine
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
@@ -67,6 +69,8 @@ _HOME = {  # public name -> the module it lives in
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
     "WhyNot": "why_not",
+    "promote": "batch.promoting",
+    "rescore": "batch.rescoring",
     "rrf": "ranking.reciprocal_ranks",
     "where": "scopes",
 }
@@ -101,6 +105,8 @@ __all__ = [
     "__version__",
     "kernels",
     "profiles",
+    "promote",
+    "rescore",
     "rrf",
     "where",
 ]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from oneiros.argument_checks import require_instance
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import time as time_check
+from oneiros.profiles import get as get_profile
+from oneiros.ranking.profile import Profile
 from oneiros.scopes import Where, where
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock
     from oneiros.memory import Memory
     from oneiros.projections import Projections
-    from oneiros.ranking.profile import Profile
     from oneiros.remember import Remember
     from oneiros.store import Store, StoredMemory
 
@@ -68,6 +69,14 @@ class Bounded:
     def _now(self, now: Time | None) -> float:
         seconds: float = _check_now(self._parts.clock() if now is None else now)
         return seconds
+
+    def _profile(self, profile: Profile | str | None) -> Profile:
+        if profile is None:
+            return self._parts.profile
+        if isinstance(profile, str):
+            return get_profile(profile)
+        require_instance("profile", profile, (Profile,), "a name or a Profile")
+        return profile
 
     def _seen(self, memory: StoredMemory | Memory) -> bool:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())

@@ -9,29 +9,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneiros.store.connections import sync_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TextIO
+    from typing import BinaryIO
 
     from oneiros.memory import Memory
 
-__all__ = ["write_jsonl"]
+__all__ = ["new_file", "write_jsonl"]
 
 
 @contextmanager
-def _new_file(path: Path) -> Iterator[TextIO]:
-    """Open a file that takes its name only when the block ends well; readable by its owner only."""
+def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
+    """Open a file that takes its name only when the block ends well; readable by its owner only.
+
+    Args:
+        path: replaced; never through a symbolic link.
+        draft: where it stands until then, on the same disk; default: beside it.
+
+    Raises:
+        ValueError: ``path`` is a symbolic link.
+        OSError: the file cannot be written.
+    """
     if path.is_symlink():
         msg = f"path: {path} is a symbolic link, and exports do not follow links"
         raise ValueError(msg)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    if draft is None:
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        sync_folder(str(path))
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -49,12 +62,12 @@ def write_jsonl(path: Path, memories: Iterable[Memory], *, embeddings: bool) -> 
         How many were written.
     """
     count = 0
-    with _new_file(path) as file:
+    with new_file(path) as file:
         for memory in memories:
             record = memory.to_record()
             if not embeddings:
                 del record["embedding"]
-            file.write(json.dumps(record, ensure_ascii=False, allow_nan=False))
-            file.write("\n")
+            line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+            file.write(line.encode() + b"\n")
             count += 1
     return count

@@ -32,6 +32,7 @@ DEPTH_LIMIT = 32
 """Levels of nesting in metadata."""
 LAST_NUMBER = 1e11
 """A time given as a number above this is milliseconds by mistake."""
+TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 # A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as
 # it is, so that what was exported comes back with the same bits.
@@ -174,8 +175,7 @@ def _time_of(name: str, value: object) -> float:
     if not math.isfinite(seconds):
         raise ValueError(wrong(name, "finite", value))
     if seconds > LAST_NUMBER:
-        rule = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
-        raise ValueError(wrong(name, rule, value))
+        raise ValueError(wrong(name, TIME_RULE, value))
     return seconds
 
 

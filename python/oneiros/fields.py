@@ -20,11 +20,22 @@ __all__ = [
     "PRIORITY_BY_KIND",
     "PRIORITY_OTHERWISE",
     "Field",
+    "Range",
 ]
 
 U32_MAX = 2**32 - 1
 INT16_MAX = 2**15 - 1
 FLOAT64_MAX = 1.7976931348623157e308
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that a column may hold: of an enumeration its codes, of a time its seconds."""
+
+    low: float
+    high: float
+    rule: str
+    """How messages say it, after "must be"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +51,8 @@ class Field:
     """Whether None is a value (for all others, None in a record means "not given")."""
     check: Check
     """Returns what a memory holds for what the user gave, or raises naming the field."""
+    range: Range | None = None
+    """What the check enforces, for whole columns of numbers; None: it is no number."""
 
 
 ENUMS: Final = MappingProxyType(  # a word's place is its code, in columns and in the store
@@ -74,34 +87,64 @@ def _text(name: str, *, low: int = 0, high: int = TEXT_LIMIT, nullable: bool = F
 
 def _time(name: str, *, nullable: bool = True) -> Field:
     return Field(
-        name=name, kind="time", column="float64", nullable=nullable, check=check.time(name)
+        name=name,
+        kind="time",
+        column="float64",
+        nullable=nullable,
+        check=check.time(name),
+        range=Range(-FLOAT64_MAX, check.LAST_NUMBER, check.TIME_RULE),
     )
 
 
 def _float(name: str, *, high: float = 1.0) -> Field:
     rule = "a number in [0, 1]" if high == 1.0 else "a finite float32 >= 0"
-    checked = check.number(name, low=0.0, high=high, rule=rule)
-    return Field(name=name, kind="float32", column="float32", nullable=False, check=checked)
+    return _number(name, "float32", "float32", Range(0.0, high, rule))
+
+
+def _number(name: str, kind: str, column: str, bounds: Range, *, nullable: bool = False) -> Field:
+    checked = check.number(name, low=bounds.low, high=bounds.high, rule=bounds.rule)
+    return Field(
+        name=name, kind=kind, column=column, nullable=nullable, check=checked, range=bounds
+    )
 
 
 def _int(name: str, column: str, *, low: int, high: int) -> Field:
-    checked = check.integer(name, low=low, high=high)
-    return Field(name=name, kind="int", column=column, nullable=False, check=checked)
+    return Field(
+        name=name,
+        kind="int",
+        column=column,
+        nullable=False,
+        check=check.integer(name, low=low, high=high),
+        range=Range(low, high, f"an int in [{low}, {high}]"),
+    )
 
 
 def _bool(name: str) -> Field:
-    return Field(name=name, kind="bool", column="uint8", nullable=False, check=check.boolean(name))
+    return Field(
+        name=name,
+        kind="bool",
+        column="uint8",
+        nullable=False,
+        check=check.boolean(name),
+        range=Range(0, 1, "True or False"),
+    )
 
 
 def _enum(name: str) -> Field:
-    checked = check.one_of(name, ENUMS[name])
-    return Field(name=name, kind="enum", column="uint8", nullable=False, check=checked)
+    words = ENUMS[name]
+    return Field(
+        name=name,
+        kind="enum",
+        column="uint8",
+        nullable=False,
+        check=check.one_of(name, words),
+        range=Range(0, len(words) - 1, f"one of {', '.join(words)}, or its code"),
+    )
 
 
 def _ttl() -> Field:
-    rule = "a finite number of seconds >= 0"
-    checked = check.number("ttl", low=0.0, high=FLOAT64_MAX, rule=rule)
-    return Field(name="ttl", kind="seconds", column="float64", nullable=True, check=checked)
+    bounds = Range(0.0, FLOAT64_MAX, "a finite number of seconds >= 0")
+    return _number("ttl", "seconds", "float64", bounds, nullable=True)
 
 
 _TABLE = (  # in the order of docs/systems/fields.md

@@ -16,6 +16,7 @@ from oneiros.fields import FIELDS
 from oneiros.memory import Memory
 from oneiros.records import records_of
 from oneiros.remember import Bounds, unknown
+from oneiros.rescoring import Rescoring
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
@@ -32,7 +33,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(AskingWhy):
+class Memories(AskingWhy, Rescoring):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,

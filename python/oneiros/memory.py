@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["ENUMS", "FIELDS", "Memory", "validate_changes"]
+__all__ = ["BLANKS", "ENUMS", "FIELDS", "Memory", "validate_changes"]
 
 _CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
@@ -200,7 +200,7 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
         raise ValueError(wrong("session_spread", rule, values["session_spread"]))
 
 
-_BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
+BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
 
 
 def _given(memory: Memory) -> dict[str, object]:
@@ -208,7 +208,7 @@ def _given(memory: Memory) -> dict[str, object]:
     values = {name: getattr(memory, name) for name in FIELDS}
     if not memory.session_spread and not memory.sessions:
         del values["sessions"]
-    for name, blank in _BLANKS.items():
+    for name, blank in BLANKS.items():
         if values[name] == blank:
             del values[name]
     for name in _TIMES:

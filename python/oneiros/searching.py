@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from oneiros.argument_checks import count, require_instance, require_text, statuses, texts
 from oneiros.bounded import Bounded
 from oneiros.fields import FIELDS
-from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
 from oneiros.recall import Question, answer, answer_many
 from oneiros.remember.write_behind import ReinforcementEvent
@@ -192,14 +191,6 @@ class Searching(Bounded):
             return None, "absent: nothing to embed in an empty query"
         vector = next(vectors.of([query]))
         return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
-
-    def _profile(self, profile: Profile | str | None) -> Profile:
-        if profile is None:
-            return self._parts.profile
-        if isinstance(profile, str):
-            return get_profile(profile)
-        require_instance("profile", profile, (Profile,), "a name or a Profile")
-        return profile
 
     def _reinforced(
         self,

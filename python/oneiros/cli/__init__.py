@@ -1,4 +1,4 @@
-"""The ``oneiros`` command: demo, import, search, get, stats, doctor, evaluate.
+"""The ``oneiros`` command: memories in and out, found, scored and checked.
 
 Light on import: typer, rich and the engine are loaded when a command runs.
 

@@ -12,6 +12,8 @@ from oneiros.cli.checking import doctor, stats
 from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
+from oneiros.cli.promoting import promote
+from oneiros.cli.rescoring import rescore
 from oneiros.cli.showing import demo
 
 __all__ = ["application"]
@@ -48,6 +50,8 @@ application.command("import")(import_memories)
 application.command("search")(search)
 application.command("why-not")(why_not)
 application.command("get")(get)
+application.command("rescore")(rescore)
+application.command("promote")(promote)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)

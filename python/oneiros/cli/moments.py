@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["day", "seconds_of"]
+__all__ = ["day", "moment", "seconds_of"]
 
 
 def seconds_of(name: str, written: str | None) -> float | None:
@@ -28,5 +28,13 @@ def day(seconds: float) -> str:
     """Return the UTC date, or the number itself outside the calendar's years."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
+
+
+def moment(seconds: float) -> str:
+    """Return ISO 8601 in UTC, or the number itself outside the calendar's years."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         return f"{seconds:.0f} s"

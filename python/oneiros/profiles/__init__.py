@@ -10,12 +10,16 @@ import threading
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from oneiros.errors import UnknownProfile
 from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.profile import Profile
 
-__all__ = ["get", "names", "register"]
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["get", "names", "presets_from", "register"]
 
 _lock = threading.Lock()
 _profiles: dict[str, Profile] = {}
@@ -101,6 +105,28 @@ def _require_profile(value: object) -> None:
     if not isinstance(value, Profile):
         msg = f"profile: expected Profile, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
+
+
+def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
+    """Return CIAR's presets from a file in its source's layout, as profiles by their names.
+
+    ``default`` is what stands above the presets; a number left out is the published one. To look
+    them up by name, hand them on: ``register(get("ciar"), presets=presets_from(path))``.
+
+    Args:
+        path: ``.toml``; or ``.yaml`` or ``.yml``, read by PyYAML's safe loader.
+
+    Raises:
+        TypeError, ValueError: something else stands there, or a number out of its range; the
+            message names the file and the place.
+        ImportError: YAML without the extra ``oneiros[yaml]``.
+        OSError: the file cannot be read.
+
+    Source: docs/systems/ciar.md A6, A9.
+    """
+    from oneiros.ranking.ciar_presets import read_presets  # noqa: PLC0415 - few need it
+
+    return read_presets(path, get("ciar"))
 
 
 def _preset_of(name: str, preset: str) -> Profile:

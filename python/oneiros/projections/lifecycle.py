@@ -72,6 +72,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.columns = _core.Columns()
+        self.names = frozenset(_core.Columns.schema())
         self.row_of: dict[str, int] = {}
         self.ids: list[str] = []
         self._sessions: dict[int, frozenset[str]] = {}

@@ -20,7 +20,7 @@ from oneiros.ranking.program import ProgramBuilder
 if TYPE_CHECKING:
     from oneiros.ranking.factor import Factor, Operation
 
-__all__ = ["CallableFactor", "signals_of"]
+__all__ = ["CallableFactor", "fields_of", "signals_of"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Signals: TypeAlias = dict[str, npt.NDArray[np.float64]]
@@ -129,6 +129,15 @@ class CallableFactor:
             error.add_note(f"raised by {self.function_name}, the function of factor {self.name!r}")
             raise
         return _checked_values(answer, self.name, given[0].shape)
+
+
+def fields_of(factors: tuple[Factor, ...]) -> tuple[str, ...]:
+    """Return the columns that the functions among ``factors`` need."""
+    asked = [factor for factor in factors if isinstance(factor, CallableFactor)]
+    names = tuple(dict.fromkeys(name for factor in asked for name in factor.columns))
+    program, _ = _reader(tuple(name for name in names if name not in WORD_FIELDS))
+    words = [name for name in names if name in WORD_FIELDS]
+    return tuple(dict.fromkeys((*program.input_names, *words)))
 
 
 def signals_of(

@@ -44,6 +44,8 @@ class CompiledProfile:
     """The product of the lifecycle factors' base values; 1 where there is none."""
     keep: int | None
     """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
+    reads_kinds: bool
+    """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
 
 
 @lru_cache(maxsize=256)
@@ -94,4 +96,5 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         score=registers[1],
         retention=registers[2],
         keep=kept,
+        reads_kinds=program.reads_kinds,
     )

@@ -118,6 +118,12 @@ class Profile:
         """
         return self._hash
 
+    @property
+    def not_after_now(self) -> tuple[str, ...]:
+        """Times that a table must not hold after ``now``: a search takes such a one as age 0."""
+        named = (getattr(factor, "not_after_now", ()) for factor in self.factors)
+        return tuple(dict.fromkeys(name for names in named for name in names))
+
     def __hash__(self) -> int:
         return hash(self._hash)
 

@@ -15,11 +15,15 @@ from dataclasses import fields
 from typing import Any, NoReturn, TypeVar, cast
 
 __all__ = [
+    "DEEPEST",
+    "LONGEST_TEXT",
+    "MOST_NODES",
     "content_hash",
     "parse_toml",
     "read_declaration",
     "record_of",
     "require_keys",
+    "require_size",
     "toml_of",
 ]
 
@@ -176,11 +180,11 @@ def parse_toml(text: object) -> dict[str, object]:
     except RecursionError as error:
         msg = f"text: nested deeper than {DEEPEST}"
         raise ValueError(msg) from error
-    _require_size(record)
+    require_size(record)
     return record
 
 
-def _require_size(record: dict[str, object]) -> None:
+def require_size(record: dict[str, object]) -> None:
     level: list[object] = [record]
     nodes = 0
     for _ in range(DEEPEST):

@@ -52,6 +52,8 @@ class ProgramBuilder:
         self._instructions: dict[tuple[object, ...], Instruction] = {}
         self._registers: dict[tuple[object, ...], int] = {}
         self._relevance: int | None = None
+        self.reads_kinds = False
+        """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
 
     @property
     def relevance(self) -> int:
@@ -148,6 +150,7 @@ class ProgramBuilder:
             table: values by kind.
             otherwise: the value of a kind that the table does not list.
         """
+        self.reads_kinds |= any(value != otherwise for value in table.values())
         values = [table.get(kind, otherwise) for kind in self.kinds]
         while values and values[-1] == otherwise:
             values.pop()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from oneiros.ranking.declaration import require_number, settle
 
-__all__ = ["Promotion"]
+if TYPE_CHECKING:
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["Promotion", "threshold_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +26,18 @@ class Promotion:
     def __post_init__(self) -> None:
         threshold = require_number("threshold", self.threshold, low=0.0, high=1.0, above_low=True)
         settle(self, "threshold", threshold)
+
+
+def threshold_of(profile: Profile, threshold: float | None) -> float:
+    """Return the threshold given, or else the profile's.
+
+    Raises:
+        TypeError: no number.
+        ValueError: out of its range; or none is given, and the profile promotes nothing.
+    """
+    if threshold is not None:
+        return Promotion(threshold=threshold).threshold
+    if profile.promotion is None:
+        msg = f"threshold: profile {profile.name!r} has none, so one must be given"
+        raise ValueError(msg)
+    return profile.promotion.threshold

@@ -6,6 +6,7 @@ Source: docs/systems/reverie.md R20.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ import numpy as np
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from oneiros.memory import Memory
     from oneiros.projections.lifecycle import Lifecycle
@@ -105,6 +106,12 @@ class Reinforcing:
         """Drop what waits for a memory that was erased: another may come by its id."""
         with self._lock:
             self._behind.drop(memory_id)
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Let nothing be strengthened while the block runs."""
+        with self._lock:
+            yield
 
     def settle(self, events: Sequence[ReinforcementEvent]) -> None:
         """Drop the oldest events: the store knows them now."""

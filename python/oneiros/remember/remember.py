@@ -232,6 +232,16 @@ class Remember:
             rows = self._projections.row_sets.matching(where)
             return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
 
+    def set_columns(self, changes: Callable[[], Iterable[tuple[str, Mapping[str, object]]]]) -> int:
+        """Set fields as they are given, in one transaction; returns of how many memories.
+
+        Args:
+            changes: called inside it, when all that others wrote is in the columns; gives id and
+                values as a memory holds them.
+        """
+        with self._writing() as transaction:
+            return transaction.update_columns(changes())
+
     def restore(self, memory_id: str, *, seen: Seen) -> None:
         """Take a soft delete back; of a live memory, nothing."""
         with self._writing() as transaction:
@@ -324,6 +334,12 @@ class Remember:
     def steady(self) -> Iterator[None]:
         """Let nothing be written by this process while the block runs, nor anything followed."""
         with self._lock:
+            yield
+
+    @contextmanager
+    def unchanging(self) -> Iterator[None]:
+        """Let the columns stay as they are while the block runs, whoever would change them."""
+        with self._lock, self.reinforcing.steady():
             yield
 
     @contextmanager

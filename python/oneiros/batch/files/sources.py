@@ -1,0 +1,194 @@
+"""Files read part by part: Parquet by row groups, Arrow's own format by record batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from oneiros.batch.tables.arrow import require_pyarrow
+from oneiros.ranking.row_scores import BLOCK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SUFFIXES", "Source", "open_source"]
+
+SUFFIXES: Final = (".parquet", ".arrow", ".feather")
+_READ_BYTES: Final = 2**20  # of a column at a time, so that a row group may be larger than memory
+_MOST_FOOTER: Final = 2**30
+
+
+class Source(Protocol):
+    """A file of rows in parts."""
+
+    path: Path
+    schema: pa.Schema
+    part_count: int
+    row_count: int | None
+    """None where the file tells it only part by part."""
+
+    def identity(self) -> dict[str, object]:
+        """Return what tells this state of the file from any other."""
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part in order, at most about a million at a time.
+
+        Raises:
+            ValueError: the part is damaged.
+        """
+
+    def close(self) -> None:
+        """Let the file go."""
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """Open a file by its suffix.
+
+    Raises:
+        ValueError: another suffix, a file that is not what its suffix says, a damaged footer.
+        ImportError: pyarrow is missing.
+        OSError: the file cannot be read.
+    """
+    if path.suffix not in SUFFIXES:
+        msg = f"{path.name}: expected a file named {', '.join(SUFFIXES)}"
+        raise ValueError(msg)
+    pa = require_pyarrow()
+    try:
+        source: Source = ParquetSource(path) if path.suffix == ".parquet" else ArrowSource(path)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        msg = f"{path.name}: not a {path.suffix[1:]} file, or a damaged one: {error}"
+        raise ValueError(msg) from error
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+class ParquetSource:
+    """Parquet. A part is a row group, or several small ones that follow each other."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+        self.path = path
+        self._file = parquet.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False)
+        self.schema: pa.Schema = self._file.schema_arrow
+        counts = _row_counts(self._file.metadata, path)
+        self.row_count: int | None = sum(counts)
+        self._parts = _joined(counts)
+        self._sizes = [sum(counts[group] for group in part) for part in self._parts]
+        self.part_count = len(self._parts)
+
+    def identity(self) -> dict[str, object]:
+        """Return size, time, schema and the checksum of the footer, which tells of each row group."""
+        return _identity(self.path, self.schema, tail=8)
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part."""
+        groups, found = self._parts[part], 0
+        try:
+            for batch in self._file.iter_batches(
+                batch_size=BLOCK, row_groups=list(groups), columns=list(columns)
+            ):
+                found += batch.num_rows
+                yield batch
+        except (require_pyarrow().ArrowException, OSError) as error:
+            raise ValueError(_damaged(self.path, groups, str(error))) from error
+        if found != self._sizes[part]:
+            told = f"{found} rows where the footer says {self._sizes[part]}"
+            raise ValueError(_damaged(self.path, groups, told))
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close(force=True)
+
+
+class ArrowSource:
+    """Arrow's file format (Feather 2 is the same). A part is a record batch."""
+
+    def __init__(self, path: Path) -> None:
+        pyarrow = require_pyarrow()
+        self.path = path
+        self._file = pyarrow.OSFile(str(path))
+        self._reader = pyarrow.ipc.open_file(self._file)
+        self.schema: pa.Schema = self._reader.schema
+        self.row_count: int | None = None
+        self.part_count: int = self._reader.num_record_batches
+
+    def identity(self) -> dict[str, object]:
+        """Return size, time, schema and the checksum of the footer, which tells of each batch."""
+        return _identity(self.path, self.schema, tail=10)
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the one batch of a part."""
+        pa = require_pyarrow()
+        try:
+            batch = self._reader.get_batch(part).select(list(columns))
+            batch.validate(full=True)  # whoever wrote the file chose its offsets
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(_damaged(self.path, (part,), str(error))) from error
+        for start in range(0, batch.num_rows, BLOCK):
+            yield batch.slice(start, BLOCK)
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+
+def _row_counts(metadata: Any, path: Path) -> list[int]:
+    counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    if any(count < 0 for count in counts) or sum(counts) != metadata.num_rows:
+        msg = f"{path.name}: damaged: its row groups do not have the {metadata.num_rows} rows it tells"
+        raise ValueError(msg)
+    return counts
+
+
+def _joined(counts: Sequence[int]) -> list[range]:
+    """Return row groups in order, small neighbours joined as long as they stay below a block."""
+    parts: list[range] = []
+    rows = BLOCK
+    for group, count in enumerate(counts):
+        if rows + count <= BLOCK and parts:
+            parts[-1] = range(parts[-1].start, group + 1)
+            rows += count
+        else:
+            parts.append(range(group, group + 1))
+            rows = count
+    return parts
+
+
+def _identity(path: Path, schema: pa.Schema, *, tail: int) -> dict[str, object]:
+    """Return what tells one state of a file from another.
+
+    Args:
+        path: the file; its last ``tail`` bytes begin with the footer's length.
+        schema: its schema.
+        tail: bytes from there to the end.
+    """
+    state = path.stat()
+    with path.open("rb") as file:
+        file.seek(-tail, 2)
+        length = min(int.from_bytes(file.read(4), "little"), _MOST_FOOTER, state.st_size - tail)
+        file.seek(-tail - length, 2)
+        footer = hashlib.sha256(file.read(length)).hexdigest()
+    text = schema.to_string(show_schema_metadata=False)
+    return {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "schema": hashlib.sha256(text.encode()).hexdigest(),
+        "footer": footer,
+    }
+
+
+def _damaged(path: Path, groups: Sequence[int], problem: str) -> str:
+    kind = "row group" if path.suffix == ".parquet" else "record batch"
+    span = f"{kind} {groups[0]}"
+    if len(groups) > 1:
+        span = f"{kind}s {groups[0]} to {groups[-1]}"
+    return f"{path.name}: damaged in {span}: {problem}"

@@ -1,0 +1,144 @@
+"""``oneiros.rescore``: the scores of a whole table, without a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneiros.argument_checks import require_choice, require_instance
+from oneiros.batch.scorer import Scorer
+from oneiros.batch.tables import open_table
+from oneiros.batch.validity import CHOICES
+from oneiros.clock import system_clock
+from oneiros.field_checks import time as time_check
+from oneiros.profiles import get as get_profile
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.row_scores import checked_threads
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.bounded import Time
+
+__all__ = ["chosen_profiles", "moment_of", "rescore", "tracked"]
+
+_check_now = time_check("now")
+
+
+def rescore(
+    table: object,
+    profile: Profile | str | Sequence[Profile | str] = "ciar",
+    now: Time | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+    invalid: str = "raise",
+    dtype: npt.DTypeLike | None = None,
+) -> Any:
+    """Score every row of a table, as a search would where all were equally relevant.
+
+    Only the columns that a profile reads are touched, by the names of docs/systems/fields.md; those
+    without nulls are read where they lie, if the machine can read them as they are. Kinds,
+    categories and other states are words (dictionary-encoded ones are read as such) or, but for
+    kinds, codes. Times are seconds, or columns of a datetime type with a time zone; NumPy's
+    ``datetime64`` is taken as UTC. In lists of dicts and arrays of objects they may be whatever
+    ``add`` takes. A field that is absent or null has its default (of ``created_at``: ``now``); but
+    a time that is null in a column is unknown, and each formula says what that means (CIAR: NaN).
+
+    Args:
+        table: a dict of arrays, a NumPy structured array, a list of dicts or ``Memory``, an Arrow
+            table or record batch (anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``;
+            needs pyarrow), a pandas or polars frame.
+        profile: by name or as a ``Profile``; or several, for one pass over the table.
+        now: the clock; seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
+            system's.
+        threads: 1 to 256; default: one a core.
+        progress: show a bar on the error stream.
+        invalid: what a value out of its range (or, under CIAR, a creation after ``now``) does:
+            "raise"; "nan", the row scores NaN; or "clamp", it counts as the nearest valid value,
+            and the row scores NaN where there is none. Under other profiles a time after ``now``
+            is age 0.
+        dtype: what is computed in, float32 or float64; default: the widest float dtype among the
+            columns read that are no times, float64 if there is none.
+
+    Returns:
+        A table of the same family: ``id``, where the table has it, and ``score``; of several
+        profiles, each one's score under its name.
+
+    Raises:
+        TypeError: no table, or a column of another type than its field's.
+        ValueError: a value out of range (the message names field, row, value and rule), times
+            without a time zone, no column that the profile reads.
+        UnknownProfile: no profile has this name.
+
+    Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A6, A11.
+    """
+    profiles = chosen_profiles(profile)
+    require_choice("invalid", invalid, CHOICES)
+    scorer = Scorer(profiles, now=moment_of(now), threads=checked_threads(threads), invalid=invalid)
+    opened = open_table(table)
+    if opened.size:
+        scorer.require_columns(opened)
+    with tracked(opened.size if progress else None) as advance:
+        scores, _ = scorer.score(opened, _float_dtype(dtype), advance)
+    is_one = isinstance(profile, str | Profile)
+    names = ["score"] if is_one else [each.name for each in profiles]
+    return opened.result(dict(zip(names, scores, strict=True)))
+
+
+def chosen_profiles(profile: object) -> list[Profile]:
+    """Return the profiles named or given.
+
+    Raises:
+        TypeError: neither names nor profiles.
+        ValueError: none; two of one name; one named ``id``, where the scores bear the names.
+        UnknownProfile: no profile has this name.
+    """
+    given = [profile] if isinstance(profile, str | Profile) else profile
+    require_instance("profile", given, (list, tuple), "a name, a Profile or a list of them")
+    assert isinstance(given, list | tuple)
+    chosen = []
+    for one in given:
+        require_instance("profile", one, (str, Profile), "a name or a Profile")
+        chosen.append(get_profile(one) if isinstance(one, str) else one)
+    names = [one.name for one in chosen]
+    if not names or len(set(names)) < len(names) or (len(names) > 1 and "id" in names):
+        msg = f"profile: expected at least one, each of another name than id, got {names}"
+        raise ValueError(msg)
+    return chosen
+
+
+def moment_of(now: Time | None) -> float:
+    """Return ``now`` in seconds, the system's time where it is None.
+
+    Raises:
+        ValueError, TypeError: no time, or a naive one.
+    """
+    seconds: float = _check_now(system_clock() if now is None else now)
+    return seconds
+
+
+@contextmanager
+def tracked(total: int | None) -> Iterator[Callable[[int], object] | None]:
+    """Show a bar of rows on the error stream while the block runs; of None, no bar."""
+    if total is None:
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - on use only
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("scoring", total=total)
+        yield lambda count: shown.advance(task, count)
+
+
+def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
+    if dtype is None:
+        return None
+    found = np.dtype(dtype)
+    if found not in (np.float32, np.float64):
+        msg = f"dtype: expected float32 or float64, got {found}"
+        raise TypeError(msg)
+    return found

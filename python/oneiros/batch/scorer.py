@@ -1,0 +1,185 @@
+"""Profiles over a table: its columns read and judged a block at a time, every profile in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from oneiros.batch.codes import DEFAULT_KIND, all_coders
+from oneiros.batch.validity import Validity
+from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
+from oneiros.ranking.row_scores import blocks, columns_read, score_rows
+
+if TYPE_CHECKING:
+    from oneiros.batch.columns import Array, Column, Mask, Piece, Table
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["Scorer"]
+
+_ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}  # of defaults
+
+
+class Scorer:
+    """Scores tables, one after another as if they were one.
+
+    Args:
+        profiles: at least one.
+        now: seconds since the epoch.
+        threads: of the core.
+        invalid: as :class:`Validity` takes it.
+        extra: further fields to read and judge, such as ``status``.
+    """
+
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        *,
+        now: float,
+        threads: int,
+        invalid: str,
+        extra: Sequence[str] = (),
+    ) -> None:
+        self._profiles = profiles
+        self._now = now
+        self._threads = threads
+        self._coders = all_coders()
+        self._extra = tuple(extra)
+        strict = {name for profile in profiles for name in profile.not_after_now}
+        self._validity = Validity(invalid, now, strict)
+        self._scored = self._read_by_profiles()
+        self.fields = self._with_origins()
+        """What is read of a table."""
+        self.row_count = 0
+        self.future_counts = [0] * len(profiles)
+        """Rows with times after ``now``, taken as age 0, by profile."""
+
+    def dtype_of(self, table: Table) -> np.dtype[Any]:
+        """Return the widest float dtype among the columns that are read, float64 without any."""
+        return _widest(self._open(table))
+
+    def missing(self, table: Table) -> list[str]:
+        """Return the fields that the profiles read and the table does not have."""
+        columns = self._open(table)
+        return [name for name in self._scored if name not in columns]
+
+    def score(
+        self,
+        table: Table,
+        dtype: np.dtype[Any] | None = None,
+        advance: Callable[[int], object] | None = None,
+    ) -> tuple[list[Array], dict[str, Array]]:
+        """Return the scores by profile, and the values of the extra fields.
+
+        Args:
+            table: any number of rows.
+            dtype: what is computed in; None: as :meth:`dtype_of` says.
+            advance: told the number of rows done.
+
+        Raises:
+            ValueError: a value breaks a rule.
+        """
+        columns = self._open(table)
+        computed = _widest(columns) if dtype is None else dtype
+        scores = [np.empty(table.size, computed) for _ in self._profiles]
+        extra = {name: np.empty(table.size, np.float64) for name in self._extra}
+        for start, stop in blocks(table.size):
+            values, lost = self._read(columns, start, stop, are_records=table.are_records)
+            outputs = [array[start:stop] for array in scores]
+            self._run(values, outputs)
+            for output in outputs if lost is not None else ():
+                output[lost] = np.nan
+            for name, array in extra.items():
+                array[start:stop] = values.get(name, COLUMN_DEFAULTS[name])
+            if advance is not None:
+                advance(stop - start)
+        self.row_count += table.size
+        return scores, extra
+
+    def _read_by_profiles(self) -> list[str]:
+        found: dict[str, None] = {}
+        for profile in self._profiles:
+            compiled = profile.compile(())
+            found |= dict.fromkeys(columns_read(compiled))
+            if compiled.reads_kinds:
+                found["kind"] = None
+        return [name for name in found if name in FIELDS and FIELDS[name].column is not None]
+
+    def _with_origins(self) -> list[str]:
+        """Return the fields to read: also those that defaults of others are made of."""
+        origins = [_ORIGINS[name] for name in self._scored if name in _ORIGINS]
+        return list(dict.fromkeys((*self._scored, *origins, *self._extra)))
+
+    def _open(self, table: Table) -> dict[str, Column]:
+        found = {name: table.column(name, self._coders) for name in self.fields}
+        return {name: column for name, column in found.items() if column is not None}
+
+    def require_columns(self, table: Table) -> None:
+        """Refuse a table that has nothing to score by: its columns have other names.
+
+        Raises:
+            ValueError: it has no column that the profiles read.
+        """
+        if self._scored and self.missing(table) == self._scored:
+            names = ", ".join(profile.name for profile in self._profiles)
+            msg = f"table: has none of the columns that {names} reads: {', '.join(self._scored)}"
+            raise ValueError(msg)
+
+    def _read(
+        self, columns: dict[str, Column], start: int, stop: int, *, are_records: bool
+    ) -> tuple[dict[str, Array], Mask | None]:
+        pieces = {name: column.read(start, stop) for name, column in columns.items()}
+        values: dict[str, Array] = {}
+        for name in sorted(pieces, key=lambda name: name in _ORIGINS):  # after their origins
+            values[name] = self._filled(name, pieces[name], values, are_records=are_records)
+        plain_times = {name for name, column in columns.items() if column.is_plain_time}
+        return values, self._validity.settle(values, pieces, plain_times, start + self.row_count)
+
+    def _filled(
+        self, name: str, piece: Piece, values: dict[str, Array], *, are_records: bool
+    ) -> Array:
+        """Return the values with the default where nothing is given, or nothing that can be read."""
+        holes = piece.missing
+        if piece.broken:
+            holes = np.zeros(len(piece.values), np.bool_) if holes is None else holes.copy()
+            holes[list(piece.broken)] = True
+        if holes is None:
+            return piece.values
+        if name == "kind":
+            return np.where(holes, 0, piece.values).astype(np.uint32)
+        is_unknown = FIELDS[name].kind == "time" and not are_records
+        default = np.nan if is_unknown else self._default(name, values)
+        return np.where(holes, default, piece.values)
+
+    def _default(self, name: str, values: dict[str, Array]) -> Array | float:
+        """Return what a field is that was not given. Source: docs/systems/fields.md."""
+        if name == "created_at":
+            return self._now
+        if name == "updated_at":
+            return values.get("created_at", self._now)
+        if name == "priority" and "kind" in values:
+            words = self._coders["kind"].words
+            table = [PRIORITY_BY_KIND.get(word, PRIORITY_OTHERWISE) for word in words]
+            return np.array(table, np.uint8)[values["kind"]]
+        return COLUMN_DEFAULTS[name]
+
+    def _run(self, values: dict[str, Array], outputs: Sequence[Array]) -> None:
+        kinds = self._coders["kind"].words if "kind" in values else (DEFAULT_KIND,)
+        operands: dict[str, Array | float] = {"kind": 0.0, **values}
+        for name in self._scored:
+            if name not in operands:
+                operands[name] = self._default(name, values)
+        for place, profile in enumerate(self._profiles):
+            self.future_counts[place] += score_rows(
+                profile.compile(kinds),
+                operands,
+                now=self._now,
+                out=outputs[place],
+                threads=self._threads,
+            )
+
+
+def _widest(columns: dict[str, Column]) -> np.dtype[Any]:
+    found = [column.real for column in columns.values() if column.real is not None]
+    return np.result_type(*found) if found else np.dtype(np.float64)

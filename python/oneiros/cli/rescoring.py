@@ -1,0 +1,245 @@
+"""``oneiros rescore``: a file of memories in, a file of scores out; two scores compared."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneiros.cli import documents
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError
+from oneiros.cli.moments import moment, seconds_of
+from oneiros.cli.profile_names import PROFILE_HELP, named_profile
+from oneiros.cli.stores import JsonOption
+from oneiros.cli.terminal import progress_bar
+from oneiros.visible_text import one_line
+
+if TYPE_CHECKING:
+    from oneiros.batch.comparison import Comparison
+    from oneiros.batch.files import FileReport
+    from oneiros.batch.files.comparing import ScoreColumn
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["rescore"]
+
+COLUMN = "column:"
+
+
+class Invalid(StrEnum):
+    """What a value out of its range does."""
+
+    RAISE = "raise"
+    NAN = "nan"
+    CLAMP = "clamp"
+
+
+def rescore(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A .parquet, .arrow or .feather file.")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="OUT", help="Ids and scores go here.", show_default=False),
+    ] = None,
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Score by this. {PROFILE_HELP} May be given again.")
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Default: one a core.")
+    ] = None,
+    invalid: Annotated[
+        Invalid,
+        typer.Option(help="A value out of its range stops, scores NaN, or is brought into it."),
+    ] = Invalid.RAISE,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help=f"Two of: profiles as above, {COLUMN}NAME for scores in IN."),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="--compare: promotion from here on; default: each one's.")
+    ] = None,
+    top: Annotated[
+        list[int] | None, typer.Option(min=1, help="--compare: overlap of so many best rows.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Score a file of memories without a query, or compare two scores of it.
+
+    OUT appears whole or not at all. After a Ctrl-C or a failure the same command goes on where it
+    stopped.
+    """
+    if target is None and compare is None:
+        msg = "rescore: give OUT, --compare A B, or both"
+        raise CommandError(msg)
+    clock = seconds_of("--now", now)
+    document: dict[str, object] = {}
+    with _told(source):
+        if target is not None:
+            chosen = _profiles(profile or ["ciar"])
+            document |= _write(
+                source, target, chosen, clock, threads, invalid.value, is_shown=not json
+            )
+            clock = clock if compare is None else float(str(document["now"]))
+        if compare is not None:
+            sides = [_side(written) for written in compare]
+            found = _compare(source, sides, clock, threads, invalid.value, threshold, top)
+            document |= {"comparison": asdict(found)}
+            if not json:
+                _show(found)
+    if json:
+        documents.write(document)
+
+
+def _write(
+    source: Path,
+    target: Path,
+    profiles: list[Profile],
+    now: float | None,
+    threads: int | None,
+    invalid: str,
+    *,
+    is_shown: bool,
+) -> dict[str, object]:
+    from oneiros.batch.files import FileReport, open_source, rescore_file  # noqa: PLC0415
+    from oneiros.ranking.row_scores import checked_threads  # noqa: PLC0415
+
+    report = FileReport()
+    started = time.perf_counter()
+    with open_source(source) as opened:
+        total = opened.row_count
+    try:
+        with progress_bar("scoring", total) as advance:
+            rescore_file(
+                source,
+                target,
+                profiles,
+                now=now,
+                threads=checked_threads(threads),
+                invalid=invalid,
+                report=report,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        raise CommandError(_stopped("interrupted", report), INTERRUPTED) from None
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if not report.parts:
+            raise
+        reason = error.strerror or str(error)
+        raise CommandError(
+            _stopped(f"{error.filename or target}: {reason}", report), FAILED
+        ) from error
+    seconds = time.perf_counter() - started
+    if is_shown:
+        _report(report, target, seconds)
+    return asdict(report) | {
+        "profiles": {profile.name: profile.hash for profile in profiles},
+        "output": str(target),
+        "seconds": seconds,
+    }
+
+
+def _compare(
+    source: Path,
+    sides: list[Profile | ScoreColumn],
+    now: float | None,
+    threads: int | None,
+    invalid: str,
+    threshold: float | None,
+    top: list[int] | None,
+) -> Comparison:
+    from oneiros.batch.files import compare_file, open_source  # noqa: PLC0415
+    from oneiros.clock import system_clock  # noqa: PLC0415
+    from oneiros.ranking.promotion import Promotion  # noqa: PLC0415
+    from oneiros.ranking.row_scores import checked_threads  # noqa: PLC0415
+
+    if threshold is not None:
+        threshold = Promotion(threshold=threshold).threshold
+    with open_source(source) as opened:
+        total = opened.row_count
+    with progress_bar("comparing", total) as advance:
+        return compare_file(
+            source,
+            *sides,
+            now=system_clock() if now is None else now,
+            threads=checked_threads(threads),
+            invalid=invalid,
+            threshold=threshold,
+            top=tuple(top or (10, 100)),
+            advance=advance,
+        )
+
+
+def _profiles(written: list[str]) -> list[Profile]:
+    from oneiros.batch.rescoring import chosen_profiles  # noqa: PLC0415
+
+    return chosen_profiles([named_profile("--profile", one) for one in written])
+
+
+def _side(written: str) -> Profile | ScoreColumn:
+    from oneiros.batch.files import ScoreColumn  # noqa: PLC0415
+
+    if written.startswith(COLUMN):
+        return ScoreColumn(written.removeprefix(COLUMN))
+    return named_profile("--compare", written)
+
+
+@contextmanager
+def _told(source: Path) -> Iterator[None]:
+    """Say of which file a broken rule is, and what is missing to read it."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except (TypeError, ValueError) as error:
+        words = str(error)
+        named = words if words.startswith(f"{source.name}:") else f"{source.name}: {words}"
+        raise CommandError(named) from error
+    except ImportError as error:
+        msg = "reading tables needs pyarrow: pip install 'oneiros[arrow]'"
+        raise CommandError(msg, FAILED) from error
+
+
+def _stopped(reason: str, report: FileReport) -> str:
+    done = f"{report.rows} rows in {report.parts} of {report.parts_total} parts are scored"
+    advice = "the same command goes on from there" if report.parts else "nothing is kept"
+    return f"{reason}: {done}; {advice}"
+
+
+def _report(report: FileReport, target: Path, seconds: float) -> None:
+    assert report.now is not None
+    if report.restarted:
+        sys.stderr.write(f"started over: {one_line(report.restarted)}\n")
+    if report.missing:
+        sys.stderr.write(f"not in the file, so at their defaults: {', '.join(report.missing)}\n")
+    for counts, words in (
+        (report.future_counts, "with times after now, taken as age 0"),
+        (report.unscored, "without a score (NaN)"),
+    ):
+        for name, count in counts.items():
+            if count:
+                sys.stderr.write(f"{name}: {count} rows {words}\n")
+    before = f", {report.rows_before} of them before" if report.rows_before else ""
+    head = f"{report.rows} rows scored{before} in {seconds:.1f} s"
+    sys.stdout.write(f"{head} as of {moment(report.now)}: {one_line(str(target))}\n")
+
+
+def _show(found: Comparison) -> None:
+    from oneiros.cli.comparison import comparison_tables  # noqa: PLC0415
+    from oneiros.cli.terminal import output  # noqa: PLC0415
+
+    console = output()
+    for table in comparison_tables(found):
+        console.print(table)
+        console.print()

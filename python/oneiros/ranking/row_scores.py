@@ -1,0 +1,128 @@
+"""Scores of whole columns without a query: the compiled profile over every row, a block at a time.
+
+Source: docs/systems/README.md, "Scoring without a query".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from oneiros.argument_checks import count
+from oneiros.fields import COLUMN_DEFAULTS
+from oneiros.ranking.callable_factor import fields_of, signals_of
+from oneiros.ranking.expression_names import WORD_FIELDS
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.ranking.compiled import CompiledProfile
+
+    Array = npt.NDArray[Any]
+
+__all__ = [
+    "BLOCK",
+    "blocks",
+    "checked_threads",
+    "columns_read",
+    "score_rows",
+    "values_of_registers",
+]
+
+BLOCK: Final = 2**20
+"""Rows a call into the core: a few milliseconds, between which Ctrl-C is heard."""
+_MOST_THREADS: Final = 256
+
+
+def blocks(size: int) -> Iterator[tuple[int, int]]:
+    """Yield first row and end of each block of ``size`` rows."""
+    for start in range(0, size, BLOCK):
+        yield start, min(start + BLOCK, size)
+
+
+def checked_threads(threads: int | None) -> int:
+    """Return how many threads to use: one a core unless told.
+
+    Raises:
+        TypeError: no int.
+        ValueError: not in 1 to 256.
+    """
+    if threads is None:
+        return min(os.cpu_count() or 1, _MOST_THREADS)
+    if count("threads", threads, low=1) > _MOST_THREADS:
+        msg = f"threads: must be in 1 to {_MOST_THREADS}, got {threads}"
+        raise ValueError(msg)
+    return threads
+
+
+def columns_read(compiled: CompiledProfile) -> tuple[str, ...]:
+    """Return the columns and signals that the profile reads, those of its functions too."""
+    names = compiled.program.input_names
+    return tuple(dict.fromkeys((*names, *fields_of(compiled.profile.factors))))
+
+
+def score_rows(
+    compiled: CompiledProfile,
+    columns: Mapping[str, Array | float],
+    *,
+    now: float,
+    out: Array,
+    threads: int,
+) -> int:
+    """Write each row's score: all factors over a relevance of 1.
+
+    Args:
+        compiled: the profile.
+        columns: field to values, each of ``len(out)`` rows or one number for all; of kinds, codes
+            as the profile was compiled with. An absent field has its default.
+        now: seconds since the epoch.
+        out: float32 or float64, in which is computed.
+        threads: of the core.
+
+    Returns:
+        How many rows hold times after ``now``, taken as age 0.
+    """
+    return values_of_registers(
+        compiled, [compiled.score], columns, now=now, out=[out], threads=threads
+    )
+
+
+def values_of_registers(
+    compiled: CompiledProfile,
+    registers: Sequence[int],
+    columns: Mapping[str, Array | float],
+    *,
+    now: float,
+    out: Sequence[Array],
+    threads: int,
+) -> int:
+    """Write the values of some registers of the profile's program, as :func:`score_rows` does."""
+    program, size = compiled.program, len(out[0])
+    told = signals_of(
+        compiled.profile.factors,
+        lambda name: _column(name, columns.get(name), size),
+        compiled.kinds,
+        now,
+        size,
+    )
+    held = {**columns, **told}
+    _, future_count = program.run(
+        operands={name: held[name] for name in program.input_names if name in held},
+        now_seconds=now,
+        size=size,
+        outputs=list(registers),
+        dtype=np.dtype(out[0].dtype).name,
+        out=list(out),
+        threads=threads,
+    )
+    return int(future_count)
+
+
+def _column(name: str, values: Array | float | None, size: int) -> Array:
+    """Return a column as functions of the user's own get it: whole, words as codes."""
+    if not isinstance(values, np.ndarray):
+        values = np.full(size, COLUMN_DEFAULTS[name] if values is None else values)
+    return values.astype(np.intp) if name in WORD_FIELDS else values

@@ -1,0 +1,158 @@
+"""Comparisons of two scores: tau by definition, overlaps, decisions, distributions."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneiros import profiles
+from oneiros.batch import rescore
+from oneiros.batch.comparison import Side, compare_scores
+from oneiros.batch.files import ScoreColumn, compare_file
+from oneiros.batch.rank_correlation import kendall_tau, top_overlap
+from tests.batch.files import memories, write
+from tests.batch.forms import NOW
+
+numbers = st.integers(0, 6).map(float) | st.floats(allow_nan=False)
+pairs = st.lists(st.tuples(numbers, numbers), max_size=25)
+
+
+def tau_by_definition(left: list[float], right: list[float]) -> float | None:
+    """Tau-b, pair by pair (M. G. Kendall 1945)."""
+
+    def sign(a: float, b: float) -> int:
+        return (a > b) - (a < b)
+
+    pairs = list(combinations(range(len(left)), 2))
+    signs = [(sign(left[i], left[j]), sign(right[i], right[j])) for i, j in pairs]
+    balance = sum(a * b for a, b in signs)
+    untied = sum(a != 0 for a, _ in signs) * sum(b != 0 for _, b in signs)
+    return balance / math.sqrt(untied) if untied else None
+
+
+@given(pairs)
+def test_tau_is_that_of_the_definition(rows: list[tuple[float, float]]) -> None:
+    left, right = [a for a, _ in rows], [b for _, b in rows]
+    want = tau_by_definition(left, right)
+    got = kendall_tau(np.array(left), np.array(right))
+    if want is None:
+        assert got is None
+    else:
+        assert got == pytest.approx(want, abs=1e-12)
+
+
+@given(st.lists(numbers, min_size=2, max_size=25))
+def test_an_order_agrees_with_itself_exactly(values: list[float]) -> None:
+    array = np.array(values)
+    if len(set(values)) > 1:
+        assert kendall_tau(array, array) == 1.0
+        assert kendall_tau(array, -array) == -1.0
+    else:
+        assert kendall_tau(array, array) is None
+
+
+def test_a_worked_tau() -> None:
+    # Kendall's own example of ties, by hand: 10 pairs, 1 tied on the left, 2 on the right.
+    left, right = np.array([1.0, 2, 2, 3, 4]), np.array([1.0, 1, 2, 2, 3])
+    assert kendall_tau(left, right) == pytest.approx(7 / math.sqrt(9 * 8))
+
+
+def test_a_large_tau_stays_exact() -> None:
+    drawn = np.random.default_rng(1)
+    left = drawn.integers(0, 50, 2000).astype(float)
+    right = left + drawn.integers(0, 80, 2000)
+    signs = np.sign(left[:, None] - left) * np.sign(right[:, None] - right)
+    untied = [(side[:, None] != side).sum() for side in (left, right)]
+    want = signs.sum() / math.sqrt(untied[0] * untied[1])
+    assert kendall_tau(left, right) == pytest.approx(float(want), abs=1e-14)
+
+
+def test_overlaps_go_by_score_and_then_by_row() -> None:
+    left, right = np.array([3.0, 2.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0, 3.0])
+    assert top_overlap(left, right, 1) == 0.0
+    assert top_overlap(left, right, 2) == 0.0
+    assert top_overlap(left, right, 3) == 2 / 3  # rows 0, 1, 2 and 2, 3, 1
+    assert top_overlap(left, right, 9) == 1.0
+    assert top_overlap(left[:0], right[:0], 9) is None
+
+
+def side(name: str, scores: list[float], threshold: float | None = 0.6) -> Side:
+    return Side(name=name, scores=np.array(scores), threshold=threshold)
+
+
+def test_decisions_and_distributions_by_hand() -> None:
+    before = side("before", [0.7, 0.6, 0.59, math.nan, 1.5, 0.05])
+    after = side("after", [0.7, 0.1, 0.9, 0.9, -1.0, math.nan], 0.7)
+    found = compare_scores(before, after, top=(1, 2))
+    assert found.rows == 6
+    assert found.compared == 4
+    decisions = found.decisions
+    assert decisions is not None
+    counts = (decisions.both, decisions.only_left, decisions.only_right, decisions.neither)
+    assert counts == (1, 2, 2, 1)
+    assert decisions.changed_rows == (1, 2, 3, 4)
+    assert found.left.scored == 5
+    assert found.left.unscored == 1
+    assert found.left.mean == pytest.approx((0.7 + 0.6 + 0.59 + 1.5 + 0.05) / 5)
+    assert found.left.quantiles["0"] == 0.05
+    assert found.left.quantiles["0.5"] == 0.6
+    assert found.left.quantiles["1"] == 1.5
+    assert found.left.tenths == (1, 0, 0, 0, 0, 1, 1, 1, 0, 0)
+    assert (found.left.above_one, found.right.below_zero) == (1, 1)
+    assert found.top_overlap == {1: 0.0, 2: 0.5}
+
+
+def test_sides_without_a_threshold_decide_nothing() -> None:
+    assert compare_scores(side("a", [1.0], None), side("b", [1.0])).decisions is None
+
+
+def test_nothing_to_compare() -> None:
+    found = compare_scores(side("a", []), side("b", []))
+    assert found.left.mean is None
+    assert found.left.quantiles == {}
+    assert found.kendall_tau is None
+    assert found.top_overlap == {}
+    with pytest.raises(ValueError, match="expected as many on both sides"):
+        compare_scores(side("a", [1.0]), side("b", []))
+
+
+@given(pairs.filter(bool))
+def test_every_row_is_in_one_place(rows: list[tuple[float, float]]) -> None:
+    found = compare_scores(side("a", [a for a, _ in rows]), side("b", [b for _, b in rows]))
+    for each in (found.left, found.right):
+        assert each.below_zero + sum(each.tenths) + each.above_one == each.scored == len(rows)
+    assert found.decisions is not None
+    counts = found.decisions
+    assert counts.both + counts.only_left + counts.only_right + counts.neither == len(rows)
+
+
+def test_a_file_is_compared_as_its_table(tmp_path: Path) -> None:
+    table = memories(60).append_column("old", pa.array([None, *np.linspace(0, 1, 59)]))
+    path = write(tmp_path / "in.parquet", table, [25, 25, 10])
+    reverie, capped = profiles.get("reverie"), profiles.get("reverie-capped")
+    options = {"now": NOW, "threads": 1, "invalid": "raise", "top": (5,)}
+    got = compare_file(path, reverie, capped, threshold=0.5, advance=lambda _: None, **options)
+    scores = [rescore(table, each, NOW)["score"].to_numpy() for each in (reverie, capped)]
+    want = compare_scores(
+        Side(name="reverie", scores=scores[0], threshold=0.5),
+        Side(name="reverie-capped", scores=scores[1], threshold=0.5),
+        top=(5,),
+    )
+    assert got == want
+    old = compare_file(
+        path, ScoreColumn("old"), reverie, threshold=0.5, advance=lambda _: None, **options
+    )
+    assert (old.rows, old.compared) == (60, 59)
+    assert old.left.unscored == 1
+    for name, words in (("new", "found 0"), ("id", "expected numbers, got string")):
+        with pytest.raises((ValueError, TypeError), match=words):
+            compare_file(
+                path, ScoreColumn(name), reverie, threshold=None, advance=lambda _: None, **options
+            )
