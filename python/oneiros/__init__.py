@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
+    from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
     from oneiros.engine import Engine as Engine
@@ -69,6 +70,7 @@ _HOME = {  # public name -> the module it lives in
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
     "WhyNot": "why_not",
+    "factors": "batch.factoring",
     "promote": "batch.promoting",
     "rescore": "batch.rescoring",
     "rrf": "ranking.reciprocal_ranks",
@@ -103,6 +105,7 @@ __all__ = [
     "UnknownProfile",
     "WhyNot",
     "__version__",
+    "factors",
     "kernels",
     "profiles",
     "promote",

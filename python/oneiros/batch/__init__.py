@@ -6,7 +6,8 @@ time (:mod:`oneiros.batch.scorer`) by the same compiled profiles that searches r
 
 from __future__ import annotations
 
+from oneiros.batch.factoring import factors
 from oneiros.batch.promoting import promote
 from oneiros.batch.rescoring import rescore
 
-__all__ = ["promote", "rescore"]
+__all__ = ["factors", "promote", "rescore"]

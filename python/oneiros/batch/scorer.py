@@ -10,7 +10,7 @@ import numpy as np
 from oneiros.batch.codes import DEFAULT_KIND, all_coders
 from oneiros.batch.validity import Validity
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
-from oneiros.ranking.row_scores import blocks, columns_read, score_rows
+from oneiros.ranking.row_scores import blocks, columns_read, score_rows, values_of_registers
 
 if TYPE_CHECKING:
     from oneiros.batch.columns import Array, Column, Mask, Piece, Table
@@ -97,6 +97,37 @@ class Scorer:
         self.row_count += table.size
         return scores, extra
 
+    def factors(self, table: Table) -> list[dict[str, Array]]:
+        """Return, by profile, the values of its factors by name: float64, shape (rows,).
+
+        Raises:
+            ValueError: a value breaks a rule.
+        """
+        columns = self._open(table)
+        found = [
+            {factor.name: np.empty(table.size) for factor in profile.factors}
+            for profile in self._profiles
+        ]
+        for start, stop in blocks(table.size):
+            values, lost = self._read(columns, start, stop, are_records=table.are_records)
+            kinds, operands = self._operands(values)
+            for profile, arrays in zip(self._profiles, found, strict=True):
+                outputs = [array[start:stop] for array in arrays.values()]
+                compiled = profile.compile(kinds)
+                if outputs:
+                    values_of_registers(
+                        compiled,
+                        compiled.factors,
+                        operands,
+                        now=self._now,
+                        out=outputs,
+                        threads=self._threads,
+                    )
+                for output in outputs if lost is not None else ():
+                    output[lost] = np.nan
+        self.row_count += table.size
+        return found
+
     def _read_by_profiles(self) -> list[str]:
         found: dict[str, None] = {}
         for profile in self._profiles:
@@ -164,12 +195,19 @@ class Scorer:
             return np.array(table, np.uint8)[values["kind"]]
         return COLUMN_DEFAULTS[name]
 
-    def _run(self, values: dict[str, Array], outputs: Sequence[Array]) -> None:
+    def _operands(
+        self, values: dict[str, Array]
+    ) -> tuple[tuple[str, ...], dict[str, Array | float]]:
+        """Return the words of the kinds' codes, and every column that the profiles read."""
         kinds = self._coders["kind"].words if "kind" in values else (DEFAULT_KIND,)
         operands: dict[str, Array | float] = {"kind": 0.0, **values}
         for name in self._scored:
             if name not in operands:
                 operands[name] = self._default(name, values)
+        return kinds, operands
+
+    def _run(self, values: dict[str, Array], outputs: Sequence[Array]) -> None:
+        kinds, operands = self._operands(values)
         for place, profile in enumerate(self._profiles):
             self.future_counts[place] += score_rows(
                 profile.compile(kinds),
