@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-STACK = ("numpy", "faiss-cpu", "pyroaring", "apsw", "PyStemmer", "bm25s", "numba", "scipy")
+STACK = (
+    "numpy",
+    "faiss-cpu",
+    "pyroaring",
+    "apsw",
+    "PyStemmer",
+    "bm25s",
+    "numba",
+    "numexpr",
+    "polars",
+    "duckdb",
+    "pyarrow",
+)
 
 
 def _version(distribution: str) -> str:

@@ -11,29 +11,25 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracles import ciar, cognitive, fusion, house, mnemosyne, omega, reverie
-from tests.oracles.records import Record, age_days, idle_days, value
+from tests.oracles import ciar, cognitive, fusion, mnemosyne, omega
+from tests.oracles.profile_factors import (
+    Factors,
+    Part,
+    bounded_factors,
+    ciar_factors,
+    cognitive_factors,
+    cognitive_keeps,
+    house_factors,
+    loved,
+    mnemosyne_3_factors,
+    omega_factors,
+    reverie_factors,
+    shipped_factors,
+)
+from tests.oracles.records import Record, value
 
 Channels = Mapping[str, fusion.Hits[Any]]
 Raw = Mapping[Any, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One factor's value, how it joins the score, and what retention_score multiplies."""
-
-    name: str
-    value: float
-    operation: str = "multiply"
-    base: float | None = None  # None: the value itself
-
-    def joined(self, score: float) -> float:
-        """Return the score after this factor."""
-        return score * self.value if self.operation == "multiply" else score + self.value
-
-
-Factors = Callable[[Record, float, float, float], tuple[Part, ...]]
-"""(record, now, relevance, best relevance) -> the factors in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +40,7 @@ class Model:
     vector_per_result: int | None = None
     relevance: Callable[[Channels, Raw, Raw], Mapping[Any, float]]
     factors: Factors
-    own_part: Callable[[Record], float] = lambda _: 0.0
+    own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
 
     def vector_depth(self, k: int) -> int:
@@ -84,7 +80,8 @@ def rank(
     """Return the best k: higher score first, then the earlier in ``records``; NaN never."""
     place = {item: row for row, item in enumerate(records)}
     found = model.relevance(channels, bm25, cosine)
-    relevance = {item: value + model.own_part(records[item]) for item, value in found.items()}
+    own = model.own_part or (lambda _: 0.0)
+    relevance = {item: value + own(records[item]) for item, value in found.items()}
     best = max(relevance.values(), default=0.0)
     scored = []
     for item, value_of in relevance.items():
@@ -99,8 +96,9 @@ def rank(
 
 def rescored(model: Model, record: Record, now: float) -> Scored:
     """Return the score without a query: relevance 1 (Mnemosyne: vector and text 1)."""
-    own = model.own_part(record)
-    relevance = 1.0 if own == 0.0 else mnemosyne.VECTOR + mnemosyne.TEXT + own
+    relevance = 1.0
+    if model.own_part is not None:
+        relevance = mnemosyne.VECTOR + mnemosyne.TEXT + model.own_part(record)
     parts = model.factors(record, now, relevance, relevance)
     return Scored(record.get("id"), relevance, parts, folded(relevance, parts))
 
@@ -108,117 +106,6 @@ def rescored(model: Model, record: Record, now: float) -> Scored:
 def both(channels: Channels) -> Channels:
     """Return the channels in the order lexical, vector."""
     return {name: channels[name] for name in ("lexical", "vector") if name in channels}
-
-
-def reverie_factors(cap: float) -> Factors:
-    """R4 to R8; R7's cap."""
-
-    def factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-        decay = reverie.time_decay_boost(age_days(record, now, "updated_at", "created_at"))
-        idle, stability = idle_days(record, now), value(record, "stability")
-        return (
-            Part("time_decay", decay),
-            Part("strength", value(record, "strength")),
-            Part("depth", reverie.depth_weight(value(record, "depth"))),
-            Part("spread", reverie.spread_weight(value(record, "session_spread"), cap)),
-            Part("stability", reverie.stability_boost(idle, stability)),
-        )
-
-    return factors
-
-
-def cognitive_factors(beta_days: Sequence[float]) -> Factors:
-    """C1, C6: R ** 0.3; retention_score is R itself."""
-
-    def factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-        retention = cognitive.memory_retention(record, now, beta_days=beta_days)
-        return (Part("retention", cognitive.retention_score(1.0, retention), base=retention),)
-
-    return factors
-
-
-def cognitive_keeps(record: Record, now: float) -> bool:
-    """C7: what is no longer, or not yet, valid leaves before the cut; C4: superseded too."""
-    is_valid = not (cognitive.is_expired(record, now) or cognitive.is_not_yet_valid(record, now))
-    return is_valid and record.get("superseded_by") is None
-
-
-def mnemosyne_3_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """M8: M5 with the Weibull retention of the kind for its exponential; tiers; veracity."""
-    return (
-        Part("recency", mnemosyne.weibull_recency(record, now)),
-        Part("tier", mnemosyne.tier(age_days(record, now, "created_at"))),
-        Part("veracity", mnemosyne.VERACITY[value(record, "veracity")]),
-    )
-
-
-def omega_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """O11 to O22, the query factors at their neutral 1."""
-    quality = value(record, "consolidation_quality")
-    return (
-        Part("kind", omega.kind_weight(value(record, "kind"))),
-        Part("feedback", omega.feedback_factor(value(record, "feedback"))),
-        Part("priority", omega.priority_factor(value(record, "priority"))),
-        Part("decay", omega.decay_of(record, now)),
-        Part("thompson", 1.0),
-        Part("consolidation", omega.consolidation_boost(quality)),
-        *(Part(name, 1.0) for name in ("overlap", "preference", "context", "cluster", "temporal")),
-        Part("rerank", 1.0),
-    )
-
-
-def omega_keeps(record: Record, now: float) -> bool:
-    """O12, O23: unloved, expired, superseded and infrastructure leave all results."""
-    del now
-    return not omega.leaves(value(record, "feedback")) and record.get("superseded_by") is None
-
-
-def bounded_factors(record: Record, now: float, relevance: float, best: float) -> tuple[Part, ...]:
-    """O32: small bonuses near the best, a bonus of youth for all; both are added."""
-    bonus = omega.near_best_bonus(
-        value(record, "priority"),
-        value(record, "access_count"),
-        value(record, "consolidation_quality"),
-    )
-    youth = omega.age_bonus(age_days(record, now, "created_at"))
-    near = omega.is_near_best(relevance, best)
-    return (Part("tie_break", bonus if near else 0.0, "add"), Part("freshness", youth, "add"))
-
-
-def ciar_factors(rate: float, reinforcement: float) -> Factors:
-    """A1, unclamped (A10)."""
-
-    def factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-        accesses = value(record, "access_count")
-        return (
-            Part("significance", ciar.significance_of(record)),
-            Part("decay", ciar.decay(ciar.age_of(record, now), rate)),
-            Part("reinforcement", ciar.reinforced(accesses, reinforcement)),
-        )
-
-    return factors
-
-
-def shipped_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """A12."""
-    return (
-        Part("significance", ciar.significance_of(record)),
-        Part("decay", ciar.shipped_decay(ciar.age_of(record, now))),
-        Part("reinforcement", ciar.shipped_reinforcement(value(record, "access_count"))),
-    )
-
-
-def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """H6: each factor damped by 0.15; retention_score multiplies the undamped ones."""
-    spread = reverie.spread_weight(value(record, "session_spread"), house.SPREAD_CAP)
-    undamped = {
-        "recency": house.recency(record, now),
-        "strength": value(record, "strength"),
-        "spread": spread,
-        "feedback": omega.feedback_factor(value(record, "feedback")),
-        "priority": omega.priority_factor(value(record, "priority")),
-    }
-    return tuple(Part(name, house.damp(base), base=base) for name, base in undamped.items())
 
 
 def by_rrf(k: float, normalise: str = "none") -> Callable[[Channels, Raw, Raw], Raw]:
@@ -266,7 +153,7 @@ def cognitive_model(beta_days: Sequence[float]) -> Model:
 
 
 MODELS: dict[str, Model] = {
-    "oneiros": Model(depth=HUNDRED, relevance=fusion.blend, factors=house_factors),
+    "oneiros": Model(depth=HUNDRED, relevance=fusion.blend, factors=house_factors, keeps=loved),
     "reverie": Model(depth=HUNDRED, relevance=by_rrf(30.0), factors=reverie_factors(math.inf)),
     "reverie-capped": Model(depth=HUNDRED, relevance=by_rrf(30.0), factors=reverie_factors(3.0)),
     "cognitive": cognitive_model(cognitive.BETA_DAYS),
@@ -287,9 +174,11 @@ MODELS: dict[str, Model] = {
         depth=HUNDRED,
         relevance=by_rrf(60.0, "channel"),
         factors=omega_factors,
-        keeps=omega_keeps,
+        keeps=loved,
     ),
-    "omega-bounded": Model(depth=HUNDRED, relevance=by_bounded, factors=bounded_factors),
+    "omega-bounded": Model(
+        depth=HUNDRED, relevance=by_bounded, factors=bounded_factors, keeps=loved
+    ),
     "ciar": ciar_model(*ciar.PRESETS["personal_assistant"][:2]),
     "ciar-shipped": Model(depth=HUNDRED, relevance=by_rrf(60.0), factors=shipped_factors),
 }

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.oracles import fusion, omega, profiles
+from tests.oracles import fusion, omega, profile_factors, profiles
 from tests.oracles.omega_tables import CONTEXTS, HIDDEN_KINDS, INTENTS, KIND_WEIGHT, PROFILES
 
 DAY = 86_400.0
@@ -123,8 +123,8 @@ def test_bounded_gives_the_values_done_by_hand() -> None:
     assert omega.age_bonus(30) == pytest.approx(0.05 / math.e)
     assert omega.age_bonus(-1) == 0.05
     record = {"created_at": NOW, "priority": 5}
-    near = profiles.bounded_factors(record, NOW, 0.95, 0.955)
-    far = profiles.bounded_factors(record, NOW, 0.5, 0.955)
+    near = profile_factors.bounded_factors(record, NOW, 0.95, 0.955)
+    far = profile_factors.bounded_factors(record, NOW, 0.5, 0.955)
     assert [part.value for part in near] == [0.005, 0.05]
     assert [part.value for part in far] == [0.0, 0.05]
 

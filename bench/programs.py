@@ -1,0 +1,67 @@
+"""Profiles and expressions as the core runs them over a table whose ages are given as columns."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from bench.dialects import Columns, Form
+from bench.formulas import KINDS, Formula
+from oneiros import Expression, _core, profiles
+from oneiros.ranking.factor import operation_of
+from oneiros.ranking.program import ProgramBuilder, Unit
+
+Array = np.ndarray[Any, Any]
+
+_AGE_OF = {"created_at": "age", "updated_at": "updated", "last_accessed_at": "idle"}
+
+
+class GivenAges(ProgramBuilder):
+    """Writes programs that read ages where others compute them: the bytes that rivals move too."""
+
+    def age(self, *times: str, unit: Unit = "days") -> int:
+        return self.signal(f"{_AGE_OF[times[0]]}_{unit}", nan)
+
+
+def profile_form(formula: Formula, columns: Columns, threads: int) -> Form:
+    """What ``rescore`` runs: the profile's relevance, then its factors in order."""
+    profile = profiles.get(formula.profile)
+    builder = GivenAges(KINDS)
+    profile.fusion.emit(builder)
+    score = builder.relevance
+    for factor in profile.factors:
+        if formula.factors is None or factor.name in formula.factors:
+            score = builder.call(operation_of(factor), score, factor.emit(builder))
+    if formula.is_clamped:
+        score = builder.call("clip", score, low=0.0, high=1.0)
+    return _form(builder, score, columns, threads)
+
+
+def expression_form(text: str, columns: Columns, threads: int) -> Form:
+    builder = GivenAges(KINDS)
+    return _form(builder, Expression(text).emit(builder), columns, threads)
+
+
+def _form(builder: ProgramBuilder, register: int, columns: Columns, threads: int) -> Form:
+    text = builder.build()
+    program = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
+    out = [np.empty(len(next(iter(columns.values()))), np.float32)]
+    outputs = builder.numbers([register])
+    operands = {name: columns[name] for name in program.input_names if name in columns}
+    assert set(operands) == set(columns), "the program reads other columns than its rivals"
+
+    def run() -> Array:
+        program.run(
+            operands=operands,
+            now_seconds=0.0,
+            size=len(out[0]),
+            outputs=outputs,
+            dtype="float32",
+            out=out,
+            threads=threads,
+        )
+        return out[0]
+
+    return run

@@ -1,0 +1,166 @@
+"""Every named profile, searched over random stores, against the plain models of tests/oracles.
+
+Raw scores come from the engine's explanations, where they are checked against NumPy and the BM25
+oracle; which memories each channel finds, fusion, factors, order and score are the model's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from tests.engine.random_world import NOW, Store, Vector, random_question, random_store
+from tests.oracles import profiles as models
+from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
+
+K1, B = 1.2, 0.75
+FEW = settings(max_examples=5_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.sampled_from([20, 60, 200])
+Raw = dict[str, dict[str, float]]
+EVERY: dict[str, tuple[str, dict[str, Any], Model]] = {
+    **{name: (name, {}, model) for name, model in MODELS.items()},
+    **{f"ciar/{name}": ("ciar", {"preset": name}, model) for name, model in PRESETS.items()},
+}
+
+
+def engine_of(store: Store, **options: Any) -> oneiros.Engine:
+    settled: dict[str, Any] = {"analyzer": "simple", "k1": K1, "b": B, "clock": lambda: NOW}
+    mind = oneiros.Engine(":memory:", **{**settled, **options})
+    mind.add_many(list(store.records.values()))
+    return mind
+
+
+def raw_scores(response: oneiros.SearchResponse) -> Raw:
+    """Return what the explanations tell of each channel: id to raw score."""
+    raw: Raw = {"lexical": {}, "vector": {}}
+    for result in response.results:
+        assert result.explanation is not None
+        for one in result.explanation.channels:
+            if one.score is not None:
+                raw[one.name][result.id] = one.score
+    return raw
+
+
+def found_by_channels(
+    store: Store, model: Model, query: str, question: Vector | None, k: int, raw: Raw
+) -> tuple[dict[str, list[tuple[str, float]]], Raw]:
+    """Return each channel's hits by the model, with the engine's raw scores where it told them."""
+    bm25 = dict(store.lexical(query, len(store.records), K1, B))
+    cosine = {} if question is None else store.cosines(question)
+    for told, exact, slack in ((raw["lexical"], bm25, 1e-12), (raw["vector"], cosine, 2e-6)):
+        for id, score in told.items():
+            want = exact.get(id, 0.0)
+            assert score == pytest.approx(want, rel=slack, abs=slack), (id, score, want)
+    bm25 |= {id: score for id, score in raw["lexical"].items() if id in bm25}
+    cosine |= raw["vector"]
+    place = {id: row for row, id in enumerate(store.records)}
+
+    def best(scores: Mapping[str, float], depth: int) -> list[tuple[str, float]]:
+        return sorted(scores.items(), key=lambda hit: (-hit[1], place[hit[0]]))[:depth]
+
+    channels = {"lexical": best(bm25, model.depth["lexical"])}
+    if question is not None:
+        channels["vector"] = best(cosine, model.vector_depth(k))
+    return channels, {"lexical": bm25, "vector": cosine}
+
+
+def check(
+    response: oneiros.SearchResponse, want: list[Scored], lives: set[str], store: Store
+) -> None:
+    """Same ids, same order, same scores; two within 1e-12 of one another may change places.
+
+    Where the engine's own scores are equal, the earlier insertion goes first.
+    """
+    got = [(result.id, result.score) for result in response.results]
+    assert len(got) == len(want)
+    assert [score for _, score in got] == pytest.approx([one.score for one in want], rel=1e-9)
+    by_id = {one.id: one for one in want}
+    for (id, score), one in zip(got, want, strict=True):
+        near = abs(score - one.score) <= 1e-12 * abs(one.score)
+        assert id == one.id or near, (id, score, one)
+    place = {id: row for row, id in enumerate(store.records)}
+    for (first, high), (second, low) in itertools.pairwise(got):
+        assert high > low or place[first] < place[second]
+    for result in response.results:
+        if result.id in by_id:
+            check_explanation(result, by_id[result.id], lives)
+
+
+def check_explanation(result: oneiros.SearchResult, want: Scored, lives: set[str]) -> None:
+    """Relevance and each factor by its name, in order; folded, the score to the bit.
+
+    retention_score is the product of what the lifecycle factors multiply by, before any exponent
+    or damping.
+    """
+    told = result.explanation
+    assert told is not None
+    assert result.relevance_score == pytest.approx(want.relevance, rel=1e-9, abs=1e-300)
+    assert told.relevance == result.relevance_score
+    assert [factor.name for factor in told.factors] == [part.name for part in want.factors]
+    values = [factor.value for factor in told.factors]
+    assert values == pytest.approx([part.value for part in want.factors], rel=1e-9, abs=1e-300)
+    assert told.evaluate() == told.score == result.score
+    bases = [part.value if part.base is None else part.base for part in want.factors]
+    parts = zip(want.factors, bases, strict=True)
+    retention = math.prod(
+        base for part, base in parts if part.name in lives and part.operation == "multiply"
+    )
+    assert result.retention_score == pytest.approx(retention, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@FEW
+@given(seed=seeds, size=sizes, k=st.sampled_from([1, 3, 10, 300]), asks=st.booleans())
+def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool) -> None:
+    profile_name, options, model = EVERY[name]
+    store = random_store(seed, size)
+    query, vector = random_question(seed)
+    question = vector if asks else None
+    profile = oneiros.profiles.get(profile_name, **options)
+    with engine_of(store) as mind:
+        asked: dict[str, Any] = {
+            "embedding": question, "profile": profile, "explain": True, "reinforce": False
+        }  # fmt: skip
+        raw = raw_scores(mind.search(query, k=300, **asked))
+        response = mind.search(query, k=k, **asked)
+    channels, scores = found_by_channels(store, model, query, question, k, raw)
+    want = models.rank(model, store.records, NOW, k, channels, scores["lexical"], scores["vector"])
+    lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
+    check(response, want, lives, store)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@FEW
+@given(seed=seeds, size=sizes)
+def test_factors_without_a_query_are_the_models(name: str, seed: int, size: int) -> None:
+    profile_name, options, model = EVERY[name]
+    profile = oneiros.profiles.get(profile_name, **options)
+    records = list(random_store(seed, size).records.values())
+    got = oneiros.factors(records, profile=profile, now=NOW)
+    for row, record in enumerate(records):
+        for part in models.rescored(model, record, NOW).factors:
+            value = float(np.asarray(got[part.name])[row])
+            assert value == pytest.approx(part.value, rel=1e-9, abs=1e-300), (part, record)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@FEW
+@given(seed=seeds, size=sizes)
+def test_rescoring_is_the_model(name: str, seed: int, size: int) -> None:
+    profile_name, options, model = EVERY[name]
+    profile = oneiros.profiles.get(profile_name, **options)
+    store = random_store(seed, size)
+    with engine_of(store) as mind:
+        got = dict(mind.rescore(profile=profile, now=NOW))
+    want = {id: models.rescored(model, one, NOW).score for id, one in store.records.items()}
+    assert got == pytest.approx(want, rel=1e-9, abs=1e-300)
