@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
+// With fewer rows a thread costs more than it brings.
+constexpr std::size_t kFewestRowsOfThread = std::size_t{1} << 15;
 constexpr std::size_t kLine = 64;  // bytes
 // With fewer a thread, a second one costs more than it brings.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;

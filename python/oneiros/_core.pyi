@@ -1,7 +1,7 @@
 """The C++ core. Strict: nothing is cast unasked, every argument goes by keyword."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +53,6 @@ class LexicalIndex:
     def resident_bytes(self) -> int: ...
 
 # --- columns, ranking, kernels, encoding ---------------------------------------------------------
-
-_Real = TypeVar("_Real", np.float32, np.float64)
 
 class Columns:
     def __init__(self) -> None: ...
@@ -194,46 +192,6 @@ def rrf(
     normalise: str,
     top: int | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
-def time_decay_boost(
-    *,
-    age_days: npt.NDArray[_Real],
-    boost: float,
-    tau_days: float,
-    out: npt.NDArray[_Real] | None,
-    threads: int,
-) -> npt.NDArray[_Real]: ...
-def depth_weight(
-    *,
-    depth: npt.NDArray[_Real],
-    table: npt.NDArray[np.float64],
-    out: npt.NDArray[_Real] | None,
-    threads: int,
-) -> npt.NDArray[_Real]: ...
-def spread_weight(
-    *,
-    session_spread: npt.NDArray[_Real],
-    cap: float,
-    out: npt.NDArray[_Real] | None,
-    threads: int,
-) -> npt.NDArray[_Real]: ...
-def stability_boost(
-    *,
-    age_days: npt.NDArray[_Real],
-    stability: npt.NDArray[_Real],
-    tau_days: float,
-    low: float,
-    high: float,
-    out: npt.NDArray[_Real] | None,
-    threads: int,
-) -> npt.NDArray[_Real]: ...
-def replay_delta(
-    *,
-    peer_count: npt.NDArray[_Real],
-    age_hours: npt.NDArray[_Real],
-    max_delta: float,
-    out: npt.NDArray[_Real] | None,
-    threads: int,
-) -> npt.NDArray[_Real]: ...
 def encode_embeddings(*, matrix: npt.NDArray[np.float32]) -> list[bytes]: ...
 def embedding_dimension(*, blob: bytes) -> int: ...
 def decode_embeddings(*, blobs: list[bytes], dimension: int) -> npt.NDArray[np.float32]: ...

@@ -9,7 +9,6 @@
 
 #include "ranking/ages.h"
 #include "ranking/depth_weight.h"
-#include "ranking/replay_delta.h"
 #include "ranking/spread_weight.h"
 #include "ranking/stability_boost.h"
 #include "ranking/time_decay_boost.h"
@@ -142,28 +141,4 @@ TEST_CASE("stability_boost: refuses parameters out of range") {
   CHECK_THROWS_AS(with(-1.0, 0.1, 3.0), std::invalid_argument);
   CHECK_THROWS_AS(with(30.0, -0.1, 3.0), std::invalid_argument);
   CHECK_THROWS_AS(with(30.0, 0.1, kInf), std::invalid_argument);
-}
-
-TEST_CASE_TEMPLATE("replay_delta: worked values and odd inputs", Real, float, double) {
-  const Real nan = std::numeric_limits<Real>::quiet_NaN();
-  const Real inf = std::numeric_limits<Real>::infinity();
-  const std::array<Real, 7> peers{0, 1, 1, 1000, nan, 1, Real(4e9)};
-  const std::array<Real, 7> hours{0, 0, 1, -5, 0, nan, inf};
-  std::array<Real, 7> delta{};
-  oneiros::replay_delta<Real>(peers, hours, Real(0.1), delta);
-  CHECK(delta[0] == 0);
-  CHECK(delta[1] == doctest::Approx(0.1 * std::log(2.0)).epsilon(1e-6));
-  CHECK(delta[2] == doctest::Approx(0.05 * std::log(2.0)).epsilon(1e-6));
-  CHECK(delta[3] == Real(0.1));
-  CHECK(std::isnan(delta[4]));
-  CHECK(std::isnan(delta[5]));
-  CHECK(delta[6] == 0);
-}
-
-TEST_CASE("replay_delta: refuses counts that are none") {
-  std::array<double, 1> delta{};
-  for (const double peers : {-1.0, kInf}) {
-    CHECK_THROWS_AS(oneiros::replay_delta<double>(std::array{peers}, std::array{0.0}, 0.1, delta),
-                    std::invalid_argument);
-  }
 }
