@@ -122,7 +122,7 @@ def test_search_by_words(
 
 
 @pytest.mark.benchmark(group="search 10k by words and vectors, top 10")
-@pytest.mark.parametrize("form", ["plain", "explained", "filtered", "batch of 64"])
+@pytest.mark.parametrize("form", ["plain", "explained", "filtered", "batch of 64", "why_not"])
 def test_search_hybrid(benchmark: BenchmarkFixture, form: str, mind: oneiros.Engine) -> None:
     numbers = itertools.cycle(range(64))
     half = oneiros.where(created_at=(0, NOW + 1))
@@ -138,5 +138,6 @@ def test_search_hybrid(benchmark: BenchmarkFixture, form: str, mind: oneiros.Eng
         "batch of 64": lambda: mind.search_many(
             QUERIES, embeddings=VECTORS[:64], reinforce=False, threads=2
         ),
+        "why_not": lambda: mind.why_not(QUERIES[0], "m9999", embedding=VECTORS[0]),
     }
     assert benchmark(forms[form])
