@@ -10,10 +10,10 @@
 namespace oneiros {
 
 void require_valid(const ReinforcementRule& rule) {
-  require(std::isfinite(rule.gain) && rule.gain >= 0, "gain", "must be finite and >= 0", rule.gain);
-  require(std::isfinite(rule.most) && rule.most >= 0, "most", "must be finite and >= 0", rule.most);
-  require_positive("span_days", rule.span_days);
-  require_positive("limit", rule.limit);
+  require(kNotNegative, "gain", rule.gain);
+  require(kNotNegative, "most", rule.most);
+  require(kPositive, "span_days", rule.span_days);
+  require(kPositive, "limit", rule.limit);
 }
 
 double reinforced_stability(double stability, double days, const ReinforcementRule& rule) noexcept {

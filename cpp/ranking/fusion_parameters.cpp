@@ -69,7 +69,7 @@ class Reader {
     }
     require_count("weights", given->size(), channels);
     for (const double weight : *given) {
-      require_weight("weights", weight);
+      require(kWeight, "weights", weight);
     }
     return *given;
   }

@@ -41,7 +41,7 @@ std::size_t judge(const Signature& signature, const ParameterSpec& spec,
                                 std::to_string(values.size()));
   }
   for (const double value : values) {
-    require(spec.rule.allows(value), spec.name, spec.rule.words, value);
+    require(spec.rule, spec.name, value);
     numbers.push_back(value);
   }
   return values.size();

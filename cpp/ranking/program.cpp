@@ -37,7 +37,7 @@ void Program::add_input(const ProgramInput& input) {
     return;
   }
   const auto& age = std::get<AgeInput>(input);
-  require(kPositive.allows(age.unit_seconds), "unit_seconds", kPositive.words, age.unit_seconds);
+  require(kPositive, "unit_seconds", age.unit_seconds);
   if (age.times.empty()) {
     throw std::invalid_argument("inputs[" + std::to_string(inputs_.size()) +
                                 "]: an age needs at least one time");

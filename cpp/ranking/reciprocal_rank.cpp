@@ -48,7 +48,7 @@ class Contributions {
 void require_valid(const ReciprocalRank& rule) {
   require(rule.k >= 0 && rule.k <= 1e9, "k", "must be in [0, 1e9]", rule.k);
   for (const double weight : rule.weights) {
-    require_weight("weights", weight);
+    require(kWeight, "weights", weight);
   }
 }
 

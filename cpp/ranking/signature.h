@@ -4,41 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <limits>
 #include <string_view>
 
+#include "ranking/rule.h"
+
 namespace oneiros {
-
-// The values that are allowed, and how an error says so.
-struct Rule {
-  double low;
-  double high;
-  bool is_above_low;  // `low` itself is refused
-  bool is_whole;
-  std::string_view words;
-
-  [[nodiscard]] constexpr bool allows(double value) const noexcept {
-    // Whole numbers beyond 2^53 are asked for by no rule.
-    return value >= low && value <= high && !(is_above_low && value == low) &&
-           !(is_whole && value != static_cast<double>(static_cast<long long>(value)));
-  }
-};
-
-inline constexpr double kEndless = std::numeric_limits<double>::infinity();
-inline constexpr double kLargest = std::numeric_limits<double>::max();
-
-inline constexpr Rule kAnyNumber{-kEndless, kEndless, false, false, "must not be NaN"};
-inline constexpr Rule kFinite{-kLargest, kLargest, false, false, "must be finite"};
-inline constexpr Rule kPositive{0.0, kLargest, true, false, "must be > 0 and finite"};
-inline constexpr Rule kAboveZero{0.0, kEndless, true, false, "must be > 0"};
-inline constexpr Rule kNotNegative{0.0, kLargest, false, false, "must be finite and >= 0"};
-inline constexpr Rule kShare{0.0, 1.0, false, false, "must be in [0, 1]"};
-inline constexpr Rule kFlag{0.0, 1.0, false, true, "must be 0 or 1"};
-// With it as the bound of every factor's parameter no product of factors overflows, so that no NaN
-// reaches a sort.
-inline constexpr Rule kWeight{0.0, 1e6, false, false, "must be in [0, 1e6]"};
-inline constexpr Rule kDepth{1.0, 3.0, false, true, "must be 1, 2 or 3"};
-inline constexpr Rule kCategory{0.0, 3.0, false, true, "must be 0, 1, 2 or 3"};
 
 struct InputSpec {
   std::string_view name;

@@ -224,8 +224,8 @@ def test_reinforcement_agrees_with_its_oracle(
         ({"rows": rows(9)}, "rows: 9 .*is not one of the 1 rows"),
         ({"gain": -1.0}, "gain: must be finite and >= 0, got -1"),
         ({"most": -1.0}, "most: must be finite and >= 0, got -1"),
-        ({"span_days": 0.0}, "span_days: must be finite and > 0, got 0"),
-        ({"limit": float("inf")}, "limit: must be finite and > 0, got inf"),
+        ({"span_days": 0.0}, "span_days: must be > 0 and finite, got 0"),
+        ({"limit": float("inf")}, "limit: must be > 0 and finite, got inf"),
     ],
 )
 def test_bad_reinforcement_is_refused_and_changes_nothing(

@@ -10,6 +10,8 @@
 
 namespace oneiros::formulas {
 
+inline constexpr Rule kCategory{0.0, 3.0, false, true, "must be 0, 1, 2 or 3"};
+
 // The entry of a table of four by category; NaN for no category.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
@@ -103,7 +105,7 @@ struct AssociationDecay {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real weight, Real days) {
-    const Real decayed = weight * decay(days * (Real(1) / numbers[0]));
+    const Real decayed = weight * decay(days * rate_of(numbers[0]));
     return is_nan(days) ? weight : decayed;
   }
 };

@@ -27,6 +27,12 @@ ONEIROS_ALWAYS_INLINE Real at_most(Real x, Real high) {
   return x > high ? high : x;
 }
 
+// 1 / tau, finite for every tau > 0. A product with it, unlike a quotient, costs a loop nothing.
+template <typename Real>
+ONEIROS_ALWAYS_INLINE Real rate_of(Real tau) {
+  return at_most(Real(1) / tau, std::numeric_limits<Real>::max());
+}
+
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real at_least(Real x, Real low) {
   return x < low ? low : x;

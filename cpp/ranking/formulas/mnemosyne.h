@@ -15,7 +15,7 @@ struct RecencyBlend {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_hours) {
     const Real weight = numbers[1];
-    const Real decayed = decay(age_hours * (Real(1) / numbers[0]));
+    const Real decayed = decay(age_hours * rate_of(numbers[0]));
     const Real recency = is_nan(age_hours) ? Real(0.5) : decayed;
     return (Real(1) - weight) + weight * recency;
   }

@@ -210,7 +210,7 @@ struct BoundedBonus {
     const Real by_access = numbers[2] * (at_most(access_count, numbers[3]) / numbers[3]);
     const Real by_quality = numbers[4] * (clamped(quality, Real(0), numbers[5]) / numbers[5]);
     const Real merits = by_priority + by_access + by_quality;
-    const Real decayed = numbers[6] * decay(age_days * (Real(1) / numbers[7]));
+    const Real decayed = numbers[6] * decay(age_days * rate_of(numbers[7]));
     const Real recency = is_nan(age_days) ? Real(0) : decayed;
     const Real bonus = best_relevance - relevance <= numbers[0] ? merits + recency : recency;
     return is_nan(relevance + best_relevance + merits) ? kNaN<Real> : bonus;

@@ -7,6 +7,8 @@
 
 namespace oneiros::formulas {
 
+inline constexpr Rule kDepth{1.0, 3.0, false, true, "must be 1, 2 or 3"};
+
 // R4: 1 + boost exp(-age / tau). No timestamp: 1.
 struct TimeDecayBoost {
   static constexpr Signature kSignature{
@@ -16,7 +18,7 @@ struct TimeDecayBoost {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
     const Real boost = numbers[0];
     const Real tau_days = numbers[1];
-    const Real factor = Real(1) + boost * decay(age_days * (Real(1) / tau_days));
+    const Real factor = Real(1) + boost * decay(age_days * rate_of(tau_days));
     return is_nan(age_days) ? Real(1) : factor;
   }
 };

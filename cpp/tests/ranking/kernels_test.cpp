@@ -1,117 +1,119 @@
-// The kernels of docs/systems/reverie.md: worked values, odd inputs, refusals.
+// Worked values and odd inputs of the kernels of docs/systems; their laws stand in the Python
+// tests.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "ranking/ages.h"
-#include "ranking/depth_weight.h"
-#include "ranking/spread_weight.h"
-#include "ranking/stability_boost.h"
-#include "ranking/time_decay_boost.h"
+#include "one_kernel.h"
 
 namespace {
 
+using oneiros::KernelParameters;
+using oneiros::value_of;
+
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kMillionYears = 365.25e6;
 
+const KernelParameters kTimeDecay{{"boost", {0.3}}, {"tau_days", {30.0}}};
+const KernelParameters kDepths{{"table", {0.8, 1.0, 1.2}}};
+const KernelParameters kCiar{{"rate", {0.0231}}, {"reinforcement", {0.1}}, {"clamp", {1.0}}};
+
 double stability(double age_days, double given) {
-  std::array<double, 1> ages{age_days};
-  std::array<double, 1> factor{given};
-  oneiros::stability_boost<double>(ages, factor, 30.0, 0.1, 3.0, factor);  // in place
-  return factor[0];
+  return value_of("stability_boost", {{"tau_days", {30.0}}, {"low", {0.1}}, {"high", {3.0}}},
+                  {age_days, given});
+}
+
+double retention(double days, double given, double importance, double category, double model = 0) {
+  return value_of("retention",
+                  {{"model", {model}},
+                   {"beta_days", {45.0, 120.0, kInf, 120.0}},
+                   {"floors", {0.02, 0.02, 0.02, 0.6}}},
+                  {days, given, importance, category});
 }
 
 }  // namespace
 
-TEST_CASE("ages_in_days: a clock ahead counts as 0, no time stays none") {
-  std::array<double, 3> times{0.0, 2 * 86'400.0, kNan};
-  oneiros::ages_in_days(times, 86'400.0, times);
-  CHECK(times[0] == 1.0);
-  CHECK(times[1] == 0.0);
-  CHECK(std::isnan(times[2]));
-}
-
 TEST_CASE_TEMPLATE("time_decay_boost: worked values and odd inputs", Real, float, double) {
-  const Real nan = std::numeric_limits<Real>::quiet_NaN();
-  const Real inf = std::numeric_limits<Real>::infinity();
-  std::array<Real, 6> ages{0, 30, -1, nan, inf, Real(kMillionYears)};
-  oneiros::time_decay_boost<Real>(ages, Real(0.3), Real(30), ages);  // in place
-  CHECK(ages[0] == Real(1) + Real(0.3));
-  CHECK(ages[1] == doctest::Approx(1 + 0.3 * std::exp(-1.0)).epsilon(1e-6));
-  CHECK(ages[2] == ages[0]);
-  CHECK(ages[3] == 1);
-  CHECK(ages[4] == 1);
-  CHECK(ages[5] == 1);
+  const auto boost = [](double age) {
+    return value_of<Real>("time_decay_boost", kTimeDecay, {age});
+  };
+  CHECK(boost(0) == Real(1) + Real(0.3));
+  CHECK(boost(30) == doctest::Approx(1 + 0.3 * std::exp(-1.0)).epsilon(1e-6));
+  CHECK(boost(-1) == boost(0));
+  CHECK(boost(kNan) == 1);
+  CHECK(boost(kInf) == 1);
+  CHECK(boost(kMillionYears) == 1);
 }
 
-TEST_CASE("time_decay_boost: refuses parameters out of range") {
-  CHECK_THROWS_WITH_AS(oneiros::time_decay_boost<double>({}, 0.3, 0.0, {}),
-                       "tau_days: must be finite and > 0, got 0", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(oneiros::time_decay_boost<double>({}, kNan, 30.0, {}),
-                       "boost: must be in [0, 1e6], got nan", std::invalid_argument);
-}
-
-TEST_CASE_TEMPLATE("depth_weight: the published table, NaN stays", Real, float, double) {
-  std::array<Real, 4> depth{1, 2, 3, std::numeric_limits<Real>::quiet_NaN()};
-  oneiros::depth_weight<Real>(depth, {Real(0.8), Real(1.0), Real(1.2)}, depth);
-  CHECK(depth[0] == Real(0.8));
-  CHECK(depth[1] == 1);
-  CHECK(depth[2] == Real(1.2));
-  CHECK(std::isnan(depth[3]));
-}
-
-TEST_CASE("depth_weight: another depth is refused before anything is written") {
-  for (const double depth : {0.0, 4.0, 1.5, -1.0, kInf}) {
-    std::array<double, 2> values{1.0, depth};
-    CHECK_THROWS_AS(oneiros::depth_weight<double>(values, {0.8, 1.0, 1.2}, values),
-                    std::invalid_argument);
-    CHECK(values[0] == 1.0);
-  }
-  CHECK_THROWS_WITH_AS(oneiros::depth_weight<double>({}, {0.8, -1.0, 1.2}, {}),
+TEST_CASE("a parameter out of its range is refused") {
+  CHECK_THROWS_WITH_AS(value_of("time_decay_boost", {{"boost", {0.3}}, {"tau_days", {0.0}}}, {1.0}),
+                       "tau_days: must be > 0 and finite, got 0", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      value_of("time_decay_boost", {{"boost", {kNan}}, {"tau_days", {30.0}}}, {1.0}),
+      "boost: must be in [0, 1e6], got nan", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(value_of("depth_weight", {{"table", {0.8, -1.0, 1.2}}}, {1.0}),
                        "table: must be in [0, 1e6], got -1", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(value_of("depth_weight", {{"table", {0.8, 1.0}}}, {1.0}),
+                       "table: expected 3 numbers, got 2", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      value_of("ciar", {{"rate", {1.0}}, {"reinforcement", {0.1}}, {"clamp", {1.0}}},
+               {1.0, 1.0, 1.0, 1.0}),
+      "rate: must be > 0 and < 1, got 1", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      value_of("ciar", {{"rate", {0.1}}, {"reinforcement", {0.1}}, {"clamp", {0.5}}},
+               {1.0, 1.0, 1.0, 1.0}),
+      "clamp: must be 0 or 1, got 0.5", std::invalid_argument);
+}
+
+TEST_CASE("a parameter that a float cannot hold becomes the nearest that is allowed") {
+  const KernelParameters brief{{"boost", {0.5}}, {"tau_days", {1e-300}}};
+  CHECK(value_of<float>("time_decay_boost", brief, {0.0}) == 1.5F);
+  CHECK(value_of<float>("time_decay_boost", brief, {1.0}) == 1.0F);
+  const KernelParameters large{{"low", {-1e300}}, {"high", {1e300}}};
+  CHECK(value_of<float>("clip", large, {kInf}) == std::numeric_limits<float>::max());
+}
+
+TEST_CASE_TEMPLATE("depth_weight: the published table, other depths refused", Real, float, double) {
+  CHECK(value_of<Real>("depth_weight", kDepths, {1.0}) == Real(0.8));
+  CHECK(value_of<Real>("depth_weight", kDepths, {2.0}) == 1);
+  CHECK(value_of<Real>("depth_weight", kDepths, {3.0}) == Real(1.2));
+  CHECK(std::isnan(value_of<Real>("depth_weight", kDepths, {kNan})));
+  for (const double depth : {0.0, 4.0, 1.5, -1.0, kInf}) {
+    CHECK_THROWS_AS(value_of<Real>("depth_weight", kDepths, {depth}), std::invalid_argument);
+  }
 }
 
 TEST_CASE_TEMPLATE("spread_weight: exactly 1 at one session, capped", Real, float, double) {
-  std::array<Real, 5> spread{1, 3, 100, 0, std::numeric_limits<Real>::quiet_NaN()};
-  std::array<Real, 5> factor{};
-  oneiros::spread_weight<Real>(spread, std::numeric_limits<Real>::infinity(), factor);
-  CHECK(factor[0] == 1);
-  CHECK(factor[1] == 2);
-  CHECK(factor[2] == doctest::Approx(std::log(101.0) / std::log(2.0)).epsilon(1e-6));
-  CHECK(factor[3] == 0);
-  CHECK(std::isnan(factor[4]));
-  oneiros::spread_weight<Real>(spread, Real(3), factor);
-  CHECK(factor[0] == 1);
-  CHECK(factor[2] == 3);
+  const auto weight = [](double spread, double cap) {
+    return value_of<Real>("spread_weight", {{"cap", {cap}}}, {spread});
+  };
+  CHECK(weight(1, kInf) == 1);
+  CHECK(weight(3, kInf) == 2);
+  CHECK(weight(100, kInf) == doctest::Approx(std::log(101.0) / std::log(2.0)).epsilon(1e-6));
+  CHECK(weight(0, kInf) == 0);
+  CHECK(weight(1, 3) == 1);
+  CHECK(weight(100, 3) == 3);
+  CHECK(std::isnan(weight(kNan, 3)));
+  CHECK_THROWS_WITH_AS(weight(-1, 3), "session_spread: must be finite and >= 0, got -1",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(weight(1, 0), std::invalid_argument);
+  CHECK_THROWS_AS(weight(1, kNan), std::invalid_argument);
 }
 
-TEST_CASE("spread_weight: refuses counts and caps out of range") {
-  const std::array<double, 1> bad{-1.0};
-  std::array<double, 1> factor{};
-  CHECK_THROWS_WITH_AS(oneiros::spread_weight<double>(bad, 3.0, factor),
-                       "session_spread: must be finite and >= 0, got -1", std::invalid_argument);
-  CHECK_THROWS_AS(oneiros::spread_weight<double>({}, 0.0, {}), std::invalid_argument);
-  CHECK_THROWS_AS(oneiros::spread_weight<double>({}, kNan, {}), std::invalid_argument);
-}
-
-TEST_CASE("stability_boost: exactly 1 at stability 1 for every age") {
+TEST_CASE("stability_boost: exactly 1 at stability 1 for every age, and at age 0") {
   for (const double age : {0.0, 1e-300, 0.1, 30.0, 1e6, kMillionYears, 1e300, kInf, -5.0}) {
     CHECK(stability(age, 1.0) == 1.0);
   }
-}
-
-TEST_CASE("stability_boost: exactly 1 at age 0 for every stability above 0") {
-  const double least = std::numeric_limits<double>::denorm_min();
-  for (const double given : {least, 1e-300, 0.5, 2.0, 1e300, kInf}) {
+  for (const double given : {kLeast, 1e-300, 0.5, 2.0, 1e300, kInf}) {
     CHECK(stability(0.0, given) == 1.0);
     CHECK(stability(-3.0, given) == 1.0);
   }
-  CHECK(stability(least, least) == 1.0);  // the age over tau is 0
+  CHECK(stability(kLeast, kLeast) == 1.0);  // the age over tau is 0
 }
 
 TEST_CASE("stability_boost: ages of a million years reach the clamps, never NaN") {
@@ -119,7 +121,7 @@ TEST_CASE("stability_boost: ages of a million years reach the clamps, never NaN"
     CHECK(stability(age, 2.0) == 3.0);
     CHECK(stability(age, kInf) == 3.0);
     CHECK(stability(age, 0.5) == 0.1);
-    CHECK(stability(age, std::numeric_limits<double>::denorm_min()) == 0.1);
+    CHECK(stability(age, kLeast) == 0.1);
   }
 }
 
@@ -133,12 +135,82 @@ TEST_CASE("stability_boost: odd inputs") {
   CHECK(stability(30.0, 2.0) == doctest::Approx(std::exp(0.5)));
 }
 
-TEST_CASE("stability_boost: refuses parameters out of range") {
-  const auto with = [](double tau, double low, double high) {
-    oneiros::stability_boost<double>({}, {}, tau, low, high, {});
+TEST_CASE_TEMPLATE("replay_delta: worked values and odd inputs", Real, float, double) {
+  const auto delta = [](double peers, double hours) {
+    return value_of<Real>("replay_delta", {{"max_delta", {0.1}}}, {peers, hours});
   };
-  CHECK_THROWS_WITH_AS(with(30.0, 3.0, 0.1), "low: must be <= high, got 3", std::invalid_argument);
-  CHECK_THROWS_AS(with(-1.0, 0.1, 3.0), std::invalid_argument);
-  CHECK_THROWS_AS(with(30.0, -0.1, 3.0), std::invalid_argument);
-  CHECK_THROWS_AS(with(30.0, 0.1, kInf), std::invalid_argument);
+  CHECK(delta(0, 0) == 0);
+  CHECK(delta(1, 0) == doctest::Approx(0.1 * std::log(2.0)).epsilon(1e-6));
+  CHECK(delta(1, 1) == doctest::Approx(0.05 * std::log(2.0)).epsilon(1e-6));
+  CHECK(delta(1000, -5) == Real(0.1));
+  CHECK(delta(4e9, kInf) == 0);
+  CHECK(std::isnan(delta(kNan, 0)));
+  CHECK(std::isnan(delta(1, kNan)));
+  CHECK_THROWS_AS(delta(-1, 0), std::invalid_argument);
+  CHECK_THROWS_AS(delta(kInf, 0), std::invalid_argument);
+}
+
+TEST_CASE("retention: worked values and odd inputs") {
+  CHECK(retention(45, 1.0, 0.0, 0) == doctest::Approx(std::exp(-1.0)));
+  CHECK(retention(120, 1.0, 0.5, 1) == doctest::Approx(std::exp(-0.5)));
+  CHECK(retention(45, 1.0, 0.0, 0, 1) == doctest::Approx(std::pow(2.0, -1.4427)));
+  for (const double model : {0.0, 1.0}) {
+    CHECK(retention(0, 0.0, 0.0, 0, model) == 1.0);
+    CHECK(retention(-9, 1.0, 0.0, 0, model) == 1.0);
+    CHECK(retention(kInf, 1.0, 0.0, 1, model) == 0.02);
+    CHECK(retention(1e9, 1.0, 0.0, 3, model) == 0.6);
+    CHECK(retention(kInf, 1.0, 0.0, 2, model) == 1.0);   // procedural stays
+    CHECK(retention(kNan, 1.0, 0.0, 2, model) == 0.02);  // no timestamp: the floor
+    CHECK(retention(kNan, 1.0, 0.0, 3, model) == 0.6);
+    CHECK(std::isnan(retention(1, kNan, 0.0, 0, model)));
+    CHECK(std::isnan(retention(1, 1.0, kNan, 0, model)));
+    CHECK(std::isnan(retention(1, 1.0, 0.0, kNan, model)));
+    CHECK(std::isnan(retention(kNan, 1.0, kNan, 0, model)));
+  }
+}
+
+TEST_CASE("cognitive kernels: without a timestamp") {
+  const KernelParameters spacing{{"span_days", {7.0}}, {"most", {2.0}}};
+  CHECK(value_of("spacing_factor", spacing, {kNan}) == 1.0);
+  CHECK(value_of("spacing_factor", spacing, {-1.0}) == 0.0);
+  CHECK(value_of("spacing_factor", spacing, {3.5}) == 0.5);
+  CHECK(value_of("spacing_factor", spacing, {kInf}) == 2.0);
+  KernelParameters reinforcing = spacing;
+  reinforcing["gain"] = {0.1};
+  reinforcing["limit"] = {1.0};
+  CHECK(value_of("reinforce_stability", reinforcing, {0.5, kNan}) == 0.6);
+  CHECK(value_of("reinforce_stability", reinforcing, {0.95, 70.0}) == 1.0);
+  CHECK(value_of("association_decay", {{"tau_days", {90.0}}}, {0.4, kNan}) == 0.4);
+  CHECK(value_of("retention_score", {{"alpha", {0.0}}}, {0.5, 0.0}) == 0.5);
+  CHECK(std::isnan(value_of("retention_score", {{"alpha", {0.0}}}, {0.5, kNan})));
+}
+
+TEST_CASE("mnemosyne kernels: without a timestamp") {
+  const KernelParameters blend{{"tau_hours", {168.0}}, {"weight", {0.3}}};
+  CHECK(value_of("recency_blend", blend, {0.0}) == 1.0);
+  CHECK(value_of("recency_blend", blend, {kNan}) == 0.85);
+  CHECK(value_of("recency_blend", blend, {kInf}) == 0.7);
+  CHECK(value_of("weibull_retention", {}, {-1.0, 0.5, 10.0}) == 1.0);
+  CHECK(std::isnan(value_of("weibull_retention", {}, {kNan, 0.5, 10.0})));
+}
+
+TEST_CASE("ciar: an endless number of accesses moves no vetoed fact, NaN stays") {
+  CHECK(value_of("ciar", kCiar, {0.0, 1.0, 1.0, kInf}) == 0.0);
+  CHECK(value_of("ciar", kCiar, {1.0, 0.0, kInf, kInf}) == 0.0);
+  CHECK(value_of("ciar", kCiar, {1.0, 1.0, 0.0, kInf}) == 1.0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::vector<std::vector<double>> inputs{{0.0}, {0.5}, {1.0}, {2.0}};
+    inputs[i] = {kNan};
+    CHECK(std::isnan(oneiros::values_of("ciar", kCiar, inputs)[0]));
+  }
+}
+
+TEST_CASE("ciar: unclamped, the parts multiplied are the whole, bit for bit") {
+  KernelParameters open = kCiar;
+  open["clamp"] = {0.0};
+  for (const double age : {0.0, 0.7, 13.0, 30.0, 365.0}) {
+    const double decay = value_of("ciar_decay", {{"rate", {0.0231}}}, {age});
+    const double gain = value_of("ciar_reinforcement", {{"reinforcement", {0.1}}}, {7.0});
+    CHECK(value_of("ciar", open, {0.9, 0.83, age, 7.0}) == 0.9 * 0.83 * decay * gain);
+  }
 }
