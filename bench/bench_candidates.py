@@ -141,14 +141,14 @@ def by_python(profile: str, by_words: Array, by_meaning: Array) -> list[float]:
 
 
 def by_oneiros(profile: str, by_words: Array, by_meaning: Array) -> list[float]:
-    chosen = profiles.get(profile)
-    plan = chosen.compile(KINDS).plan
+    compiled_profile = profiles.get(profile).compile(KINDS)
+    plan = compiled_profile.plan
     found = {"lexical": (by_words, BM25), "vector": (by_meaning, COSINE)}
-    channels = [found[channel.name] for channel in chosen.channels]
+    channels = [found[channel.name] for channel in compiled_profile.profile.channels]
     candidates = plan.candidates(
         rankings=[rows for rows, _ in channels], scores=[scores[rows] for rows, scores in channels]
     )
-    if chosen.fusion.needs_scores:
+    if compiled_profile.fills_scores:
         for number, (_, scores) in enumerate(channels):
             missing = candidates.missing(channel=number)
             candidates.fill(channel=number, scores=scores[missing])
