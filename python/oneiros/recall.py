@@ -225,14 +225,14 @@ def _united(
     answers: Sequence[ChannelAnswer],
     stages: _Stages,
 ) -> Gathered:
-    """Unite what the channels found; where the fusion reads raw scores, give everyone all of them."""
+    """Unite what the channels found; where raw scores are read, give everyone all of them."""
     compiled = projections.compiled(question.profile)
     candidates = compiled.plan.candidates(
         rankings=[heard.hits.rows for heard in answers],
         scores=[heard.hits.scores for heard in answers],
     )
     filled = 0
-    if compiled.profile.fusion.needs_scores:
+    if compiled.fills_scores:
         for number, heard in enumerate(answers):
             if heard.score_rows is not None:
                 missing = candidates.missing(channel=number)

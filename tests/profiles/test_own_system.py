@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import oneiros
 from oneiros import CallableFactor, Expression, Profile, profiles
 from oneiros.errors import UnknownProfile
+from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from tests.conftest import NOW
 
 DAY = 86_400.0
@@ -128,6 +130,51 @@ def test_a_file_in_the_folder_is_all_it_takes(tmp_path: Path) -> None:
     ).stdout
     assert "'seventh'" in told
     assert "['trust', 'week', 'urgent']" in told
+
+
+# --- raw scores -------------------------------------------------------------------------------
+
+VECTORS = {"words": [0.6, 0.8], "both": [1.0, 0.0], "meaning": [0.8, 0.6]}
+COSINES = {"words": 0.6, "both": 1.0, "meaning": 0.8}
+
+
+@pytest.fixture
+def lamps() -> Iterator[oneiros.Engine]:
+    with oneiros.Engine(":memory:", analyzer="simple", clock=lambda: NOW) as engine:
+        for name, vector in VECTORS.items():
+            text = "the sea" if name == "meaning" else "a lamp"
+            engine.add(text, id=name, embedding=vector, now=NOW)
+        yield engine
+
+
+def test_an_expression_reads_every_raw_score(lamps: oneiros.Engine) -> None:
+    # Two results a channel: each lacks one that the other found, until it is asked for.
+    shallow = (LexicalChannel(depth=2), VectorChannel(depth=2))
+    factors = (Expression("cosine", "cosine", "add"), Expression("bm25 > 0", "found"))
+    profile = Profile(name="raw", channels=shallow, factors=factors)
+    response = lamps.search("lamp", embedding=[1.0, 0.0], profile=profile, explain=True)
+    values = {
+        result.id: [factor.value for factor in result.explanation.factors]
+        for result in response.results
+    }
+    assert {name: value[0] for name, value in values.items()} == pytest.approx(COSINES, rel=1e-6)
+    assert {name: value[1] for name, value in values.items()} == {
+        "words": 1,
+        "both": 1,
+        "meaning": 0,
+    }
+
+
+def test_a_channel_that_was_not_asked_scores_0(lamps: oneiros.Engine) -> None:
+    profile = Profile(name="raw", factors=(Expression("1 + cosine"),))
+    response = lamps.search("lamp", profile=profile, explain=True)
+    assert [result.explanation.factors[0].value for result in response.results] == [1.0, 1.0]
+
+
+def test_relevance_is_what_fusion_gave(lamps: oneiros.Engine) -> None:
+    profile = Profile(name="raw", factors=(Expression("relevance"),))
+    for result in lamps.search("lamp", profile=profile, reinforce=False).results:
+        assert result.score == result.relevance_score**2
 
 
 # --- functions of Python ----------------------------------------------------------------------

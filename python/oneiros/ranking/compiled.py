@@ -46,13 +46,17 @@ class CompiledProfile:
     """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
     reads_kinds: bool
     """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
+    fills_scores: bool
+    """Whether every candidate is to have the raw score of every channel: the fusion needs them, or a
+    factor reads them and the fusion does not mind."""
 
 
 @lru_cache(maxsize=256)
 def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile:
     """Write the profile's program for a store whose kinds have these codes."""
     program = ProgramBuilder(kinds)
-    profile.fusion.emit(program)
+    fusion = profile.fusion
+    fusion.emit(program)
     relevance = score = program.relevance
     values = []
     retention: int | None = None
@@ -79,8 +83,8 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         text=text,
         program=core,
         plan=_core.Plan(
-            fusion=profile.fusion.name,
-            fusion_parameters=profile.fusion.parameters(),
+            fusion=fusion.name,
+            fusion_parameters=fusion.parameters(),
             channels=[channel.name for channel in profile.channels],
             program=core,
             relevance=registers[0],
@@ -97,4 +101,9 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         retention=registers[2],
         keep=kept,
         reads_kinds=program.reads_kinds,
+        fills_scores=fusion.needs_scores or (not fusion.reads_scores and _reads_scores(text)),
     )
+
+
+def _reads_scores(text: ProgramText) -> bool:
+    return any(isinstance(name, str) and name.startswith("score:") for _, name, _ in text.inputs)

@@ -43,8 +43,9 @@ class Expression:
     - the numeric fields of docs/systems/fields.md, with the defaults given there;
     - ``age_days``, ``updated_days`` and ``idle_days`` since creation, the last update, the last
       access (creation if never), and the same as ``_hours``; 0 for a time after now;
-    - ``relevance`` (what fusion gave), ``bm25`` and ``cosine`` (raw; 0 where that channel has none),
-      all 1 where no question is asked;
+    - ``relevance`` (what fusion gave), ``bm25`` and ``cosine`` (raw), all 1 where nothing is asked;
+      a raw score is 0 where there is none, under a weighted sum or mean also for what its channel
+      did not find by itself;
     - ``+ - * / **``, comparisons (1 or 0, chained ones too), ``and or not``, ``a if b else c``;
     - ``exp log log1p log2 sqrt pow abs floor min max clip where isnan``, ``inf`` and ``nan``;
     - ``kind``, ``category``, ``status``, ``tier``, ``veracity``, ``importance_tag`` and

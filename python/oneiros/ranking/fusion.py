@@ -1,6 +1,7 @@
 """How a profile makes one relevance of what its channels found: a declaration a way.
 
-``needs_scores`` says whether every candidate needs the raw score of every channel.
+``needs_scores`` says whether every candidate needs the raw score of every channel, ``reads_scores``
+whether a raw score makes a difference to the relevance.
 
 The core's plan does it; ``oneiros.rrf`` and ``oneiros.kernels`` have the formulas on their own.
 """
@@ -49,6 +50,7 @@ class ReciprocalRankFusion:
 
     name: ClassVar[str] = "reciprocal_rank"
     needs_scores: ClassVar[bool] = False
+    reads_scores: ClassVar[bool] = False
 
     k: float = 30.0
     """How little the first ranks stand out, 0 to 1e9."""
@@ -95,6 +97,7 @@ class WeightedSum:
 
     name: ClassVar[str] = "weighted_sum"
     needs_scores: ClassVar[bool] = False
+    reads_scores: ClassVar[bool] = True
 
     weights: tuple[float, ...] = (0.5, 0.3)
     """One a channel of the profile, in its order, each 0 to 1e6."""
@@ -165,6 +168,7 @@ class RetentionWeightedUnion:
 
     name: ClassVar[str] = "retention_weighted_union"
     needs_scores: ClassVar[bool] = True
+    reads_scores: ClassVar[bool] = True
 
     def require_channels(self, names: Sequence[str]) -> None:
         """Take any channels."""
@@ -189,6 +193,7 @@ class Blend:
 
     name: ClassVar[str] = "blend"
     needs_scores: ClassVar[bool] = True
+    reads_scores: ClassVar[bool] = True
 
     weight: float = 0.4
     """Of the words, 0 to 1."""
@@ -222,6 +227,7 @@ class WeightedMean:
 
     name: ClassVar[str] = "weighted_mean"
     needs_scores: ClassVar[bool] = False
+    reads_scores: ClassVar[bool] = True
 
     weights: tuple[float, ...] = (1.0, 1.0)
     """One a channel of the profile, in its order, each 0 to 1e6."""
