@@ -31,6 +31,13 @@ class Argument:
     bulk: tuple[float, ...] = ()
     """A few values for large arrays; else numbers of the range, up to 50."""
 
+    def whole(self) -> st.SearchStrategy[int]:
+        """Integers of the range, or of the few values."""
+        if self.bulk:
+            return st.sampled_from([int(value) for value in self.bulk])
+        low, high = max(self.low, -20.0), min(self.high, 400.0)
+        return st.integers(math.ceil(low), math.floor(high))
+
     def accepts(self, value: float) -> bool:
         """Tell whether the value is in range, so that no kernel may refuse it. NaN always is."""
         if math.isnan(value):

@@ -72,6 +72,11 @@ def clip(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
+def larger(one: float, other: float) -> float:
+    """Return the larger of two; NaN with either."""
+    return math.nan if has_nan(one, other) else max(one, other)
+
+
 def not_negative(age: float) -> float:
     """Return 0 for an age below 0; NaN stays NaN. docs/systems/README.md, "age" clocks."""
     return 0.0 if age < 0 else age

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tests.oracles.fusion import minmax_floor
-from tests.oracles.ieee import clip, exp, has_nan, not_negative, power
+from tests.oracles.ieee import clip, exp, has_nan, larger, not_negative, power
 from tests.oracles.omega_tables import (
     INTENTS,
     KIND_WEIGHT,
@@ -103,15 +103,14 @@ def floored_decay(age_days: float, rate: float, floor: float) -> float:
         return math.nan
     if math.isnan(age_days) or rate == 0:
         return max(1.0, floor)
-    return max(floor, exp(-rate * not_negative(age_days)))
+    return larger(floor, exp(-rate * not_negative(age_days)))
 
 
 def decision_rate(rate: float, access_count: float) -> float:
     """Return max(0.002, rate x 0.85 ** min(accesses, 10)). O14."""
     if has_nan(rate, access_count):
         return math.nan
-    shrunk = rate * power(0.85, min(access_count, 10.0))
-    return math.nan if math.isnan(shrunk) else max(0.002, shrunk)
+    return larger(0.002, rate * power(0.85, min(access_count, 10.0)))
 
 
 def thompson_boost(good: float, bad: float) -> float:

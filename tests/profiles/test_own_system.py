@@ -96,7 +96,9 @@ def test_a_search_ranks_and_explains_by_it(kettles: oneiros.Engine, seventh: Pro
 
 def test_a_new_kind_is_seen_at_once(kettles: oneiros.Engine, seventh: Profile) -> None:
     only_haiku = seventh.replace(factors=(Expression("kind == 'haiku'"),))
-    assert {result.score for result in kettles.search("kettle", profile=only_haiku).results} == {0.0}
+    assert {result.score for result in kettles.search("kettle", profile=only_haiku).results} == {
+        0.0
+    }
     kettles.add("red kettle, green moss", id="haiku", kind="haiku")
     assert kettles.search("kettle", profile=only_haiku).ids[0] == "haiku"
 
