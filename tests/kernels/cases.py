@@ -89,7 +89,11 @@ FEEDBACK = Argument(
     high=2**15 - 1,
 )
 FACTOR = Argument(usual=st.floats(0, 10), low=0)
-RATE = Argument(usual=st.one_of(st.just(0.0), st.floats(1e-6, 1)), low=0)
+RATE = Argument(
+    usual=st.one_of(st.just(0.0), st.floats(1e-6, 1)),
+    wild=WILD.filter(lambda value: not value < 0),  # nothing grows with age
+    low=0,
+)
 HOURS = AGE
 PRIORITY = Argument(usual=st.integers(1, 5).map(float), bulk=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0))
 DAYS = Argument(  # whole days, so that float32 has them exactly

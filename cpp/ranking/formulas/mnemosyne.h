@@ -29,7 +29,8 @@ struct WeibullRetention {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,
                                           Real eta_hours) {
-    return decay(power(elapsed(age_hours) / eta_hours, shape));
+    const Real kept = decay(power(elapsed(age_hours) / eta_hours, shape));
+    return is_nan(age_hours + shape) ? kNaN<Real> : kept;  // 1^NaN and NaN^0 are no 1 here
   }
 };
 

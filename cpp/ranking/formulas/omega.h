@@ -1,6 +1,8 @@
 // The formulas of docs/systems/omega.md.
 #pragma once
 
+#include <limits>
+
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
 #include "ranking/formulas/primitives.h"
@@ -17,9 +19,11 @@ struct MinmaxFloorBetween {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
     const Real low = numbers[0];
-    // Halves: the difference of two finite numbers may be none.
-    const Real range = best * Real(0.5) - worst * Real(0.5);
-    const Real share = (score * Real(0.5) - worst * Real(0.5)) / range;
+    // Halves where the difference of two finite numbers is none; only there, as half of the
+    // smallest number is 0.
+    const Real part = best - worst > std::numeric_limits<Real>::max() ? Real(0.5) : Real(1);
+    const Real range = best * part - worst * part;
+    const Real share = (score * part - worst * part) / range;
     const Real placed = low + (Real(1) - low) * share;
     const Real alone = is_nan(score) ? score : Real(1);
     return best == worst ? alone : placed;
@@ -42,7 +46,7 @@ struct TemporalProximity {
     const Real near = Real(1) / (Real(1) + days / (range / Real(86400)));
     const Real outside = away > range ? Real(0) : near;
     const Real value = away == Real(0) ? Real(1) : outside;
-    return is_nan(before + after) ? kNaN<Real> : value;
+    return is_nan(time + range) ? kNaN<Real> : value;
   }
 };
 
