@@ -19,60 +19,13 @@ from oneiros import _core
 from oneiros.ranking.profile import Profile
 from tests.engine.random_world import random_question, random_store
 from tests.engine.test_profiles_against_oracles import engine_of
+from tests.laws.bounds import BOUNDS
 from tests.laws.rows import DAY, DEFAULTS, NOW, Table, random_table, repeated, rows_of
 
 NAMES = tuple(oneiros.profiles.names())
 FEW = settings(max_examples=1_000 if os.environ.get("ONEIROS_LONG") else 5, deadline=None)
 each = pytest.mark.parametrize("name", NAMES)
 seeds = st.integers(0, 2**32 - 1)
-OPEN = math.inf
-
-BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
-    "reverie": {
-        "time_decay": (1.0, 1.3),
-        "strength": (0.0, 1.0),
-        "depth": (0.8, 1.2),
-        "spread": (1.0, OPEN),  # R7: no cap as published
-        "stability": (0.1, 3.0),
-    },
-    "cognitive": {"retention": (0.02**0.3, 1.0)},
-    "mnemosyne": {"recency": (0.7, 1.0)},
-    "mnemosyne-3": {"recency": (0.7, 1.0), "tier": (0.25, 1.0), "veracity": (0.5, 1.0)},
-    "omega": {
-        "kind": (0.05, 3.0),
-        "feedback": (0.2, 2.5),
-        "priority": (0.78, 1.10),
-        "decay": (0.15, 1.0),
-        "thompson": (0.8, 1.2),
-        "consolidation": (1.0, 1.3),
-        "overlap": (1.0, 1.0),  # without a query
-        "preference": (1.0, 1.0),
-        "context": (1.0, 1.0),
-        "cluster": (1.0, 1.0),
-        "temporal": (1.0, 1.0),
-        "rerank": (1.0, 1.0),
-    },
-    "omega-bounded": {"tie_break": (0.0, 0.01), "freshness": (0.0, 0.05)},
-    "ciar": {
-        "significance": (0.0, 1.0),
-        "decay": (0.0, 1.0),
-        "reinforcement": (1.0, OPEN),  # A1: linear
-    },
-    "ciar-shipped": {
-        "significance": (0.0, 1.0),
-        "decay": (0.1, 1.0),
-        "reinforcement": (1.0, 1.3),
-    },
-    "oneiros": {  # H6: 0.85 + 0.15 x the factor
-        "recency": (0.85 + 0.15 * 0.5, 1.0),
-        "strength": (0.85, 1.0),
-        "spread": (1.0, 0.85 + 0.15 * 2.0),
-        "feedback": (0.85 + 0.15 * 0.2, 0.85 + 0.15 * 2.5),
-        "priority": (0.85 + 0.15 * 0.78, 0.85 + 0.15 * 1.10),
-    },
-}
-BOUNDS["reverie-capped"] = {**BOUNDS["reverie"], "spread": (1.0, 3.0)}
-BOUNDS["cognitive-0.5"] = BOUNDS["cognitive"]
 
 # Columns whose rise never lowers a score.
 RISING: dict[str, list[Any]] = {
@@ -112,7 +65,8 @@ NOT_NEUTRAL = {  # (profile, factor): the value of a memory just added, and why 
 
 
 def factors(table: Table, name: str) -> dict[str, Any]:
-    return dict(oneiros.factors(table, profile=name, now=NOW))
+    """Each factor's value; A6: CIAR is asked to take a creation ahead of now as age 0."""
+    return dict(oneiros.factors(table, profile=name, now=NOW, invalid="clamp"))
 
 
 def score(table: Table, name: str) -> np.ndarray[Any, Any]:
@@ -186,6 +140,16 @@ def test_a_time_ahead_counts_as_now(name: str, seed: int) -> None:
         level[column] = np.full(20, NOW)
     for factor, values in factors(ahead, name).items():
         assert values.tolist() == factors(level, name)[factor].tolist()
+
+
+def test_ciar_alone_refuses_a_creation_ahead_of_now() -> None:
+    ahead = {"created_at": np.array([NOW + DAY])}
+    for name in NAMES:
+        if name == "ciar":  # A6
+            with pytest.raises(ValueError, match="created_at: must be at most now"):
+                oneiros.factors(ahead, profile=name, now=NOW)
+        else:
+            oneiros.factors(ahead, profile=name, now=NOW)
 
 
 @each
@@ -264,7 +228,8 @@ def test_rescoring_gives_the_factors_of_a_search(name: str, seed: int) -> None:
             query, k=60, embedding=vector, profile=name, explain=True, reinforce=False
         )
         rescored = dict(mind.rescore(profile=name, now=NOW))
-    alone = oneiros.factors(list(store.records.values()), profile=name, now=NOW)
+    records = list(store.records.values())
+    alone = oneiros.factors(records, profile=name, now=NOW, invalid="clamp")
     place = {id: row for row, id in enumerate(store.records)}
     for result in response:
         assert result.explanation is not None
