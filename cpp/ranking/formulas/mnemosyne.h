@@ -29,8 +29,9 @@ struct WeibullRetention {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,
                                           Real eta_hours) {
-    const Real kept = decay(power(elapsed(age_hours) / eta_hours, shape));
-    return is_nan(age_hours + shape) ? kNaN<Real> : kept;  // 1^NaN and NaN^0 are no 1 here
+    const Real lives = elapsed(age_hours) / eta_hours;
+    const Real kept = decay(power(lives, shape));
+    return is_nan(lives) || is_nan(shape) ? kNaN<Real> : kept;  // 1^NaN and NaN^0 are no 1 here
   }
 };
 

@@ -111,7 +111,8 @@ struct DecisionRate {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real rate, Real access_count) {
-    return at_least(rate * power(numbers[0], at_most(access_count, numbers[1])), numbers[2]);
+    const Real slowed = rate * power(numbers[0], at_most(access_count, numbers[1]));
+    return is_nan(access_count) ? access_count : at_least(slowed, numbers[2]);
   }
 };
 

@@ -192,6 +192,8 @@ TEST_CASE("mnemosyne kernels: without a timestamp") {
   CHECK(value_of("recency_blend", blend, {kInf}) == 0.7);
   CHECK(value_of("weibull_retention", {}, {-1.0, 0.5, 10.0}) == 1.0);
   CHECK(std::isnan(value_of("weibull_retention", {}, {kNan, 0.5, 10.0})));
+  CHECK(std::isnan(value_of("weibull_retention", {}, {kNan, 0.0, 10.0})));
+  CHECK(std::isnan(value_of("weibull_retention", {}, {0.0, 0.0, kNan})));
 }
 
 TEST_CASE("ciar: an endless number of accesses moves no vetoed fact, NaN stays") {
