@@ -53,7 +53,8 @@ def numpy_form(text: str, columns: Columns, tables: Tables, threads: int) -> For
     assert threads == 1
     code = compile(text, text, "eval")
     functions = numpy_functions(tables)
-    return lambda: eval(code, functions, dict(columns))
+    names = dict(columns)
+    return lambda: eval(code, functions, names).astype(np.float32, copy=False)
 
 
 def numpy_block_form(text: str, columns: Columns, tables: Tables, threads: int) -> Form:
@@ -157,7 +158,7 @@ def polars_form(text: str, columns: Columns, tables: Tables, threads: int) -> Fo
         },
     }
     names = {name: pl.col(name) for name in columns}
-    expression = eval(text, functions, names).alias("out")
+    expression = eval(text, functions, names).cast(pl.Float32).alias("out")
     query = frame.select(expression)
 
     def whole() -> Array:
