@@ -18,6 +18,10 @@ namespace {
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
+// Of columns that come from memory, fewer rows at a time, and the next ones asked for some tiles
+// before their turn: enough for the memory's delay, too few to choke on requests at once.
+constexpr std::size_t kMostStreamedRows = 512;
+constexpr std::size_t kTilesAhead = 4;
 // With fewer rows a thread costs more than it brings.
 constexpr std::size_t kFewestRowsOfThread = std::size_t{1} << 15;
 constexpr std::size_t kLine = 64;  // bytes
@@ -222,7 +226,8 @@ template <typename Real>
 void ProgramRun<Real>::choose_tile() {
   const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
   constexpr std::size_t kStep = kLine / sizeof(Real);
-  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, kMostRows);
+  const std::size_t most = is_streamed_ ? kMostStreamedRows : kMostRows;
+  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, most);
   tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
 
@@ -246,6 +251,7 @@ std::size_t ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   std::size_t future_count = 0;
   std::size_t size = first_tile(begin, end);
   for (std::size_t row = begin; row < end; row += size, size = std::min(tile_, end - row)) {
+    fetch_ahead(row + kTilesAhead * tile_, end);
     future_count += run_tile(scratch, row, size);
   }
   if (is_streamed_) {
@@ -253,6 +259,26 @@ std::size_t ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   }
   scratch.trim();
   return future_count;
+}
+
+// Asks for the tile at `row` while an earlier one is computed: the processor's own look-ahead stops
+// at each page, and starts anew for each column.
+template <typename Real>
+void ProgramRun<Real>::fetch_ahead(std::size_t row, std::size_t end) const {
+  if (!is_streamed_ || row >= end) {
+    return;
+  }
+  const std::size_t size = std::min(tile_, end - row);
+  for (const Operand& column : run_.operands) {
+    if (column.values == nullptr || column.count == 1) {
+      continue;
+    }
+    const std::size_t width = kElementBytes[static_cast<std::size_t>(column.type)];
+    const auto* const from = static_cast<const std::byte*>(column.values) + row * width;
+    for (std::size_t byte = 0; byte < size * width; byte += kLine) {
+      __builtin_prefetch(from + byte, 0, 2);
+    }
+  }
 }
 
 template <typename Real>

@@ -56,6 +56,7 @@ class ProgramRun {
   }
   [[nodiscard]] std::size_t first_tile(std::size_t begin, std::size_t end) const;
   void fill_uniform(Scratch& scratch) const;
+  void fetch_ahead(std::size_t row, std::size_t end) const;
   [[nodiscard]] std::size_t run_tile(Scratch& scratch, std::size_t row, std::size_t size) const;
   void load(Scratch& scratch, std::size_t number, std::size_t row, std::size_t size) const;
   void load_age(Scratch& scratch, std::size_t number, std::size_t row, std::size_t size) const;
