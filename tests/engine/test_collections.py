@@ -33,7 +33,7 @@ def test_fusion_is_not_below_either_channel(name: str) -> None:
         pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
     data = collection.read(folder)
     judged = [n for n, query in enumerate(data.queries) if query.answers]
-    with oneiros.Engine(":memory:", vector_index="flat") as mind:
+    with oneiros.Engine(":memory:", profile=FUSED, vector_index="flat") as mind:  # k1 1.2, b 0.75
         mind.add_many(
             {"id": one.id, "title": one.title, "text": one.text, "embedding": vector}
             for one, vector in zip(data.documents, data.document_vectors, strict=True)
