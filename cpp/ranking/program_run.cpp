@@ -22,8 +22,6 @@ constexpr std::size_t kMostRows = 2048;
 // before their turn: enough for the memory's delay, too few to choke on requests at once.
 constexpr std::size_t kMostStreamedRows = 512;
 constexpr std::size_t kTilesAhead = 4;
-// With fewer rows a thread costs more than it brings.
-constexpr std::size_t kFewestRowsOfThread = std::size_t{1} << 15;
 constexpr std::size_t kLine = 64;  // bytes
 // With fewer a thread, a second one costs more than it brings.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
