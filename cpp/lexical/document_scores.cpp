@@ -7,9 +7,10 @@
 
 namespace oneiros::lexical {
 
-void score_documents(const Segment& segment, const WeighedQuery& query, const Bm25& bm25,
+void score_documents(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
                      std::span<const Location> locations, std::span<double> scores) {
   assert(locations.size() == scores.size());
+  const Segment& segment = *view.segment;
   std::vector<DocumentNumber> documents;  // the segment's among them
   std::vector<std::size_t> places;        // whose they are
   for (std::size_t i = 0; i < locations.size(); ++i) {

@@ -11,8 +11,9 @@
 namespace oneiros::lexical {
 
 // Adds to scores[i] the score of the document at locations[i], if it is one of the segment's: the
-// bits that search_segments() comes to. REQUIRES: locations.size() == scores.size().
-void score_documents(const Segment& segment, const WeighedQuery& query, const Bm25& bm25,
+// bits that search_segments() comes to. REQUIRES: locations.size() == scores.size(); the documents
+// are below the view's limit.
+void score_documents(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
                      std::span<const Location> locations, std::span<double> scores);
 
 }  // namespace oneiros::lexical

@@ -1,4 +1,4 @@
-// The documents of one segment: row, length, whether they live, and the terms they hold.
+// The documents of one segment: row, length, when they died, and the terms they hold.
 #pragma once
 
 #include <cstddef>
@@ -7,34 +7,43 @@
 #include <vector>
 
 #include "lexical/document.h"
+#include "lexical/growing_array.h"
 #include "lexical/postings.h"
+#include "lexical/sparse_array.h"
 
 namespace oneiros::lexical {
 
-// Append-only but for the bit that says whether a document lives. Readers may share it; a writer
-// needs it alone.
+// Counts what is published: what dies in one epoch is there in all earlier ones.
+using Epoch = std::uint64_t;
+
+// Append-only but for the epochs in which documents die. One thread writes; any number may read
+// rows, lengths and deaths meanwhile.
 class DocumentTable {
  public:
-  // The number of the new document. It is not alive yet.
+  // The number of the new document. If memory runs out, nothing has changed.
   DocumentNumber append(const Document& document);
   // The same for document `number` of another segment.
   DocumentNumber append_from(const DocumentTable& other, DocumentNumber number);
 
-  void revive(DocumentNumber number);  // REQUIRES: not alive
-  void retire(DocumentNumber number);  // REQUIRES: alive
-  bool is_alive(DocumentNumber number) const {
-    return ((alive_[number / kWordBits] >> (number % kWordBits)) & 1U) != 0;
+  // Makes room, so that die() cannot fail.
+  void reserve_death(DocumentNumber number) { deaths_.reserve(number); }
+  // REQUIRES: it lives; reserve_death(number) was called; epoch > 0.
+  void die(DocumentNumber number, Epoch epoch) noexcept;
+  // 0 while it lives.
+  Epoch death(DocumentNumber number) const { return deaths_.get(number); }
+  bool is_alive_at(DocumentNumber number, Epoch epoch) const {
+    const Epoch death = deaths_.get(number);
+    return death == 0 || death > epoch;
   }
 
-  // Bit d % 64 of word d / 64 says whether document d lives.
-  std::span<const std::uint64_t> alive_words() const { return alive_; }
-  std::span<const std::uint32_t> rows() const { return rows_; }
-  std::span<const std::uint32_t> lengths() const { return lengths_; }
+  std::span<const std::uint32_t> rows() const { return rows_.elements(); }
+  std::span<const std::uint32_t> lengths() const { return lengths_.elements(); }
 
   std::size_t size() const { return rows_.size(); }
-  std::size_t live_count() const { return live_count_; }
+  std::size_t dead_count() const { return dead_count_; }  // for the writer
+  void reserve(std::size_t document_count);
   void shrink_to_fit();
-  std::size_t resident_bytes() const;
+  std::size_t resident_bytes() const;  // for the writer
 
   // Calls visit(term) for each distinct term of the document, ascending.
   template <typename Visit>
@@ -56,20 +65,19 @@ class DocumentTable {
   }
 
  private:
-  static constexpr std::size_t kWordBits = 64;
   static constexpr std::uint8_t kMore = 0x80;
   static constexpr std::uint8_t kPayload = 0x7F;
   static constexpr unsigned kPayloadBits = 7;
 
   DocumentNumber add_row(std::uint32_t row, std::uint32_t length);
 
-  std::vector<std::uint32_t> rows_;
-  std::vector<std::uint32_t> lengths_;
-  std::vector<std::uint64_t> alive_;
+  GrowingArray<std::uint32_t> rows_;
+  GrowingArray<std::uint32_t> lengths_;
+  SparseArray<Epoch> deaths_;
   // Differences of the ascending terms, 7 bits a byte: what a deletion takes back from df.
   std::vector<std::uint8_t> term_bytes_;
   std::vector<std::size_t> term_starts_{0};
-  std::size_t live_count_ = 0;
+  std::size_t dead_count_ = 0;
 };
 
 }  // namespace oneiros::lexical

@@ -3,11 +3,9 @@
 namespace oneiros::lexical {
 
 DocumentNumber GrowingSegment::append(const Document& document) {
-  // The document first: a posting must never carry a number that is given out again.
+  postings_.reserve(document.terms);
   const DocumentNumber number = documents().append(document);
-  for (const auto& [term, frequency] : document.terms) {
-    postings_.append(term, number, frequency);
-  }
+  postings_.append(number, document.terms);
   return number;
 }
 

@@ -1,6 +1,7 @@
 // The segment that takes new documents.
 #pragma once
 
+#include "lexical/growing_postings.h"
 #include "lexical/segment.h"
 
 namespace oneiros::lexical {
@@ -9,8 +10,7 @@ class GrowingSegment final : public Segment {
  public:
   using Segment::Segment;
 
-  // The number of the new document, which is searchable once documents().revive(number) is called.
-  // If memory runs out, a dead document stays behind, which nobody sees.
+  // The number of the new document. If memory runs out, nothing that shows has changed.
   DocumentNumber append(const Document& document);
 
   PostingList find(TermId term) const override { return postings_.find(term); }

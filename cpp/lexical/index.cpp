@@ -47,19 +47,23 @@ void Index::add(std::span<const Document> documents) {
 void Index::insert(const Document& document) {
   rows_.reserve(document.row);
   statistics_.reserve(document);
+  const std::optional<Location> former = rows_.find(document.row);
+  if (former) {
+    segment(former->segment).documents().reserve_death(former->document);
+  }
   const DocumentNumber number = growing_->append(document);
   // Nothing below can fail: either the new version stands or the old one.
-  if (const std::optional<Location> former = rows_.find(document.row)) {
+  ++epoch_;
+  if (former) {
     retire(*former);
   }
-  growing_->documents().revive(number);
   statistics_.add(document);
   rows_.set(document.row, {.segment = growing_->serial(), .document = number});
 }
 
 void Index::retire(const Location& location) {
   DocumentTable& documents = segment(location.segment).documents();
-  documents.retire(location.document);
+  documents.die(location.document, epoch_);
   statistics_.remove(documents.lengths()[location.document],
                      [&](auto visit) { documents.for_each_term(location.document, visit); });
 }
@@ -82,6 +86,8 @@ bool Index::remove(std::uint32_t row) {
   }
   {
     const std::scoped_lock state(state_lock_);
+    segment(location->segment).documents().reserve_death(location->document);
+    ++epoch_;
     retire(*location);
     rows_.erase(row);
   }
@@ -99,7 +105,7 @@ void Index::seal_growing() {
   if (growing_->documents().size() == 0) {
     return;
   }
-  const Segment* const source = growing_.get();
+  const SegmentView source = view_of(*growing_);
   const std::shared_ptr<SealedSegment> sealed = SealedSegment::merge(next_serial_++, {&source, 1});
   auto growing = std::make_unique<GrowingSegment>(next_serial_++);
   SealedSegments segments = sealed_;
@@ -117,9 +123,9 @@ void Index::merge_sealed() {
   while (true) {
     sizes.clear();
     for (const auto& one : sealed_) {
-      const std::size_t live_count = one->documents().live_count();
+      const std::size_t dead_count = one->documents().dead_count();
       sizes.push_back(
-          {.live_count = live_count, .dead_count = one->documents().size() - live_count});
+          {.live_count = one->documents().size() - dead_count, .dead_count = dead_count});
     }
     const std::vector<std::size_t> places = choose_merge(sizes, limits_.fan_in);
     if (places.empty()) {
@@ -131,9 +137,9 @@ void Index::merge_sealed() {
 
 void Index::merge(std::span<const std::size_t> places) {
   SealedSegments segments = sealed_;
-  std::vector<const Segment*> sources;
+  std::vector<SegmentView> sources;
   for (const std::size_t place : places) {
-    sources.push_back(sealed_[place].get());
+    sources.push_back(view_of(*sealed_[place]));
     segments[place] = nullptr;
   }
   const std::shared_ptr<SealedSegment> merged = SealedSegment::merge(next_serial_++, sources);
@@ -173,12 +179,18 @@ WeighedQuery Index::weighed(std::span<const QueryTerm> query) const {
   return weighed;
 }
 
-std::vector<const Segment*> Index::segments() const {
-  std::vector<const Segment*> segments;
+SegmentView Index::view_of(const Segment& segment) const {
+  return {.segment = &segment,
+          .document_limit = static_cast<DocumentNumber>(segment.documents().size()),
+          .epoch = epoch_};
+}
+
+std::vector<SegmentView> Index::segments() const {
+  std::vector<SegmentView> segments;
   for (const auto& one : sealed_) {
-    segments.push_back(one.get());
+    segments.push_back(view_of(*one));
   }
-  segments.push_back(growing_.get());
+  segments.push_back(view_of(*growing_));
   return segments;
 }
 
@@ -211,11 +223,11 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
   for (std::size_t i = 0; i < rows.size(); ++i) {
     locations[i] = rows_.find(rows[i]).value_or(Location{});
   }
-  for (const Segment* const segment : segments()) {
-    score_documents(*segment, query, bm25_, locations, scores);
+  for (const SegmentView& segment : segments()) {
+    score_documents(segment, query, bm25_, locations, scores);
   }
   if (incoming_) {
-    score_documents(*incoming_, query, bm25_, locations, scores);
+    score_documents(view_of(*incoming_), query, bm25_, locations, scores);
   }
 }
 

@@ -92,7 +92,8 @@ class Index {
 
   // REQUIRES: state_lock_ is held.
   WeighedQuery weighed(std::span<const QueryTerm> query) const;
-  std::vector<const Segment*> segments() const;
+  SegmentView view_of(const Segment& segment) const;
+  std::vector<SegmentView> segments() const;
 
   const Bm25 bm25_;
   const SegmentLimits limits_;
@@ -102,6 +103,7 @@ class Index {
   mutable std::mutex writer_mutex_;
   mutable StateLock state_lock_;
   std::uint32_t next_serial_ = 1;  // above growing_, which takes the first
+  Epoch epoch_ = 0;
   Statistics statistics_;
   SealedSegments sealed_;
   std::unique_ptr<GrowingSegment> growing_;

@@ -6,11 +6,6 @@
 
 namespace oneiros::lexical {
 
-namespace {
-constexpr std::uint32_t kSmallestList = 2;               // half of all terms occur in one document
-constexpr std::size_t kPageSize = std::size_t{1} << 16;  // values: 256 KiB
-}  // namespace
-
 void PostingList::look_up(std::span<const DocumentNumber> documents,
                           std::span<std::uint32_t> frequencies) const {
   assert(documents.size() == frequencies.size());
@@ -34,63 +29,6 @@ void PostingList::look_up(std::span<const DocumentNumber> documents,
       frequencies[begin + i] = is_there ? frequencies_[at[i]] : 0;
     }
   }
-}
-
-void GrowingPostings::append(TermId term, DocumentNumber document, std::uint32_t frequency) {
-  std::uint32_t slot = slots_.find(term);
-  if (slot == TermTable::kAbsent) {
-    // The slot comes last: should memory run out before, the next try finds nothing changed.
-    terms_.resize(slots_.size() + 1);
-    lists_.resize(slots_.size() + 1);
-    terms_.back() = term;
-    slot = slots_.find_or_insert(term);
-  }
-  List& list = lists_[slot];
-  if (list.size == list.capacity) {
-    enlarge(list);
-  }
-  assert(list.size == 0 || list.values[list.size - 1] < document);
-  list.values[list.size] = document;
-  list.values[list.capacity + list.size] = frequency;
-  ++list.size;
-  ++size_;
-}
-
-void GrowingPostings::enlarge(List& list) {
-  const std::uint32_t capacity = std::max(kSmallestList, 2 * list.capacity);
-  std::uint32_t* const values = allocate(std::size_t{2} * capacity);
-  std::copy_n(list.values, list.size, values);
-  std::copy_n(list.values + list.capacity, list.size, values + capacity);
-  list.values = values;
-  list.capacity = capacity;
-}
-
-std::uint32_t* GrowingPostings::allocate(std::size_t count) {
-  if (page_size_ - page_used_ < count) {
-    const std::size_t page_size = std::max(kPageSize, count);
-    pages_.emplace_back(page_size);
-    page_size_ = page_size;
-    page_used_ = 0;
-    allocated_ += page_size;
-  }
-  std::uint32_t* const values = pages_.back().data() + page_used_;
-  page_used_ += count;
-  return values;
-}
-
-PostingList GrowingPostings::list(std::size_t slot) const {
-  const List& list = lists_[slot];
-  return {list.values, list.values + list.capacity, list.size};
-}
-
-PostingList GrowingPostings::find(TermId term) const {
-  const std::uint32_t slot = slots_.find(term);
-  return slot == TermTable::kAbsent ? PostingList{} : list(slot);
-}
-
-std::size_t GrowingPostings::resident_bytes() const {
-  return slots_.resident_bytes() + terms_.capacity() * sizeof(TermId) +
-         lists_.capacity() * sizeof(List) + allocated_ * sizeof(std::uint32_t);
 }
 
 SealedPostings::SealedPostings(TermTable slots, std::vector<TermId> terms,

@@ -23,7 +23,7 @@ struct PostingBlock {
   std::size_t size = 0;
 };
 
-// One term's postings in one segment, read block by block. Valid until the segment is written to.
+// One term's postings in one segment, read block by block. Valid as long as the segment.
 class PostingList {
  public:
   PostingList() = default;  // empty
@@ -39,6 +39,15 @@ class PostingList {
     return {documents_ + start, frequencies_ + start, std::min(kBlockSize, size_ - start)};
   }
 
+  // Those of the documents below `limit`. Cheap where the last is one of them.
+  PostingList until(DocumentNumber limit) const {
+    if (size_ == 0 || documents_[size_ - 1] < limit) {
+      return *this;
+    }
+    const DocumentNumber* const end = std::lower_bound(documents_, documents_ + size_, limit);
+    return {documents_, frequencies_, static_cast<std::size_t>(end - documents_)};
+  }
+
   // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
   // REQUIRES: documents.size() == frequencies.size().
   void look_up(std::span<const DocumentNumber> documents,
@@ -47,39 +56,6 @@ class PostingList {
  private:
   const DocumentNumber* documents_ = nullptr;
   const std::uint32_t* frequencies_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-// Postings that still grow. A list doubles into fresh memory when full; its old place is given
-// back with the segment, so a list of one posting costs little and a long one stays in one piece.
-class GrowingPostings {
- public:
-  // REQUIRES: document is above all former ones of the term.
-  void append(TermId term, DocumentNumber document, std::uint32_t frequency);
-
-  PostingList find(TermId term) const;
-  std::span<const TermId> terms() const { return {terms_.data(), slots_.size()}; }
-  PostingList list(std::size_t slot) const;  // of terms()[slot]
-  std::size_t size() const { return size_; }
-  std::size_t resident_bytes() const;
-
- private:
-  struct List {
-    std::uint32_t* values = nullptr;  // `capacity` documents, then `capacity` frequencies
-    std::uint32_t size = 0;
-    std::uint32_t capacity = 0;
-  };
-
-  void enlarge(List& list);
-  std::uint32_t* allocate(std::size_t count);
-
-  TermTable slots_;
-  std::vector<TermId> terms_;
-  std::vector<List> lists_;
-  std::vector<std::vector<std::uint32_t>> pages_;
-  std::size_t page_used_ = 0;
-  std::size_t page_size_ = 0;
-  std::size_t allocated_ = 0;
   std::size_t size_ = 0;
 };
 

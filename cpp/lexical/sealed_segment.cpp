@@ -1,6 +1,8 @@
 #include "lexical/sealed_segment.h"
 
+#include <algorithm>
 #include <cassert>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -8,60 +10,94 @@ namespace oneiros::lexical {
 
 namespace {
 
-// A source and the numbers its living documents get in the merged segment.
+constexpr std::size_t kCancelStep = 4096;  // documents or terms between two looks
+
+bool is_set(const std::atomic<bool>* is_cancelled) {
+  return is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed);
+}
+
+// A source and the numbers its visible documents get in the merged segment.
 struct Source {
-  const Segment* segment;
-  std::vector<DocumentNumber> renumbered;  // by old number; what stands for the dead is not read
+  SegmentView view;
+  std::vector<DocumentNumber> renumbered;  // by old number; kGone for those that are not visible
+  bool is_whole = false;                   // all are visible
+
+  static constexpr DocumentNumber kGone = std::numeric_limits<DocumentNumber>::max();
 
   template <typename Visit>
-  void for_each_live(const PostingList& list, Visit visit) const {
-    const DocumentTable& documents = segment->documents();
+  void for_each_visible(const PostingList& list, Visit visit) const {
     for (std::size_t index = 0; index < list.block_count(); ++index) {
       const PostingBlock block = list.block(index);
       for (std::size_t i = 0; i < block.size; ++i) {
-        if (documents.is_alive(block.documents[i])) {
-          visit(renumbered[block.documents[i]], block.frequencies[i]);
+        if (const DocumentNumber number = renumbered[block.documents[i]]; number != kGone) {
+          visit(number, block.frequencies[i]);
         }
       }
     }
   }
 
-  std::size_t count_live(const PostingList& list) const {
-    if (segment->documents().live_count() == segment->documents().size()) {
+  std::size_t count_visible(const PostingList& list) const {
+    if (is_whole) {
       return list.size();
     }
     std::size_t count = 0;
-    for_each_live(list, [&](DocumentNumber, std::uint32_t) { ++count; });
+    for_each_visible(list, [&](DocumentNumber, std::uint32_t) { ++count; });
     return count;
   }
 };
 
-std::vector<Source> copy_documents(std::span<const Segment* const> segments, DocumentTable& into) {
+std::vector<Source> renumber(std::span<const SegmentView> views) {
   std::vector<Source> sources;
-  sources.reserve(segments.size());
-  for (const Segment* const segment : segments) {
-    const DocumentTable& documents = segment->documents();
-    Source& source = sources.emplace_back(Source{.segment = segment, .renumbered = {}});
-    source.renumbered.resize(documents.size());
-    for (std::size_t d = 0; d < documents.size(); ++d) {
-      const auto number = static_cast<DocumentNumber>(d);
-      if (documents.is_alive(number)) {
-        source.renumbered[d] = into.append_from(documents, number);
-        into.revive(source.renumbered[d]);
+  sources.reserve(views.size());
+  DocumentNumber next = 0;
+  for (const SegmentView& view : views) {
+    assert(view.document_limit == view.segment->documents().size());
+    Source& source = sources.emplace_back(Source{.view = view, .renumbered = {}});
+    source.renumbered.resize(view.document_limit, Source::kGone);
+    const DocumentNumber first = next;
+    for (DocumentNumber number = 0; number < view.document_limit; ++number) {
+      if (view.is_visible(number)) {
+        source.renumbered[number] = next++;
       }
     }
+    source.is_whole = next - first == view.document_limit;
   }
   return sources;
 }
 
-SealedPostings merge_postings(std::span<const Source> sources) {
+void copy_documents(std::span<const Source> sources, DocumentTable& into,
+                    const std::atomic<bool>* is_cancelled) {
+  std::size_t count = 0;
+  for (const Source& source : sources) {
+    count += source.renumbered.size() -
+             static_cast<std::size_t>(std::ranges::count(source.renumbered, Source::kGone));
+  }
+  into.reserve(count);
+  for (const Source& source : sources) {
+    for (DocumentNumber number = 0; number < source.renumbered.size(); ++number) {
+      if (number % kCancelStep == 0 && is_set(is_cancelled)) {
+        return;
+      }
+      if (source.renumbered[number] != Source::kGone) {
+        into.append_from(source.view.segment->documents(), number);
+      }
+    }
+  }
+  into.shrink_to_fit();
+}
+
+SealedPostings merge_postings(std::span<const Source> sources,
+                              const std::atomic<bool>* is_cancelled) {
   TermTable slots;
   std::vector<TermId> terms;
   std::vector<std::size_t> starts{0};  // first the size of each list, one place to the right
   for (const Source& source : sources) {
-    const std::span<const TermId> source_terms = source.segment->terms();
+    const std::span<const TermId> source_terms = source.view.segment->terms();
     for (std::size_t i = 0; i < source_terms.size(); ++i) {
-      const std::size_t count = source.count_live(source.segment->list(i));
+      if (i % kCancelStep == 0 && is_set(is_cancelled)) {
+        return {};
+      }
+      const std::size_t count = source.count_visible(source.view.segment->list(i));
       if (count == 0) {
         continue;  // all of its documents died
       }
@@ -82,14 +118,17 @@ SealedPostings merge_postings(std::span<const Source> sources) {
   std::vector<std::uint32_t> frequencies(starts.back());
   std::vector<std::size_t> ends(starts.begin(), starts.end() - 1);
   for (const Source& source : sources) {
-    const std::span<const TermId> source_terms = source.segment->terms();
+    const std::span<const TermId> source_terms = source.view.segment->terms();
     for (std::size_t i = 0; i < source_terms.size(); ++i) {
+      if (i % kCancelStep == 0 && is_set(is_cancelled)) {
+        return {};
+      }
       const std::uint32_t slot = slots.find(source_terms[i]);
-      source.for_each_live(source.segment->list(i),
-                           [&](DocumentNumber document, std::uint32_t frequency) {
-                             documents[ends[slot]] = document;
-                             frequencies[ends[slot]++] = frequency;
-                           });
+      source.for_each_visible(source.view.segment->list(i),
+                              [&](DocumentNumber document, std::uint32_t frequency) {
+                                documents[ends[slot]] = document;
+                                frequencies[ends[slot]++] = frequency;
+                              });
     }
   }
   return {std::move(slots), std::move(terms), std::move(starts), std::move(documents),
@@ -99,12 +138,13 @@ SealedPostings merge_postings(std::span<const Source> sources) {
 }  // namespace
 
 std::unique_ptr<SealedSegment> SealedSegment::merge(std::uint32_t serial,
-                                                    std::span<const Segment* const> sources) {
+                                                    std::span<const SegmentView> sources,
+                                                    const std::atomic<bool>* is_cancelled) {
   std::unique_ptr<SealedSegment> merged(new SealedSegment(serial));
-  const std::vector<Source> renumbered = copy_documents(sources, merged->documents());
-  merged->documents().shrink_to_fit();
-  merged->postings_ = merge_postings(renumbered);
-  return merged;
+  const std::vector<Source> renumbered = renumber(sources);
+  copy_documents(renumbered, merged->documents(), is_cancelled);
+  merged->postings_ = merge_postings(renumbered, is_cancelled);
+  return is_set(is_cancelled) ? nullptr : std::move(merged);
 }
 
 }  // namespace oneiros::lexical

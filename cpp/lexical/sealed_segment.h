@@ -1,6 +1,7 @@
 // A segment that changes no more, but for documents that die.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -10,10 +11,12 @@ namespace oneiros::lexical {
 
 class SealedSegment final : public Segment {
  public:
-  // The living documents of the sources, source after source in their order.
-  // Reads the sources only. REQUIRES: fewer than 2^32 documents.
+  // The visible documents of the sources, source after source in their order. Null if it was
+  // cancelled; a null `is_cancelled` means never. Reads the sources only, whatever dies meanwhile.
+  // REQUIRES: fewer than 2^32 documents; nobody adds to the sources.
   static std::unique_ptr<SealedSegment> merge(std::uint32_t serial,
-                                              std::span<const Segment* const> sources);
+                                              std::span<const SegmentView> sources,
+                                              const std::atomic<bool>* is_cancelled = nullptr);
 
   PostingList find(TermId term) const override { return postings_.find(term); }
   std::span<const TermId> terms() const override { return postings_.terms(); }

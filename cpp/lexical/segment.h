@@ -10,7 +10,7 @@
 
 namespace oneiros::lexical {
 
-// Readers may share it; a writer needs it alone.
+// One thread writes; any number may call find() and read documents() meanwhile.
 class Segment {
  public:
   // `serial` names the segment within its index.
@@ -19,13 +19,14 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  // Postings of dead documents included, until a merge drops them.
+  // Postings of dead documents included, until a merge drops them, and at the list's end those of
+  // documents that are not published yet.
   virtual PostingList find(TermId term) const = 0;
-  // The terms with postings, and those of terms()[slot].
+  // The terms with postings, and those of terms()[slot]. REQUIRES: nobody writes.
   virtual std::span<const TermId> terms() const = 0;
   virtual PostingList list(std::size_t slot) const = 0;
-  virtual std::size_t posting_count() const = 0;
-  virtual std::size_t resident_bytes() const = 0;
+  virtual std::size_t posting_count() const = 0;   // for the writer
+  virtual std::size_t resident_bytes() const = 0;  // for the writer
 
   std::uint32_t serial() const { return serial_; }
   DocumentTable& documents() { return documents_; }
@@ -34,6 +35,18 @@ class Segment {
  private:
   std::uint32_t serial_;
   DocumentTable documents_;
+};
+
+// A segment as one moment saw it: whatever is added and dies later does not show. Cheap to copy;
+// borrows the segment.
+struct SegmentView {
+  const Segment* segment = nullptr;
+  DocumentNumber document_limit = 0;  // documents from here on came later
+  Epoch epoch = 0;
+
+  bool is_visible(DocumentNumber document) const {
+    return document < document_limit && segment->documents().is_alive_at(document, epoch);
+  }
 };
 
 }  // namespace oneiros::lexical

@@ -1,6 +1,7 @@
 // Term numbers to slots: the vocabulary of one segment, one cache line a look-up.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,7 +12,8 @@
 namespace oneiros::lexical {
 
 // Slots count up from 0 in order of insertion. Open addressing, linear probing, at most half full.
-// Readers may share it; a writer needs it alone.
+// Readers may share it with a writer for whose terms there is room; one that enlarges the table
+// needs it alone.
 class TermTable {
  public:
   static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
@@ -23,20 +25,26 @@ class TermTable {
   std::uint32_t find_or_insert(TermId term);
 
   void reserve(std::size_t term_count);
+  // Whether one more term has room.
+  bool has_room() const { return 2 * (size_ + 1) <= entries_.size(); }
+  // A table with the same slots and more room. REQUIRES: one that shares this one does not write.
+  TermTable enlarged() const;
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const { return entries_.capacity() * sizeof(Entry); }
 
  private:
-  struct Entry {
+  struct alignas(8) Entry {
     TermId term = 0;
     std::uint32_t slot = kAbsent;  // kAbsent: the entry is free
   };
 
   // The entry that holds the term, or the free one where it belongs. REQUIRES: a free entry.
   std::size_t locate(TermId term) const;
-  void rehash(std::size_t capacity);
+  void fill_from(const std::vector<std::atomic<Entry>>& entries);
 
-  std::vector<Entry> entries_;  // a power of two of them, or none
+  static_assert(std::atomic<Entry>::is_always_lock_free);
+
+  std::vector<std::atomic<Entry>> entries_;  // a power of two of them, or none
   std::size_t size_ = 0;
   unsigned shift_ = 0;  // 32 - log2(capacity)
 };

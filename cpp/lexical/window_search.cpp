@@ -90,34 +90,34 @@ class WindowSearch {
   WindowSearch(const Bm25& bm25, double average_length, const AllowedRows& allowed, TopK& best)
       : saturation_(bm25, average_length), allowed_(allowed), best_(best) {}
 
-  void run(std::span<const Segment* const> segments, std::span<const WeightedTerm> terms) {
+  void run(std::span<const SegmentView> segments, std::span<const WeightedTerm> terms) {
     std::size_t posting_count = 0;
-    for (const Segment* const segment : segments) {
+    for (const SegmentView& view : segments) {
       for (const WeightedTerm& term : terms) {
-        posting_count += segment->find(term.term).size();
+        posting_count += view.segment->find(term.term).size();
       }
     }
     if (posting_count > saturation_.size()) {
       saturation_.fill();
     }
-    for (const Segment* const segment : segments) {
-      search(*segment, terms);
+    for (const SegmentView& view : segments) {
+      search(view, terms);
     }
   }
 
  private:
-  void search(const Segment& segment, std::span<const WeightedTerm> terms) {
+  void search(const SegmentView& view, std::span<const WeightedTerm> terms) {
     std::vector<Cursor> cursors;  // in the order of the terms
     for (const auto& [term, weight] : terms) {
-      cursors.emplace_back(segment.find(term), weight);
+      cursors.emplace_back(view.segment->find(term).until(view.document_limit), weight);
     }
     std::erase_if(cursors, [](const Cursor& cursor) { return cursor.is_exhausted(); });
     while (!cursors.empty()) {
       const DocumentNumber first =
           std::ranges::min_element(cursors, {}, &Cursor::document)->document();
       const DocumentNumber base = first / kWindow * kWindow;
-      accumulate(cursors, base, segment.documents().lengths());
-      collect(segment.documents(), base);
+      accumulate(cursors, base, view.segment->documents().lengths());
+      collect(view, base);
       std::erase_if(cursors, [](const Cursor& cursor) { return cursor.is_exhausted(); });
     }
   }
@@ -134,22 +134,21 @@ class WindowSearch {
 
   // Offers the window's documents and leaves it empty. A score may be 0 or less, so it is the bits
   // that say what matched.
-  void collect(const DocumentTable& documents, DocumentNumber base) {
-    const std::span<const std::uint64_t> alive = documents.alive_words();
+  void collect(const SegmentView& view, DocumentNumber base) {
+    const std::span<const std::uint32_t> rows = view.segment->documents().rows();
     for (std::uint32_t word = 0; word < matched_.size(); ++word) {
       std::uint64_t matched = matched_[word];
       if (matched == 0) {
         continue;
       }
       matched_[word] = 0;
-      const std::uint64_t live = alive[base / kWordBits + word];
       for (; matched != 0; matched &= matched - 1) {
         const auto bit = static_cast<std::uint32_t>(std::countr_zero(matched));
         const std::uint32_t place = word * kWordBits + bit;
         const double score = scores_[place];
         scores_[place] = 0.0;
-        if (score >= best_.threshold() && ((live >> bit) & 1U) != 0) {
-          offer({.score = score, .row = documents.rows()[base + place]});
+        if (score >= best_.threshold() && view.is_visible(base + place)) {
+          offer({.score = score, .row = rows[base + place]});
         }
       }
     }
@@ -170,7 +169,7 @@ class WindowSearch {
 
 }  // namespace
 
-void search_segments(std::span<const Segment* const> segments, const WeighedQuery& query,
+void search_segments(std::span<const SegmentView> segments, const WeighedQuery& query,
                      const Bm25& bm25, const AllowedRows& allowed, TopK& best) {
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     WindowSearch<Variant>(bm25, query.average_length, allowed, best).run(segments, query.terms);

@@ -23,9 +23,9 @@ struct WeighedQuery {
   double average_length = 0;        // > 0 if there are terms
 };
 
-// Offers to `best` every living, allowed document that holds one of the terms. Contributions add
+// Offers to `best` every visible, allowed document that holds one of the terms. Contributions add
 // up in the order of the terms, so a score's bits depend on nothing but the query and the document.
-void search_segments(std::span<const Segment* const> segments, const WeighedQuery& query,
+void search_segments(std::span<const SegmentView> segments, const WeighedQuery& query,
                      const Bm25& bm25, const AllowedRows& allowed, TopK& best);
 
 }  // namespace oneiros::lexical

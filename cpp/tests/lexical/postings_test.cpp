@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lexical/document_table.h"
+#include "lexical/growing_postings.h"
 #include "lexical/row_map.h"
 #include "lexical/term_table.h"
 
@@ -22,6 +23,13 @@ std::vector<DocumentNumber> documents_of(const PostingList& list) {
     documents.insert(documents.end(), block.documents, block.documents + block.size);
   }
   return documents;
+}
+
+void append(GrowingPostings& postings, TermId term, DocumentNumber document,
+            std::uint32_t frequency) {
+  const TermFrequency entry{.term = term, .frequency = frequency};
+  postings.reserve({&entry, 1});
+  postings.append(document, {&entry, 1});
 }
 
 }  // namespace
@@ -50,8 +58,8 @@ TEST_CASE("GrowingPostings: lists keep every posting, cut into blocks of 128") {
     GrowingPostings postings;
     std::vector<DocumentNumber> want;
     for (DocumentNumber d = 0; d < count; ++d) {
-      postings.append(5, 3 * d, d + 1);
-      postings.append(6 + d % 7, d, 1);  // in between, so that lists move
+      append(postings, 5, 3 * d, d + 1);
+      append(postings, 6 + d % 7, d, 1);  // in between, so that lists move
       want.push_back(3 * d);
     }
     const PostingList list = postings.find(5);
@@ -111,22 +119,33 @@ TEST_CASE("DocumentTable: terms come back as they went in") {
   }
 }
 
-TEST_CASE("DocumentTable: documents live from revive to retire") {
+TEST_CASE("DocumentTable: a document lives in the epochs before its death") {
   DocumentTable table;
-  for (std::uint32_t row = 0; row < 130; ++row) {
+  for (std::uint32_t row = 0; row < 3'000; ++row) {
     table.append({.row = row, .length = 1, .terms = {}});
   }
-  CHECK(table.live_count() == 0);
-  table.revive(0);
-  table.revive(63);
-  table.revive(64);
-  table.revive(129);
-  table.retire(63);
-  CHECK(table.live_count() == 3);
-  CHECK(table.is_alive(0));
-  CHECK_FALSE(table.is_alive(63));
-  CHECK(table.is_alive(64));
-  CHECK(table.alive_words()[2] == 2);
+  for (const auto& [number, epoch] : std::vector<std::pair<DocumentNumber, Epoch>>{
+           {0, 5}, {63, 5}, {64, 7}, {2'999, Epoch{1} << 40U}}) {
+    table.reserve_death(number);
+    table.die(number, epoch);
+    CHECK(table.is_alive_at(number, epoch - 1));
+    CHECK_FALSE(table.is_alive_at(number, epoch));
+    CHECK(table.death(number) == epoch);
+  }
+  CHECK(table.is_alive_at(1, std::numeric_limits<Epoch>::max()));
+  CHECK(table.is_alive_at(2'000, std::numeric_limits<Epoch>::max()));
+  CHECK(table.dead_count() == 4);
+}
+
+TEST_CASE("PostingList: cut at a limit") {
+  const std::vector<DocumentNumber> documents{2, 5, 9};
+  const std::vector<std::uint32_t> frequencies{1, 2, 3};
+  const PostingList list(documents.data(), frequencies.data(), documents.size());
+  const std::vector<std::size_t> sizes{0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3};
+  for (DocumentNumber limit = 0; limit < sizes.size(); ++limit) {
+    CHECK(list.until(limit).size() == sizes[limit]);
+  }
+  CHECK(PostingList().until(0).size() == 0);
 }
 
 TEST_CASE("RowMap: a row far out is found and costs a page") {

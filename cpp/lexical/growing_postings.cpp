@@ -1,0 +1,130 @@
+#include "lexical/growing_postings.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace oneiros::lexical {
+
+namespace {
+constexpr std::uint32_t kSmallestList = 2;  // half of all terms occur in one document
+constexpr std::size_t kSmallestPage = std::size_t{1} << 10;  // values
+constexpr std::size_t kLargestPage = std::size_t{1} << 16;   // 256 KiB
+}  // namespace
+
+// Size before place, as in GrowingArray: whatever place is found then has that many.
+GrowingPostings::List& GrowingPostings::List::operator=(const List& other) {
+  const std::uint32_t size = other.size_.load(std::memory_order_acquire);
+  values_.store(other.values_.load(std::memory_order_acquire), std::memory_order_release);
+  size_.store(size, std::memory_order_release);
+  return *this;
+}
+
+PostingList GrowingPostings::List::read() const {
+  const std::uint32_t size = size_.load(std::memory_order_acquire);
+  if (size == 0) {
+    return {};
+  }
+  const std::uint32_t* const values = values_.load(std::memory_order_acquire);
+  return {values + 1, values + 1 + values[0], size};
+}
+
+std::uint32_t GrowingPostings::List::capacity() const {
+  const std::uint32_t* const values = values_.load(std::memory_order_relaxed);
+  return values == nullptr ? 0 : values[0];
+}
+
+void GrowingPostings::List::append(DocumentNumber document, std::uint32_t frequency) noexcept {
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  std::uint32_t* const values = values_.load(std::memory_order_relaxed);
+  assert(size < capacity());
+  assert(size == 0 || values[size] < document);
+  values[1 + size] = document;
+  values[1 + values[0] + size] = frequency;
+  size_.store(size + 1, std::memory_order_release);
+}
+
+void GrowingPostings::List::move_to(std::uint32_t* values, std::uint32_t capacity) noexcept {
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  values[0] = capacity;
+  if (size != 0) {
+    const std::uint32_t* const former = values_.load(std::memory_order_relaxed);
+    std::copy_n(former + 1, size, values + 1);
+    std::copy_n(former + 1 + former[0], size, values + 1 + capacity);
+  }
+  values_.store(values, std::memory_order_release);
+}
+
+void GrowingPostings::reserve(std::span<const TermFrequency> terms) {
+  reserved_.clear();
+  for (const auto& [term, frequency] : terms) {
+    const std::uint32_t slot = slot_of(term);
+    reserved_.push_back(slot);
+    List& list = lists_.elements()[slot];
+    if (list.is_full()) {
+      const std::uint32_t capacity = std::max(kSmallestList, 2 * list.capacity());
+      list.move_to(allocate(List::values_of(capacity)), capacity);
+    }
+  }
+}
+
+void GrowingPostings::append(DocumentNumber document,
+                             std::span<const TermFrequency> terms) noexcept {
+  assert(reserved_.size() == terms.size());
+  const std::span<List> lists = lists_.elements();
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    lists[reserved_[i]].append(document, terms[i].frequency);
+  }
+  size_ += terms.size();
+}
+
+std::uint32_t GrowingPostings::slot_of(TermId term) {
+  if (tables_.empty() || !tables_.back()->has_room()) {
+    tables_.push_back(std::make_unique<TermTable>(tables_.empty() ? TermTable().enlarged()
+                                                                  : tables_.back()->enlarged()));
+    slots_.store(tables_.back().get(), std::memory_order_release);
+  }
+  TermTable& slots = *tables_.back();
+  const std::uint32_t slot = slots.find(term);
+  if (slot != TermTable::kAbsent) {
+    return slot;
+  }
+  terms_.reserve_ahead(terms_.size() + 1);
+  lists_.reserve_ahead(lists_.size() + 1);
+  terms_.push_back(term);
+  lists_.push_back({});
+  return slots.find_or_insert(term);  // last: whoever finds the slot, finds the list
+}
+
+std::uint32_t* GrowingPostings::allocate(std::size_t count) {
+  if (page_size_ - page_used_ < count) {
+    const std::size_t page_size =
+        std::max(std::clamp(allocated_, kSmallestPage, kLargestPage), count);
+    pages_.push_back(std::make_unique_for_overwrite<std::uint32_t[]>(page_size));
+    page_size_ = page_size;
+    page_used_ = 0;
+    allocated_ += page_size;
+  }
+  std::uint32_t* const values = pages_.back().get() + page_used_;
+  page_used_ += count;
+  return values;
+}
+
+PostingList GrowingPostings::list(std::size_t slot) const { return lists_.elements()[slot].read(); }
+
+PostingList GrowingPostings::find(TermId term) const {
+  const TermTable* const slots = slots_.load(std::memory_order_acquire);
+  const std::uint32_t slot = slots == nullptr ? TermTable::kAbsent : slots->find(term);
+  return slot == TermTable::kAbsent ? PostingList{} : list(slot);
+}
+
+std::size_t GrowingPostings::resident_bytes() const {
+  std::size_t bytes = terms_.resident_bytes() + lists_.resident_bytes() +
+                      reserved_.capacity() * sizeof(std::uint32_t) +
+                      allocated_ * sizeof(std::uint32_t);
+  for (const auto& table : tables_) {
+    bytes += table->resident_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace oneiros::lexical
