@@ -8,6 +8,7 @@
 
 #include "lexical/document.h"
 #include "lexical/growing_array.h"
+#include "lexical/merge_policy.h"
 #include "lexical/postings.h"
 #include "lexical/sparse_array.h"
 
@@ -40,7 +41,9 @@ class DocumentTable {
   std::span<const std::uint32_t> lengths() const { return lengths_.elements(); }
 
   std::size_t size() const { return rows_.size(); }
-  std::size_t dead_count() const { return dead_count_; }  // for the writer
+  SegmentSize extent() const {  // for the writer
+    return {.live_count = size() - dead_count_, .dead_count = dead_count_};
+  }
   void reserve(std::size_t document_count);
   void shrink_to_fit();
   std::size_t resident_bytes() const;  // for the writer

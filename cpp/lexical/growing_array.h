@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace oneiros::lexical {
@@ -58,7 +59,7 @@ class GrowingArray {
  private:
   void move_to(std::size_t capacity) {
     memory_.reserve(memory_.size() + 1);
-    auto fresh = std::make_unique<T[]>(capacity);
+    auto fresh = std::make_unique_for_overwrite<T[]>(capacity);  // NOLINT(modernize-avoid-c-arrays)
     const std::span<const T> former = elements();
     std::copy(former.begin(), former.end(), fresh.get());
     memory_.push_back(std::move(fresh));
@@ -71,7 +72,8 @@ class GrowingArray {
   std::atomic<std::size_t> size_ = 0;
   std::size_t capacity_ = 0;
   std::size_t allocated_ = 0;
-  std::vector<std::unique_ptr<T[]>> memory_;  // the last is in use
+  // The last is in use.
+  std::vector<std::unique_ptr<T[]>> memory_;  // NOLINT(modernize-avoid-c-arrays)
 };
 
 }  // namespace oneiros::lexical

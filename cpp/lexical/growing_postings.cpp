@@ -99,6 +99,7 @@ std::uint32_t* GrowingPostings::allocate(std::size_t count) {
   if (page_size_ - page_used_ < count) {
     const std::size_t page_size =
         std::max(std::clamp(allocated_, kSmallestPage, kLargestPage), count);
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays)
     pages_.push_back(std::make_unique_for_overwrite<std::uint32_t[]>(page_size));
     page_size_ = page_size;
     page_used_ = 0;

@@ -65,8 +65,8 @@ class GrowingPostings {
   std::vector<std::unique_ptr<TermTable>> tables_;
   GrowingArray<TermId> terms_;
   GrowingArray<List> lists_;
-  std::vector<std::uint32_t> reserved_;  // the slots of the terms last reserved
-  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;
+  std::vector<std::uint32_t> reserved_;                  // the slots of the terms last reserved
+  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;  // NOLINT(modernize-avoid-c-arrays)
   std::size_t page_used_ = 0;
   std::size_t page_size_ = 0;
   std::size_t allocated_ = 0;

@@ -2,10 +2,12 @@
 
 namespace oneiros::lexical {
 
-DocumentNumber GrowingSegment::append(const Document& document) {
+DocumentNumber GrowingSegment::append(const Document& document, Location former) {
   postings_.reserve(document.terms);
+  formers_.reserve_ahead(formers_.size() + 1);
   const DocumentNumber number = documents().append(document);
   postings_.append(number, document.terms);
+  formers_.push_back(former);
   return number;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lexical/growing_postings.h"
+#include "lexical/row_map.h"
 #include "lexical/segment.h"
 
 namespace oneiros::lexical {
@@ -10,19 +11,25 @@ class GrowingSegment final : public Segment {
  public:
   using Segment::Segment;
 
-  // The number of the new document. If memory runs out, nothing that shows has changed.
-  DocumentNumber append(const Document& document);
+  // The number of the new document, which takes the place of the one at `former`. If memory runs
+  // out, nothing that shows has changed.
+  DocumentNumber append(const Document& document, Location former);
+
+  // Where the document of the same row stood when this one came: what readers take who know the
+  // number already but have no view with it yet. REQUIRES: number < documents().size().
+  Location former(DocumentNumber number) const { return formers_.elements()[number]; }
 
   PostingList find(TermId term) const override { return postings_.find(term); }
   std::span<const TermId> terms() const override { return postings_.terms(); }
   PostingList list(std::size_t slot) const override { return postings_.list(slot); }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {
-    return documents().resident_bytes() + postings_.resident_bytes();
+    return documents().resident_bytes() + postings_.resident_bytes() + formers_.resident_bytes();
   }
 
  private:
   GrowingPostings postings_;
+  GrowingArray<Location> formers_;
 };
 
 }  // namespace oneiros::lexical

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
-#include <shared_mutex>
 #include <utility>
 
 #include "lexical/document_scores.h"
-#include "lexical/merge_policy.h"
+#include "lexical/term_table.h"
 
 namespace oneiros::lexical {
 
@@ -25,187 +23,159 @@ std::vector<QueryTerm> count_query_terms(std::span<const TermId> terms) {
 }
 
 Index::Index(const Bm25& bm25, const SegmentLimits& limits)
-    : bm25_(bm25), limits_(limits), growing_(std::make_unique<GrowingSegment>(next_serial_++)) {
+    : bm25_(bm25),
+      limits_(limits),
+      background_(
+          [this](const std::atomic<bool>& is_cancelled) { merge_in_background(is_cancelled); }),
+      fork_hooks_([this] { writer_mutex_.lock(); }, [this] { writer_mutex_.unlock(); },
+                  [this] {
+                    // Whoever read, merged or waited for a merge, does not live in the child.
+                    published_.forget_readers();
+                    claimed_.clear();
+                    background_.forget_thread();
+                    writer_mutex_.unlock();
+                  }) {
   assert(limits.fan_in >= 2);
+  const auto segments = std::make_shared<Segments>();
+  segments->growing = std::make_shared<GrowingSegment>(next_serial_++);
+  publish(segments);
 }
 
 void Index::add(std::span<const Document> documents) {
+  make_room();
   const std::scoped_lock writer(writer_mutex_);
-  {
-    const std::scoped_lock state(state_lock_);
-    for (const Document& document : documents) {
-      insert(document);
+  std::size_t count = 0;
+  try {
+    for (; count < documents.size(); ++count) {
+      insert(documents[count]);
     }
+  } catch (...) {
+    publish(documents.first(count));
+    throw;
   }
-  if (growing_->documents().size() >= limits_.documents ||
-      growing_->posting_count() >= limits_.postings) {
-    seal_growing();
-  }
-  merge_sealed();
+  publish(documents);
 }
 
+// Readers do not see the document yet; those who find its row find the former one by it.
 void Index::insert(const Document& document) {
   rows_.reserve(document.row);
-  statistics_.reserve(document);
-  const std::optional<Location> former = rows_.find(document.row);
-  if (former) {
-    segment(former->segment).documents().reserve_death(former->document);
+  reserve_terms(document);
+  const Location former = rows_.find(document.row);
+  if (!former.is_nowhere()) {
+    segments().find(former.segment)->documents().reserve_death(former.document);
   }
-  const DocumentNumber number = growing_->append(document);
+  GrowingSegment& growing = *segments().growing;
+  const DocumentNumber number = growing.append(document, former);
   // Nothing below can fail: either the new version stands or the old one.
-  ++epoch_;
-  if (former) {
-    retire(*former);
+  if (!former.is_nowhere()) {
+    die(former);
   }
-  statistics_.add(document);
-  rows_.set(document.row, {.segment = growing_->serial(), .document = number});
+  rows_.set(document.row, {.segment = growing.serial(), .document = number});
 }
 
-void Index::retire(const Location& location) {
-  DocumentTable& documents = segment(location.segment).documents();
-  documents.die(location.document, epoch_);
-  statistics_.remove(documents.lengths()[location.document],
-                     [&](auto visit) { documents.for_each_term(location.document, visit); });
+void Index::reserve_terms(const Document& document) {
+  const std::size_t needed =
+      document.terms.empty() ? 0 : document.terms.back().term + std::size_t{1};
+  if (needed > term_room_) {
+    const std::size_t room = std::max(needed, term_room_ + term_room_ / 2);
+    published_.write([room](Published& published) { published.statistics.reserve(room); });
+    term_room_ = room;
+  }
 }
 
-Segment& Index::segment(std::uint32_t serial) {
-  if (growing_->serial() == serial) {
-    return *growing_;
+void Index::publish(std::span<const Document> documents) noexcept {
+  const DocumentNumber first = latest().growing_limit;
+  published_.write([&](Published& published) noexcept {
+    const Segments& segments = *published.view.segments;
+    for (DocumentNumber i = 0; i < documents.size(); ++i) {
+      published.statistics.add(documents[i]);
+      if (const Location former = segments.growing->former(first + i); !former.is_nowhere()) {
+        take_back(published.statistics, segments, former);
+      }
+    }
+    published.view.growing_limit += static_cast<DocumentNumber>(documents.size());
+    ++published.view.epoch;
+  });
+  if (std::exchange(is_merge_due_, false)) {
+    background_.start();
   }
-  const auto found =
-      std::ranges::find(sealed_, serial, [](const auto& one) { return one->serial(); });
-  assert(found != sealed_.end());
-  return **found;
+}
+
+void Index::publish(const std::shared_ptr<const Segments>& segments) noexcept {
+  published_.write([&](Published& published) noexcept {
+    if (published.view.segments == nullptr ||
+        published.view.segments->growing != segments->growing) {
+      published.view.growing_limit = 0;
+    }
+    published.view.segments = segments;
+  });
+}
+
+// In the epoch that is published next.
+void Index::die(Location location) noexcept {
+  Segment& segment = *segments().find(location.segment);
+  segment.documents().die(location.document, latest().epoch + 1);
+  is_merge_due_ = is_merge_due_ || (segment.documents().extent().is_worth_rewriting() &&
+                                    segments().is_sealed(segment) && !is_claimed(segment));
+}
+
+void Index::take_back(Statistics& statistics, const Segments& segments,
+                      Location location) noexcept {
+  const DocumentTable& documents = segments.find(location.segment)->documents();
+  statistics.remove(documents.lengths()[location.document],
+                    [&](auto visit) { documents.for_each_term(location.document, visit); });
 }
 
 bool Index::remove(std::uint32_t row) {
   const std::scoped_lock writer(writer_mutex_);
-  const std::optional<Location> location = rows_.find(row);
-  if (!location) {
+  const Location location = rows_.find(row);
+  if (location.is_nowhere()) {
     return false;
   }
-  {
-    const std::scoped_lock state(state_lock_);
-    segment(location->segment).documents().reserve_death(location->document);
-    ++epoch_;
-    retire(*location);
-    rows_.erase(row);
+  segments().find(location.segment)->documents().reserve_death(location.document);
+  die(location);
+  published_.write([&](Published& published) noexcept {
+    take_back(published.statistics, *published.view.segments, location);
+    ++published.view.epoch;
+  });
+  rows_.erase(row);  // last: a view that has the document finds it
+  if (std::exchange(is_merge_due_, false)) {
+    background_.start();
   }
-  merge_sealed();
   return true;
 }
 
-void Index::seal() {
-  const std::scoped_lock writer(writer_mutex_);
-  seal_growing();
-  merge_sealed();
-}
-
-void Index::seal_growing() {
-  if (growing_->documents().size() == 0) {
-    return;
-  }
-  const SegmentView source = view_of(*growing_);
-  const std::shared_ptr<SealedSegment> sealed = SealedSegment::merge(next_serial_++, {&source, 1});
-  auto growing = std::make_unique<GrowingSegment>(next_serial_++);
-  SealedSegments segments = sealed_;
-  segments.push_back(sealed);
-  announce(sealed);
-  relocate(*sealed);  // nothing from here on can fail
-  const std::scoped_lock state(state_lock_);
-  incoming_.reset();
-  sealed_.swap(segments);
-  growing_.swap(growing);  // what is no longer needed is given back after the lock
-}
-
-void Index::merge_sealed() {
-  std::vector<SegmentSize> sizes;
-  while (true) {
-    sizes.clear();
-    for (const auto& one : sealed_) {
-      const std::size_t dead_count = one->documents().dead_count();
-      sizes.push_back(
-          {.live_count = one->documents().size() - dead_count, .dead_count = dead_count});
+Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
+  std::vector<std::uint64_t> df(query.size());
+  std::uint64_t document_count = 0;
+  Moment moment;
+  published_.read([&](const Published& published) noexcept {
+    moment.view = published.view;
+    const Statistics& statistics = published.statistics;
+    document_count = statistics.document_count();
+    moment.query.average_length = document_count == 0 ? 0 : statistics.average_length();
+    for (std::size_t i = 0; i < query.size(); ++i) {
+      df[i] = statistics.df(query[i].term);
     }
-    const std::vector<std::size_t> places = choose_merge(sizes, limits_.fan_in);
-    if (places.empty()) {
-      return;
-    }
-    merge(places);
-  }
-}
-
-void Index::merge(std::span<const std::size_t> places) {
-  SealedSegments segments = sealed_;
-  std::vector<SegmentView> sources;
-  for (const std::size_t place : places) {
-    sources.push_back(view_of(*sealed_[place]));
-    segments[place] = nullptr;
-  }
-  const std::shared_ptr<SealedSegment> merged = SealedSegment::merge(next_serial_++, sources);
-  if (merged->documents().size() != 0) {
-    segments[places.front()] = merged;
-  }
-  std::erase(segments, nullptr);
-  announce(merged);
-  relocate(*merged);  // nothing from here on can fail
-  const std::scoped_lock state(state_lock_);
-  incoming_.reset();
-  sealed_.swap(segments);  // what is no longer needed is given back after the lock
-}
-
-// Readers may follow a row into the segment before they search it.
-void Index::announce(const std::shared_ptr<SealedSegment>& segment) {
-  const std::scoped_lock state(state_lock_);
-  incoming_ = segment;
-}
-
-void Index::relocate(const Segment& segment) noexcept {
-  const std::span<const std::uint32_t> rows = segment.documents().rows();
-  for (std::size_t d = 0; d < rows.size(); ++d) {
-    rows_.set(rows[d], {.segment = segment.serial(), .document = static_cast<DocumentNumber>(d)});
-  }
-}
-
-WeighedQuery Index::weighed(std::span<const QueryTerm> query) const {
-  WeighedQuery weighed;
-  for (const auto& [term, count] : query) {
-    if (const std::uint64_t df = statistics_.df(term); df != 0) {
-      const double weight = count * idf(bm25_.variant, statistics_.document_count(), df);
-      weighed.terms.push_back({.term = term, .weight = weight});
-      weighed.average_length = statistics_.average_length();
+  });
+  for (std::size_t i = 0; i < query.size(); ++i) {
+    if (df[i] != 0) {
+      const double weight = query[i].count * idf(bm25_.variant, document_count, df[i]);
+      moment.query.terms.push_back({.term = query[i].term, .weight = weight});
     }
   }
-  return weighed;
+  return moment;
 }
 
-SegmentView Index::view_of(const Segment& segment) const {
-  return {.segment = &segment,
-          .document_limit = static_cast<DocumentNumber>(segment.documents().size()),
-          .epoch = epoch_};
-}
-
-std::vector<SegmentView> Index::segments() const {
-  std::vector<SegmentView> segments;
-  for (const auto& one : sealed_) {
-    segments.push_back(view_of(*one));
-  }
-  segments.push_back(view_of(*growing_));
-  return segments;
-}
-
-WeighedQuery Index::weigh(std::span<const QueryTerm> query) const {
-  const std::shared_lock state(state_lock_);
-  return weighed(query);
-}
+WeighedQuery Index::weigh(std::span<const QueryTerm> query) const { return weighed(query).query; }
 
 Found Index::search(std::span<const QueryTerm> query, std::size_t k,
                     const AllowedRows& allowed) const {
-  const std::shared_lock state(state_lock_);
-  Found found{.hits = {}, .query = weighed(query)};
+  Moment moment = weighed(query);
+  Found found{.hits = {}, .query = std::move(moment.query)};
   if (k != 0 && !found.query.terms.empty()) {
     TopK best(k);
-    search_segments(segments(), found.query, bm25_, allowed, best);
+    search_segments(moment.view.searched(), found.query, bm25_, allowed, best);
     found.hits = best.take();
   }
   return found;
@@ -218,40 +188,58 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
   if (query.terms.empty()) {
     return;
   }
-  const std::shared_lock state(state_lock_);
+  std::vector<bool> is_scored(rows.size());
   std::vector<Location> locations(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    locations[i] = rows_.find(rows[i]).value_or(Location{});
+  for (std::size_t left = rows.size(); left != 0;) {
+    const View now = view();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      locations[i] = {};
+      if (is_scored[i]) {
+        continue;
+      }
+      if (const std::optional<Location> found = now.locate(rows_, rows[i])) {
+        locations[i] = *found;
+        is_scored[i] = true;
+        --left;
+      }
+    }
+    for (const SegmentView& segment : now.searched()) {
+      score_documents(segment, query, bm25_, locations, scores);
+    }
+    if (now.segments->incoming) {
+      score_documents(now.of(*now.segments->incoming), query, bm25_, locations, scores);
+    }
   }
-  for (const SegmentView& segment : segments()) {
-    score_documents(segment, query, bm25_, locations, scores);
-  }
-  if (incoming_) {
-    score_documents(view_of(*incoming_), query, bm25_, locations, scores);
-  }
+}
+
+View Index::view() const {
+  return published_.read([](const Published& published) noexcept { return published.view; });
 }
 
 bool Index::contains(std::uint32_t row) const {
-  const std::scoped_lock writer(writer_mutex_);
-  return rows_.find(row).has_value();
+  while (true) {
+    if (const std::optional<Location> found = view().locate(rows_, row)) {
+      return !found->is_nowhere();
+    }
+  }
 }
 
 std::size_t Index::document_count() const {
-  const std::shared_lock state(state_lock_);
-  return statistics_.document_count();
+  return published_.read(
+      [](const Published& published) noexcept { return published.statistics.document_count(); });
 }
 
 std::size_t Index::segment_count() const {
-  const std::shared_lock state(state_lock_);
-  return sealed_.size() + (growing_->documents().size() == 0 ? 0 : 1);
+  const View now = view();
+  return now.segments->sealed.size() + now.segments->frozen.size() +
+         (now.growing_limit == 0 ? 0 : 1);
 }
 
 std::size_t Index::resident_bytes() const {
-  const std::scoped_lock writer(writer_mutex_);  // nothing moves meanwhile, readers go on
-  std::size_t bytes =
-      statistics_.resident_bytes() + rows_.resident_bytes() + growing_->resident_bytes();
-  for (const auto& one : sealed_) {
-    bytes += one->resident_bytes();
+  const std::scoped_lock writer(writer_mutex_);
+  std::size_t bytes = 2 * published_.latest().statistics.resident_bytes() + rows_.resident_bytes();
+  for (const SegmentView& segment : latest().searched()) {
+    bytes += segment.segment->resident_bytes();
   }
   return bytes;
 }

@@ -1,30 +1,34 @@
 // The inverted index over term numbers: segments, global statistics, exact top-k.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "lexical/allowed_rows.h"
 #include "lexical/bm25.h"
 #include "lexical/document.h"
-#include "lexical/growing_segment.h"
 #include "lexical/row_map.h"
-#include "lexical/sealed_segment.h"
-#include "lexical/state_lock.h"
 #include "lexical/statistics.h"
 #include "lexical/top_k.h"
+#include "lexical/view.h"
 #include "lexical/window_search.h"
+#include "threads/background_task.h"
+#include "threads/fork_hooks.h"
+#include "threads/left_right.h"
 
 namespace oneiros::lexical {
 
-// When a growing segment is sealed, and how many sealed ones of a size make one.
+// When a growing segment is full, and how many sealed ones of a size make one. A full one is
+// searched less fast until it is sealed, and sealing takes as long as it has postings.
 struct SegmentLimits {
-  std::size_t documents = 65'536;
-  std::size_t postings = std::size_t{1} << 20;
+  std::size_t documents = 8'192;
+  std::size_t postings = std::size_t{1} << 18;
   std::size_t fan_in = 8;  // >= 2
 };
 
@@ -43,11 +47,21 @@ struct Found {
 std::vector<QueryTerm> count_query_terms(std::span<const TermId> terms);
 
 // Results depend on the living documents alone: not on their order of arrival, on what was there
-// before, or on how segments were cut. Thread-safe: searches run side by side, and wait for a
-// writer only while it adds its batch, not while it seals or merges.
+// before, or on how segments were cut.
+//
+// Thread-safe. Each search sees the documents of one moment; it takes no lock and waits for nobody.
+// Writers go one after another. Full segments are sealed, and sealed ones merged, by a thread of
+// the background, which holds writers up only for as long as it takes to say where each document
+// now stands; a writer who comes faster than it can seal does some of the sealing.
+//
+// A child of a fork has the index as it was between two writes, and may go on with it.
 class Index {
  public:
   explicit Index(const Bm25& bm25, const SegmentLimits& limits = {});
+  // Ends a merge that is under way.
+  ~Index() = default;
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
 
   // Each document takes the place of its row's former one. They become visible together. If memory
   // runs out, the documents up to some point are in, each whole.
@@ -56,7 +70,8 @@ class Index {
   // False if the row has no document.
   bool remove(std::uint32_t row);
 
-  // Seals the growing segment and merges what the policy says.
+  // Seals the growing segment, merges what the policy says, and waits for the background to be done
+  // with its part.
   void seal();
 
   // The best k documents that hold one of the terms, in rank order; and the query as it was
@@ -71,45 +86,74 @@ class Index {
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
+  // The documents of this moment. What it holds of segments that were merged since is given back
+  // when it goes.
+  View view() const;
+
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
-  std::size_t segment_count() const;  // sealed ones, and the growing one unless empty
-  std::size_t resident_bytes() const;
+  std::size_t segment_count() const;   // the growing one too, unless empty
+  std::size_t resident_bytes() const;  // waits for writers
+  // Postings written by sealing and merging, since the index began.
+  std::uint64_t rewritten_posting_count() const { return rewritten_posting_count_.load(); }
 
  private:
-  // Changed by swapping in another: a writer may not even enlarge the one that readers look at.
-  using SealedSegments = std::vector<std::shared_ptr<SealedSegment>>;
+  struct Published {
+    View view;
+    Statistics statistics;
+  };
+  struct Moment {
+    View view;
+    WeighedQuery query;
+  };
+  // Segments that become one, and their documents when that began.
+  struct Merge {
+    std::uint32_t serial = 0;
+    std::vector<std::shared_ptr<const Segment>> segments;
+    std::vector<SegmentView> sources;
+  };
 
-  // All of these are called by the one writer.
+  Moment weighed(std::span<const QueryTerm> query) const;
+
+  // All of these REQUIRE that the caller holds writer_mutex_.
+  const View& latest() const { return published_.latest().view; }
+  const Segments& segments() const { return *latest().segments; }
   void insert(const Document& document);
-  void retire(const Location& location);
-  Segment& segment(std::uint32_t serial);
-  void relocate(const Segment& segment) noexcept;
-  void seal_growing();
-  void merge_sealed();
-  void merge(std::span<const std::size_t> places);
-  void announce(const std::shared_ptr<SealedSegment>& segment);
+  void reserve_terms(const Document& document);
+  void publish(std::span<const Document> documents) noexcept;
+  void publish(const std::shared_ptr<const Segments>& segments) noexcept;
+  void die(Location location) noexcept;
+  static void take_back(Statistics& statistics, const Segments& segments,
+                        Location location) noexcept;
+  void freeze();
+  std::optional<Merge> claim_seal();
+  std::optional<Merge> claim_merge();
+  Merge claim(std::vector<std::shared_ptr<const Segment>> segments);
+  bool is_claimed(const Segment& segment) const;
+  void install(const Merge& merge, const std::shared_ptr<SealedSegment>& merged);
 
-  // REQUIRES: state_lock_ is held.
-  WeighedQuery weighed(std::span<const QueryTerm> query) const;
-  SegmentView view_of(const Segment& segment) const;
-  std::vector<SegmentView> segments() const;
+  // And these that the caller does not.
+  void make_room();
+  void run(const Merge& merge, const std::atomic<bool>* is_cancelled);
+  void release(const Merge& merge);
+  void merge_in_background(const std::atomic<bool>& is_cancelled);
 
   const Bm25 bm25_;
   const SegmentLimits limits_;
 
-  // A writer holds writer_mutex_ throughout, so it alone may read without state_lock_; it takes
-  // state_lock_ for as long as it changes what readers see.
-  mutable std::mutex writer_mutex_;
-  mutable StateLock state_lock_;
-  std::uint32_t next_serial_ = 1;  // above growing_, which takes the first
-  Epoch epoch_ = 0;
-  Statistics statistics_;
-  SealedSegments sealed_;
-  std::unique_ptr<GrowingSegment> growing_;
-  // Takes the place of others, which hold the same documents, as soon as all rows point to it.
-  std::shared_ptr<SealedSegment> incoming_;
+  LeftRight<Published> published_;
   RowMap rows_;
+  std::atomic<std::uint64_t> rewritten_posting_count_ = 0;
+
+  mutable std::mutex writer_mutex_;  // guards all writing, and what follows
+  std::uint32_t next_serial_ = 1;
+  std::size_t term_room_ = 0;           // both copies of the statistics have it
+  std::vector<std::uint32_t> claimed_;  // the serials of segments that are being merged
+  bool is_merge_due_ = false;           // documents died, and a segment of them is worth rewriting
+
+  std::atomic<std::uint32_t> ended_merges_ = 0;
+  BackgroundTask background_;
+  ForkHooks fork_hooks_;  // last: all the above is there as long as a fork may ask for it
 };
 
 }  // namespace oneiros::lexical

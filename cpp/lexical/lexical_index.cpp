@@ -10,7 +10,7 @@ namespace oneiros {
 
 namespace {
 
-// A batch enters the index at once: as long as that takes, readers wait.
+// A batch becomes visible at once.
 constexpr std::size_t kBatchTexts = 256;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
 

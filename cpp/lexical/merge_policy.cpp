@@ -8,8 +8,7 @@ std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std
   assert(fan_in >= 2);
   std::vector<std::vector<std::size_t>> levels;
   for (std::size_t place = 0; place < segments.size(); ++place) {
-    if (segments[place].live_count == 0 ||
-        segments[place].dead_count > segments[place].live_count) {
+    if (segments[place].is_worth_rewriting()) {
       return {place};
     }
     std::size_t level = 0;

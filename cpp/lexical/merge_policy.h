@@ -10,6 +10,8 @@ namespace oneiros::lexical {
 struct SegmentSize {
   std::size_t live_count;
   std::size_t dead_count;
+
+  bool is_worth_rewriting() const { return live_count == 0 || dead_count > live_count; }
 };
 
 // Places of the segments to merge now; empty when all is well. In turn: one that holds nothing

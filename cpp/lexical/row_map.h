@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "lexical/postings.h"
 #include "lexical/sparse_array.h"
@@ -11,30 +10,28 @@
 namespace oneiros::lexical {
 
 struct alignas(8) Location {
-  std::uint32_t segment = 0;  // its serial
+  std::uint32_t segment = 0;  // its serial; no segment has the serial 0
   DocumentNumber document = 0;
+
+  bool is_nowhere() const { return segment == 0; }
 };
 
 // One thread writes; any number may call find() meanwhile.
 class RowMap {
  public:
-  std::optional<Location> find(std::uint32_t row) const {
-    const Location found = locations_.get(row);
-    return found.segment == kNowhere ? std::nullopt : std::optional(found);
-  }
+  // Nowhere if the row has no document.
+  Location find(std::uint32_t row) const { return locations_.get(row); }
 
   // Makes room for the row, so that set() cannot fail.
   void reserve(std::uint32_t row) { locations_.reserve(row); }
 
   // REQUIRES: reserve(row) was called.
   void set(std::uint32_t row, Location location) noexcept { locations_.set(row, location); }
-  void erase(std::uint32_t row) noexcept { set(row, {.segment = kNowhere, .document = 0}); }
+  void erase(std::uint32_t row) noexcept { set(row, {}); }
 
   std::size_t resident_bytes() const { return locations_.resident_bytes(); }
 
  private:
-  static constexpr std::uint32_t kNowhere = 0;  // no segment has the serial 0
-
   SparseArray<Location> locations_;
 };
 

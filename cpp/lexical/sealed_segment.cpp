@@ -86,28 +86,36 @@ void copy_documents(std::span<const Source> sources, DocumentTable& into,
   into.shrink_to_fit();
 }
 
+// Calls visit(term, list) for each of the segment's lists, until it is cancelled.
+template <typename Visit>
+void for_each_list(const Segment& segment, const std::atomic<bool>* is_cancelled, Visit visit) {
+  const std::span<const TermId> terms = segment.terms();
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (i % kCancelStep == 0 && is_set(is_cancelled)) {
+      return;
+    }
+    visit(terms[i], segment.list(i));
+  }
+}
+
 SealedPostings merge_postings(std::span<const Source> sources,
                               const std::atomic<bool>* is_cancelled) {
   TermTable slots;
   std::vector<TermId> terms;
   std::vector<std::size_t> starts{0};  // first the size of each list, one place to the right
   for (const Source& source : sources) {
-    const std::span<const TermId> source_terms = source.view.segment->terms();
-    for (std::size_t i = 0; i < source_terms.size(); ++i) {
-      if (i % kCancelStep == 0 && is_set(is_cancelled)) {
-        return {};
-      }
-      const std::size_t count = source.count_visible(source.view.segment->list(i));
+    for_each_list(*source.view.segment, is_cancelled, [&](TermId term, const PostingList& list) {
+      const std::size_t count = source.count_visible(list);
       if (count == 0) {
-        continue;  // all of its documents died
+        return;  // all of its documents died
       }
-      const std::uint32_t slot = slots.find_or_insert(source_terms[i]);
+      const std::uint32_t slot = slots.find_or_insert(term);
       if (slot == terms.size()) {
-        terms.push_back(source_terms[i]);
+        terms.push_back(term);
         starts.push_back(0);
       }
       starts[slot + 1] += count;
-    }
+    });
   }
   for (std::size_t slot = 0; slot < terms.size(); ++slot) {
     starts[slot + 1] += starts[slot];
@@ -118,18 +126,13 @@ SealedPostings merge_postings(std::span<const Source> sources,
   std::vector<std::uint32_t> frequencies(starts.back());
   std::vector<std::size_t> ends(starts.begin(), starts.end() - 1);
   for (const Source& source : sources) {
-    const std::span<const TermId> source_terms = source.view.segment->terms();
-    for (std::size_t i = 0; i < source_terms.size(); ++i) {
-      if (i % kCancelStep == 0 && is_set(is_cancelled)) {
-        return {};
-      }
-      const std::uint32_t slot = slots.find(source_terms[i]);
-      source.for_each_visible(source.view.segment->list(i),
-                              [&](DocumentNumber document, std::uint32_t frequency) {
-                                documents[ends[slot]] = document;
-                                frequencies[ends[slot]++] = frequency;
-                              });
-    }
+    for_each_list(*source.view.segment, is_cancelled, [&](TermId term, const PostingList& list) {
+      const std::uint32_t slot = slots.find(term);
+      source.for_each_visible(list, [&](DocumentNumber document, std::uint32_t frequency) {
+        documents[ends[slot]] = document;
+        frequencies[ends[slot]++] = frequency;
+      });
+    });
   }
   return {std::move(slots), std::move(terms), std::move(starts), std::move(documents),
           std::move(frequencies)};

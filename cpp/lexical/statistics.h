@@ -13,14 +13,10 @@ namespace oneiros::lexical {
 
 class Statistics {
  public:
-  // Makes room for the document's terms, so that add() cannot fail.
-  void reserve(const Document& document) {
-    if (!document.terms.empty() && document.terms.back().term >= df_.size()) {
-      df_.resize(std::size_t{document.terms.back().term} + 1);
-    }
-  }
+  // Makes room for the terms below `term_count`. If memory runs out, nothing has changed.
+  void reserve(std::size_t term_count) { df_.resize(std::max(term_count, df_.size())); }
 
-  // REQUIRES: reserve(document) was called.
+  // REQUIRES: there is room for its terms.
   void add(const Document& document) noexcept {
     ++document_count_;
     total_length_ += document.length;
@@ -31,7 +27,7 @@ class Statistics {
 
   // `for_each_term(visit)` calls visit(term) for each distinct term of the document that goes.
   template <typename ForEachTerm>
-  void remove(std::uint32_t length, ForEachTerm for_each_term) {
+  void remove(std::uint32_t length, ForEachTerm for_each_term) noexcept {
     --document_count_;
     total_length_ -= length;
     for_each_term([this](TermId term) { --df_[term]; });

@@ -134,7 +134,7 @@ TEST_CASE("DocumentTable: a document lives in the epochs before its death") {
   }
   CHECK(table.is_alive_at(1, std::numeric_limits<Epoch>::max()));
   CHECK(table.is_alive_at(2'000, std::numeric_limits<Epoch>::max()));
-  CHECK(table.dead_count() == 4);
+  CHECK(table.extent().dead_count == 4);
 }
 
 TEST_CASE("PostingList: cut at a limit") {
@@ -151,15 +151,15 @@ TEST_CASE("PostingList: cut at a limit") {
 TEST_CASE("RowMap: a row far out is found and costs a page") {
   RowMap rows;
   const std::uint32_t far = std::numeric_limits<std::uint32_t>::max();
-  CHECK_FALSE(rows.find(0));
-  CHECK_FALSE(rows.find(far));
+  CHECK(rows.find(0).is_nowhere());
+  CHECK(rows.find(far).is_nowhere());
   rows.reserve(far);
-  CHECK_FALSE(rows.find(far));
+  CHECK(rows.find(far).is_nowhere());
   rows.set(far, {.segment = 2, .document = 7});
-  CHECK(rows.find(far)->document == 7);
-  CHECK_FALSE(rows.find(far - 1));
-  CHECK_FALSE(rows.find(12));
+  CHECK(rows.find(far).document == 7);
+  CHECK(rows.find(far - 1).is_nowhere());
+  CHECK(rows.find(12).is_nowhere());
   CHECK(rows.resident_bytes() < (std::size_t{1} << 27U));
   rows.erase(far);
-  CHECK_FALSE(rows.find(far));
+  CHECK(rows.find(far).is_nowhere());
 }
