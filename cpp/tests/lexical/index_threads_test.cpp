@@ -1,9 +1,11 @@
 // One writer, many readers; run under TSan.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,165 @@
 using namespace oneiros::lexical;
 using oneiros::TermId;
 using testing::document_of;
+using testing::PlainIndex;
+using testing::same;
+
+namespace {
+
+constexpr std::uint32_t kRowEnd = 40;
+const std::vector<TermId> kWords{0, 3, 5};
+
+// One call of a writer: a batch, a removal or a seal.
+struct Write {
+  std::vector<Document> documents;
+  std::uint32_t removed = kRowEnd;
+};
+
+// What readers may see after each number of writes, worked out beforehand and by one thread.
+struct History {
+  WeighedQuery query;  // one measure for the scores of all states
+  std::vector<Write> writes;
+  std::vector<std::vector<Hit>> hits;
+  std::vector<std::vector<double>> scores;  // by row
+};
+
+std::vector<std::uint32_t> all_rows() {
+  std::vector<std::uint32_t> rows(kRowEnd);
+  std::iota(rows.begin(), rows.end(), 0U);
+  return rows;
+}
+
+History make_history(std::uint32_t write_count) {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t limit) {
+    return static_cast<std::uint32_t>(random() % limit);
+  };
+  History history;
+  PlainIndex plain({});
+  Index replayed({});
+  const auto note = [&] {
+    history.hits.push_back(plain.size() == 0 ? std::vector<Hit>{}
+                                             : plain.search(kWords, kRowEnd, {}));
+    history.scores.emplace_back(kRowEnd);
+    replayed.score_rows(history.query, all_rows(), history.scores.back());
+  };
+  const Document first = document_of(0, {0, 0, 3, 5, 1});
+  replayed.add({&first, 1});
+  history.query = replayed.weigh(count_query_terms(kWords));
+  replayed.remove(0);
+  note();
+  for (std::uint32_t number = 1; number <= write_count; ++number) {
+    Write write;
+    if (number % 5 == 3) {
+      write.removed = below(kRowEnd);
+      plain.remove(write.removed);
+      replayed.remove(write.removed);
+    } else if (number % 11 != 0) {
+      for (std::uint32_t count = 1 + below(6); count > 0; --count) {  // a row may come twice
+        const std::uint32_t row = below(kRowEnd);
+        std::vector<TermId> terms(1 + number % 29, 0);  // so that a text tells which write it is of
+        terms.push_back(1 + below(6));
+        terms.push_back(100 + number);
+        plain.add(row, terms);
+        write.documents.push_back(document_of(row, terms));
+      }
+      replayed.add(write.documents);
+    }
+    history.writes.push_back(write);
+    note();
+  }
+  return history;
+}
+
+}  // namespace
+
+TEST_CASE("Index: every search sees the state between two writes, and no older one than before") {
+  constexpr std::uint32_t kWrites = 3'000;
+  const History history = make_history(kWrites);
+  Index index({}, {.documents = 16, .postings = 1U << 20U, .fan_in = 3});
+  std::atomic<std::uint32_t> begun = 0;
+  std::atomic<std::uint32_t> ended = 0;
+  std::atomic<std::uint64_t> wrong_count = 0;
+  const auto search = [&] {
+    std::uint32_t least = 0;  // the oldest state that all seen so far allows
+    while (least != kWrites) {
+      least = std::max(least, ended.load());
+      const Found found = index.search(count_query_terms(kWords), kRowEnd, {});
+      const std::uint32_t most = begun.load();
+      while (least <= most && !same(found.hits, history.hits[least])) {
+        ++least;
+      }
+      if (least > most) {
+        ++wrong_count;
+        return;
+      }
+    }
+  };
+  const auto score = [&] {
+    const std::vector<std::uint32_t> rows = all_rows();
+    std::vector<double> scores(kRowEnd);
+    for (std::uint32_t least = 0; least != kWrites;) {
+      least = ended.load();
+      index.score_rows(history.query, rows, scores);
+      const std::uint32_t most = begun.load();
+      for (const std::uint32_t row : rows) {
+        bool is_known = false;
+        for (std::uint32_t state = least; state <= most; ++state) {
+          is_known = is_known || history.scores[state][row] == scores[row];
+        }
+        wrong_count += is_known ? 0U : 1U;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back(search);
+      readers.emplace_back(score);
+    }
+    for (const Write& write : history.writes) {
+      ++begun;
+      if (!write.documents.empty()) {
+        index.add(write.documents);
+      } else if (write.removed != kRowEnd) {
+        index.remove(write.removed);
+      } else {
+        index.seal();
+      }
+      ++ended;
+    }
+  }
+  CHECK(wrong_count == 0);
+}
+
+TEST_CASE("Index: searches begin and end while a writer is amid its batch") {
+  Index index({});
+  const Document first = document_of(0, {0});
+  index.add({&first, 1});
+  std::vector<Document> batch;
+  for (std::uint32_t row = 1; row < 60'000; ++row) {
+    batch.push_back(document_of(row, {0, row, 2 * row, 3 * row}));
+  }
+  std::atomic<bool> is_done = false;
+  std::uint64_t during_count = 0;
+  std::uint64_t torn_count = 0;
+  {
+    const std::jthread writer([&] {
+      index.add(batch);
+      is_done = true;
+    });
+    while (!is_done.load()) {
+      const std::size_t count =
+          index.search(count_query_terms(std::vector<TermId>{0}), 100'000, {}).hits.size();
+      torn_count += count == 1 || count == 60'000 ? 0U : 1U;
+      during_count += count == 1 && !is_done.load() ? 1U : 0U;
+      torn_count += index.contains(0) ? 0U : 1U;
+    }
+  }
+  CHECK(torn_count == 0);
+  CHECK(during_count > 10);
+  CHECK(index.document_count() == 60'000);
+}
 
 // Every document holds term 0, and batches of four come and go together: a reader that sees one
 // of a batch sees all of it.
