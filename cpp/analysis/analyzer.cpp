@@ -11,6 +11,7 @@
 #include "analysis/new_surfaces.h"
 #include "analysis/stop_words.h"
 #include "analysis/vocabulary.h"
+#include "threads/fork_safe_shared_mutex.h"
 
 namespace oneiros {
 
@@ -63,7 +64,7 @@ struct Analyzer::State {
   }
 
   const AnalyzerOptions options;
-  mutable std::shared_mutex mutex;  // guards vocabulary
+  mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
 };
 

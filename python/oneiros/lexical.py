@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core, analyzers
+from oneiros.channels.forking import ForkSafeLock
 from oneiros.lexical_arguments import (
     Id,
     checked_count,
@@ -90,7 +90,7 @@ class LexicalIndex:
             ),
         )
         self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
-        self._write_lock = threading.Lock()
+        self._write_lock = ForkSafeLock()
         self._rows = IdRows()  # whether a row has a text, the core knows
 
     def __len__(self) -> int:

@@ -109,6 +109,78 @@ def test_a_child_forked_after_threaded_searches_answers() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_forked_amid_writes_and_merges_goes_on_writing() -> None:
+    index = LexicalIndex()
+    index.add_many([f"base{number}" for number in range(9000)], texts(9000))  # sealing begins
+    is_done = threading.Event()
+
+    def write() -> None:
+        many = texts(500)
+        while not is_done.is_set():
+            for number, text in enumerate(many):
+                index.add(number, text)
+            index.seal()
+
+    def read() -> None:
+        while not is_done.is_set():
+            index.search_many(WORDS[:20], threads=2)
+
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(write), pool.submit(read)]
+        try:
+            for _ in range(5):
+                time.sleep(0.05)
+                child = forked(index)
+                _, status = os.waitpid(child, 0)
+                assert os.waitstatus_to_exitcode(status) == 0
+        finally:
+            is_done.set()
+        for job in jobs:
+            job.result(timeout=60)
+
+
+def forked(index: LexicalIndex) -> int:
+    """Fork; the child ends with 0 if it searches, adds, deletes and seals within 2 s."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(2)
+        is_right = len(index.search("word7")) == 10
+        index.add("child", "afterwards")
+        is_right &= list(index.search("afterwards").ids) == ["child"]
+        is_right &= index.delete("child") and "child" not in index
+        index.seal()
+        is_right &= len(index.search("afterwards")) == 0
+        os._exit(0 if is_right else 1)
+    return child
+
+
+def test_searches_go_on_while_another_thread_writes_seals_and_merges() -> None:
+    index = LexicalIndex()
+    index.add_many([f"base{number}" for number in range(20_000)], texts(20_000))
+    is_done = threading.Event()
+
+    def write() -> None:
+        for _ in range(3):
+            index.add_many(list(range(20_000)), texts(20_000))
+            index.seal()
+        is_done.set()
+
+    writer = threading.Thread(target=write)
+    seconds = []
+    writer.start()
+    while not is_done.is_set():
+        start = time.perf_counter()
+        assert len(index.search("word1 word2", k=10)) == 10
+        seconds.append(time.perf_counter() - start)
+        time.sleep(0.001)
+    writer.join()
+    seconds.sort()
+    assert len(seconds) > 20
+    assert seconds[len(seconds) // 2] < 0.02  # the typical one: a long one may be the machine's
+
+
 ENDLESS = """
 import sys, threading, time
 from oneiros import LexicalIndex

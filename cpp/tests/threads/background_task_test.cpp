@@ -3,22 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "threads/fork_hooks.h"
-
 #ifndef _WIN32
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX, not C++
-#include <sys/wait.h>
-#include <unistd.h>
 #endif
 
 namespace {
 
 using oneiros::BackgroundTask;
-using oneiros::ForkHooks;
 
 void wait_for(const std::atomic<int>& value, int least) {
   while (value.load() < least) {
@@ -86,49 +80,6 @@ TEST_CASE("BackgroundTask: signals go to the threads of the application") {
     wait_for(is_blocked, 0);
   }
   CHECK(is_blocked == 1);
-}
-
-TEST_CASE("ForkHooks: called around a fork while they live") {
-  std::mutex mutex;
-  int before_count = 0;
-  int child_count = 0;
-  int parent_count = 0;
-  const auto fork_once = [&]() {
-    const pid_t child = fork();
-    if (child == 0) {
-      const bool is_free = mutex.try_lock();
-      _exit(is_free ? child_count : 100);
-    }
-    REQUIRE(child > 0);
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return WEXITSTATUS(status);
-  };
-  {
-    const ForkHooks counting([&] { ++before_count; }, [&] { ++parent_count; },
-                             [&] { ++child_count; });
-    const ForkHooks locking([&] { mutex.lock(); }, [&] { mutex.unlock(); },
-                            [&] { mutex.unlock(); });
-    {
-      const ForkHooks gone([&] { ++before_count; }, [] {}, [] {});
-    }
-    // Amid a change by another thread, the child finds it whole and the mutex free.
-    std::atomic<bool> is_done = false;
-    const std::jthread busy([&] {
-      while (!is_done.load()) {
-        const std::scoped_lock lock(mutex);
-      }
-    });
-    for (int round = 0; round < 10; ++round) {
-      CHECK(fork_once() == 1);
-    }
-    is_done = true;
-  }
-  CHECK(before_count == 10);
-  CHECK(parent_count == 10);
-  CHECK(child_count == 0);
-  CHECK(fork_once() == 0);
-  CHECK(before_count == 10);
 }
 
 #endif
