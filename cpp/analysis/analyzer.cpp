@@ -9,17 +9,20 @@
 
 #include "analysis/broken_text.h"
 #include "analysis/new_surfaces.h"
-#include "analysis/stop_words.h"
 #include "analysis/vocabulary.h"
 #include "threads/fork_safe_shared_mutex.h"
 
 namespace oneiros {
 
 struct Analyzer::State {
-  explicit State(AnalyzerOptions given)
-      : options(std::move(given)),
-        vocabulary(options.stop_words ? english_stop_words()
-                                      : std::span<const std::string_view>{}) {}
+  explicit State(AnalyzerOptions given) : options(std::move(given)) {
+    for (const std::string& word : options.stop_words) {
+      const BrokenText broken(word, options);
+      if (broken.list().tokens().size() == 1) {
+        vocabulary.add_stop_word(broken.list().surface(0));
+      }
+    }
+  }
 
   // Terms of the tokens, kUnknown for surfaces not met before.
   void look_up(BrokenText& text) const {
@@ -31,7 +34,7 @@ struct Analyzer::State {
   // learn a surface meanwhile, its answer stays.
   void learn(BrokenText& text) {
     const NewSurfaces fresh(text.list(), text.terms());
-    const std::vector<std::string> spellings = fresh.spellings(options.stem);
+    const std::vector<std::string> spellings = fresh.spellings(options);
     std::vector<TermId> numbers(fresh.size());
     {
       const std::unique_lock lock(mutex);
@@ -46,7 +49,7 @@ struct Analyzer::State {
   // terms that is.
   std::size_t find_by_stem(BrokenText& text) const {
     const NewSurfaces fresh(text.list(), text.terms());
-    const std::vector<std::string> spellings = fresh.spellings(options.stem);
+    const std::vector<std::string> spellings = fresh.spellings(options);
     std::vector<TermId> numbers(fresh.size());
     {
       const std::shared_lock lock(mutex);
@@ -80,7 +83,7 @@ Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(std
 Analyzer::~Analyzer() = default;
 
 AnalyzedText Analyzer::analyze(std::string_view utf8) {
-  BrokenText text(utf8, state_->options.identifiers);
+  BrokenText text(utf8, state_->options);
   state_->look_up(text);
   if (has_unknown(text.terms())) {
     state_->learn(text);
@@ -101,7 +104,7 @@ std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
 }
 
 AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
-  BrokenText text(utf8, state_->options.identifiers);
+  BrokenText text(utf8, state_->options);
   state_->look_up(text);
   AnalyzedQuery query;
   if (has_unknown(text.terms())) {

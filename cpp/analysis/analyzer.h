@@ -1,4 +1,4 @@
-// Text in, term numbers out: word breaks, lower case, folding, identifiers, stop words, stems.
+// Text in, term numbers out: word breaks, lower case, identifiers, stop words, stems, folding.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/folded_text.h"
+
 namespace oneiros {
 
 using TermId = std::uint32_t;
@@ -18,9 +20,14 @@ using TermId = std::uint32_t;
 using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 
 struct AnalyzerOptions {
-  bool stop_words = true;   // leave out the English stop words
+  // Words to leave out, in any spelling that folds to theirs. What is not one word leaves out
+  // nothing.
+  std::vector<std::string> stop_words;
   bool identifiers = true;  // an identifier is a token whole, and its parts are tokens too
-  Stem stem;                // empty: surface forms are terms
+  // Of surface forms: what stop words and stems are told by. Terms are folded in full whatever it
+  // is, after stemming.
+  Folding folding = Folding::kFull;
+  Stem stem;  // empty: surface forms are terms
 };
 
 // A word of the text. An identifier and its parts are occurrences of their own.

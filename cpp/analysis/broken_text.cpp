@@ -14,13 +14,14 @@ std::unique_ptr<BrokenText::Room>& BrokenText::spare() {
   return room;
 }
 
-BrokenText::BrokenText(std::string_view utf8, bool identifiers) : room_(std::move(spare())) {
+BrokenText::BrokenText(std::string_view utf8, const AnalyzerOptions& options)
+    : room_(std::move(spare())) {
   if (!room_) {
     room_ = std::make_unique<Room>();
   }
   room_->tokens.clear();
-  room_->text.assign(utf8);
-  break_words(room_->text, identifiers, room_->tokens);
+  room_->text.assign(utf8, options.folding);
+  break_words(room_->text, options.identifiers, room_->tokens);
   room_->terms.resize(room_->tokens.tokens().size());
 }
 

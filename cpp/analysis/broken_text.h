@@ -14,7 +14,7 @@ namespace oneiros {
 // Lives on the stack of the thread that made it. Several may live at once (stemming may analyze).
 class BrokenText {
  public:
-  BrokenText(std::string_view utf8, bool identifiers);
+  BrokenText(std::string_view utf8, const AnalyzerOptions& options);
   ~BrokenText();
   BrokenText(const BrokenText&) = delete;
   BrokenText& operator=(const BrokenText&) = delete;

@@ -1,4 +1,4 @@
-// What the analyzer knows of a character: its class, and what folding makes of it.
+// What the analyzer knows of a character: its class, and what folding or lowering makes of it.
 #pragma once
 
 #include <cstddef>
@@ -36,20 +36,27 @@ struct CharacterRecord {
       folding;  // length 1: to be added to the code point; more: where the expansion starts
 };
 
-// A base and a voicing mark, and the kana they make together.
-struct VoicedKana {
+// A base and a mark, and the character they make together.
+struct Composition {
   char32_t base;
   char32_t mark;
   char32_t composed;
 };
 
-// Two-stage tables; written at build time by generate_character_tables.py.
-struct CharacterTables {
+// From a code point to its record.
+struct CharacterStages {
   const std::uint16_t* block_numbers;
   const std::uint16_t* record_numbers;
+};
+
+// Written at build time by generate_character_tables.py.
+struct CharacterTables {
+  CharacterStages folded;   // accents go
+  CharacterStages lowered;  // accents stay, or are composed with the letter before
   const CharacterRecord* records;
-  const char32_t* expansions;  // folded characters, end to end
-  std::span<const VoicedKana> voiced_kana;
+  const char32_t* expansions;  // what becomes of a character, end to end
+  std::span<const Composition> voiced_kana;
+  std::span<const Composition> accented;  // in order of base and mark; for lowered texts
   const char* unicode_version;
 };
 
@@ -58,10 +65,10 @@ extern const CharacterTables character_tables;
 inline constexpr std::size_t kBlockSize = 128;
 
 // REQUIRES: code_point < 0x110000.
-inline const CharacterRecord& character_record(char32_t code_point) {
-  const std::size_t block = character_tables.block_numbers[code_point / kBlockSize];
+inline const CharacterRecord& character_record(const CharacterStages& stages, char32_t code_point) {
+  const std::size_t block = stages.block_numbers[code_point / kBlockSize];
   const std::size_t within = code_point % kBlockSize;
-  return character_tables.records[character_tables.record_numbers[block * kBlockSize + within]];
+  return character_tables.records[stages.record_numbers[block * kBlockSize + within]];
 }
 
 }  // namespace oneiros

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-
-#include "analysis/utf8.h"
+#include <utility>
 
 namespace oneiros {
 namespace {
 
 constexpr std::size_t kAscii = 128;
+constexpr char32_t kDotlessI = 0x131;
+constexpr char32_t kNonJoiner = 0x200C;  // zero-width
 // Room that one character's folding never exceeds: 18 characters of up to 4 bytes.
 constexpr std::size_t kLargestFolding = 72;
 
@@ -34,13 +35,26 @@ char32_t hangul(char32_t before, char32_t code_point) {
 }
 
 char32_t voiced(char32_t before, char32_t mark) {
-  for (const VoicedKana& kana : character_tables.voiced_kana) {
+  for (const Composition& kana : character_tables.voiced_kana) {
     if (kana.base == before && kana.mark == mark) {
       return kana.composed;
     }
   }
   return 0;
 }
+
+// The letter that a mark makes of the one before it, 0 if none.
+char32_t accented(char32_t before, char32_t mark) {
+  const std::span<const Composition> pairs = character_tables.accented;
+  const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(before, mark),
+                                      [](const Composition& pair, const auto& key) {
+                                        return std::pair(pair.base, pair.mark) < key;
+                                      });
+  const bool is_found = found != pairs.end() && found->base == before && found->mark == mark;
+  return is_found ? found->composed : 0;
+}
+
+bool is_arabic(char32_t code_point) { return code_point >= 0x600 && code_point < 0x700; }
 
 bool may_compose(char32_t code_point) {
   return (code_point >= kVowel && code_point < kTail + kTailCount) || code_point == 0x3099 ||
@@ -64,7 +78,8 @@ const FoldedText::Ascii* FoldedText::ascii_foldings() {
   static const std::array<Ascii, kAscii> kept = [] {
     std::array<Ascii, kAscii> foldings{};
     for (std::size_t i = 0; i < kAscii; ++i) {
-      const CharacterRecord& record = character_record(static_cast<char32_t>(i));
+      const CharacterRecord& record =
+          character_record(character_tables.folded, static_cast<char32_t>(i));
       foldings[i] = {static_cast<char>(static_cast<std::int32_t>(i) + record.folding),
                      flags(record.kind, record.is_upper)};
     }
@@ -73,13 +88,23 @@ const FoldedText::Ascii* FoldedText::ascii_foldings() {
   return kept.data();
 }
 
-void FoldedText::assign(std::string_view utf8) {
+void FoldedText::assign(std::string_view utf8, Folding folding) {
+  has_accents_ = folding != Folding::kFull;
+  if (folding == Folding::kTurkishLower) {
+    assign_all<true>(utf8);
+  } else {
+    assign_all<false>(utf8);
+  }
+}
+
+template <bool is_turkish>
+void FoldedText::assign_all(std::string_view utf8) {
   bytes_.resize(utf8.size());
   classes_.resize(utf8.size());
   size_ = 0;
   std::size_t at = 0;
   while (at < utf8.size()) {
-    at = assign_ascii_run(utf8, at);
+    at = assign_ascii_run<is_turkish>(utf8, at);
     if (at < utf8.size()) {
       at = assign_character(utf8, at);
     }
@@ -91,6 +116,8 @@ void FoldedText::assign(std::string_view utf8) {
 }
 
 // Room for the rest of the text is there: what foldings took more was added by assign_character.
+// ASCII folds alike whether accents stay or not.
+template <bool is_turkish>
 std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) {
   const Ascii* foldings = ascii_foldings();
   char* bytes = bytes_.data() + size_;
@@ -98,7 +125,7 @@ std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) 
   std::size_t i = at;
   for (; i < utf8.size(); ++i) {
     const auto byte = static_cast<unsigned char>(utf8[i]);
-    if (byte >= kAscii) {
+    if (byte >= kAscii || (is_turkish && byte == 'I')) {
       break;
     }
     *bytes++ = foldings[byte].byte;
@@ -116,21 +143,32 @@ std::size_t FoldedText::assign_character(std::string_view utf8, std::size_t at) 
     bytes_.resize(grown);
     classes_.resize(grown);
   }
-  const CharacterRecord& record = character_record(read.code_point);
-  if (record.length == 1) {
+  if (read.code_point == 'I') {  // the one ASCII letter that may come here
+    append(kDotlessI, CharacterClass::kLetter, true);
+    return at + read.length;
+  }
+  const CharacterStages& stages = has_accents_ ? character_tables.lowered : character_tables.folded;
+  const CharacterRecord& record = character_record(stages, read.code_point);
+  if (record.length == 0) {
+    if (!compose_accent(read.code_point) && is_stem_border(utf8, at, read)) {
+      append(kNonJoiner, CharacterClass::kMark, false);
+    }
+  } else if (record.length == 1) {
     const auto folded = static_cast<std::int32_t>(read.code_point) + record.folding;
     append(static_cast<char32_t>(folded), record.kind, record.is_upper);
   } else {
     const char32_t* expansion = character_tables.expansions + record.folding;
     for (std::size_t i = 0; i < record.length; ++i) {
-      append(expansion[i], character_record(expansion[i]).kind, record.is_upper && i == 0);
+      append(expansion[i], character_record(stages, expansion[i]).kind, record.is_upper && i == 0);
     }
   }
   return at + read.length;
 }
 
 void FoldedText::append(char32_t code_point, CharacterClass kind, bool is_upper) {
-  if (may_compose(code_point) && compose(code_point)) {
+  const bool is_composed = (may_compose(code_point) && compose(code_point)) ||
+                           (kind == CharacterClass::kMark && compose_accent(code_point));
+  if (is_composed) {
     return;
   }
   const std::size_t length = encode_utf8(code_point, bytes_.data() + size_);
@@ -150,6 +188,41 @@ bool FoldedText::compose(char32_t code_point) {
     return false;
   }
   encode_utf8(composed, bytes_.data() + size_ - 3);
+  return true;
+}
+
+// Between Arabic letters a zero-width non-joiner parts a stem from its affixes: Persian stems are
+// told by it.
+bool FoldedText::is_stem_border(std::string_view utf8, std::size_t at, const Decoded& read) const {
+  const std::size_t after = at + read.length;
+  return has_accents_ && read.code_point == kNonJoiner && size_ > 0 && after < utf8.size() &&
+         kind(size_ - 1) == CharacterClass::kLetter &&
+         is_arabic(decode_utf8({bytes_.data(), size_}, start_of_last()).code_point) &&
+         is_arabic(decode_utf8(utf8, after).code_point);
+}
+
+std::size_t FoldedText::start_of_last() const {
+  std::size_t begin = size_ - 1;
+  while (begin > 0 && is_continuation(bytes_[begin])) {
+    --begin;
+  }
+  return begin;
+}
+
+// The same where accents stay: of any lengths.
+bool FoldedText::compose_accent(char32_t mark) {
+  if (!has_accents_ || size_ == 0) {
+    return false;
+  }
+  const std::size_t begin = start_of_last();
+  const Decoded last = decode_utf8({bytes_.data(), size_}, begin);
+  const char32_t composed = accented(last.code_point, mark);
+  if (composed == 0) {
+    return false;
+  }
+  const std::uint8_t flags = classes_[begin];
+  size_ = begin + encode_utf8(composed, bytes_.data() + begin);
+  std::fill_n(classes_.data() + begin, size_ - begin, flags);
   return true;
 }
 

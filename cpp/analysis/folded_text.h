@@ -1,5 +1,5 @@
-// A text after folding: lower case, no accents, compatibility forms made plain; UTF-8 with the
-// character class of every byte beside it.
+// A text after folding: lower case, compatibility forms made plain, no accents unless they are to
+// stay; UTF-8 with the character class of every byte beside it.
 #pragma once
 
 #include <bit>
@@ -10,14 +10,21 @@
 #include <vector>
 
 #include "analysis/character_class.h"
+#include "analysis/utf8.h"
 
 namespace oneiros {
+
+enum class Folding : std::uint8_t {
+  kFull,
+  kLower,         // accents stay, for stemmers that tell words by them; also NFC
+  kTurkishLower,  // the same, and I is the capital of the dotless i
+};
 
 class FoldedText {
  public:
   // Replaces the content by the folding of `utf8`, at most kLargestGrowth times as long. Bytes that
   // are not UTF-8 part words. Composed and decomposed spellings of a text fold alike.
-  void assign(std::string_view utf8);
+  void assign(std::string_view utf8, Folding folding = Folding::kFull);
 
   std::size_t size() const { return size_; }
 
@@ -62,10 +69,16 @@ class FoldedText {
   // Folding of an ASCII character and its flags.
   struct Ascii;
   static const Ascii* ascii_foldings();
+  template <bool is_turkish>
+  void assign_all(std::string_view utf8);
+  template <bool is_turkish>
   std::size_t assign_ascii_run(std::string_view utf8, std::size_t at);
   std::size_t assign_character(std::string_view utf8, std::size_t at);
   void append(char32_t code_point, CharacterClass kind, bool is_upper);
   bool compose(char32_t code_point);
+  bool compose_accent(char32_t mark);
+  bool is_stem_border(std::string_view utf8, std::size_t at, const Decoded& read) const;
+  std::size_t start_of_last() const;  // character; REQUIRES: size_ > 0
   char32_t last_of_three_bytes() const;
 
   static constexpr std::size_t kPadding = 8;  // of classes_, for reading eight at a time
@@ -73,6 +86,7 @@ class FoldedText {
   std::vector<char> bytes_;            // size_ of the text, a space, then appended surfaces
   std::vector<std::uint8_t> classes_;  // class and bits, separators past size_
   std::size_t size_ = 0;
+  bool has_accents_ = false;  // in this text they stay
 };
 
 inline FoldedText::Run FoldedText::letters_and_digits(std::size_t begin) const {

@@ -2,9 +2,12 @@
 
 Usage: ``python generate_character_tables.py OUT.cpp``. The same Python gives the same bytes.
 
-What a character becomes (its folding): NFKD of its case folding, without accents, digits in ASCII.
-Hangul and voiced kana are put together again, since taking those apart would change words. Marks
-that are letters of their script (vowel signs of Hindi or Thai) stay.
+What a character becomes when all is folded: NFKD of its case folding, without accents, digits in
+ASCII. Hangul and voiced kana are put together again, since taking those apart would change words.
+Marks that are letters of their script (vowel signs of Hindi or Thai) stay.
+
+What it becomes when it is lowered only: NFKC of its case folding, digits in ASCII. An accent by
+itself becomes nothing; the core composes it with the letter before it, by the pairs written here.
 """
 
 from __future__ import annotations
@@ -12,19 +15,22 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 CODE_POINTS = 0x110000
 BLOCK = 128  # must be kBlockSize of character_class.h
 
-# Foldings that decomposition does not give.
-SPECIAL = {
+# Foldings that decomposition does not give: letters and, in a lowered text too, signs.
+SPECIAL_LETTERS = {
     "\N{LATIN SMALL LETTER DOTLESS I}": "i",
     "\N{LATIN SMALL LETTER AE}": "ae",
     "\N{LATIN SMALL LIGATURE OE}": "oe",
     "\N{LATIN SMALL LETTER ETH}": "d",
     "\N{LATIN SMALL LETTER THORN}": "th",
     "\N{LATIN SMALL LETTER ENG}": "n",
+}
+SPECIAL_SIGNS = {
     "\N{LEFT SINGLE QUOTATION MARK}": "'",
     "\N{RIGHT SINGLE QUOTATION MARK}": "'",
     "\N{MODIFIER LETTER APOSTROPHE}": "'",
@@ -35,6 +41,7 @@ SPECIAL = {
     "\N{TRADE MARK SIGN}": " ",  # not letters of the word before it
     "\N{SERVICE MARK}": " ",
 }
+SPECIAL = SPECIAL_LETTERS | SPECIAL_SIGNS
 LATIN_VARIANT = re.compile(r"LATIN SMALL LETTER ([A-Z]) WITH ")
 
 # Format characters and marks without a look of their own, the Arabic stretch, the Hebrew marks
@@ -128,6 +135,19 @@ def folding(character: str) -> str:
     return unicodedata.normalize("NFC", folded) if is_put_together(character) else folded
 
 
+def lowered(character: str) -> str:
+    """Return what ``character`` becomes where accents stay: no, one or several characters."""
+    if character in SPECIAL_SIGNS:
+        return SPECIAL_SIGNS[character]
+    if is_ignored(character):
+        return ""
+    plain = unicodedata.normalize("NFKD", character.casefold()).casefold()
+    signs = "".join(SPECIAL_SIGNS.get(part, part) for part in plain)
+    digits = (str(unicodedata.decimal(part, part)) for part in signs)
+    composed = unicodedata.normalize("NFC", "".join(digits))
+    return "".join(part for part in composed if not is_ignored(part))
+
+
 def is_unspaced(character: str) -> bool:
     # The range is asked first: names of the newest ideographs may be missing.
     code = ord(character)
@@ -168,16 +188,17 @@ class Tables:
         self.records: dict[Record, int] = {}
         self.expansions: list[int] = []
         self._offsets: dict[str, int] = {}
-        self.of_code = [self._number(chr(code)) for code in range(CODE_POINTS)]
+        self.folded = [self._number(chr(code), folding) for code in range(CODE_POINTS)]
+        self.lowered = [self._number(chr(code), lowered) for code in range(CODE_POINTS)]
 
-    def _number(self, character: str) -> int:
-        record = self._record(character)
+    def _number(self, character: str, becomes: Callable[[str], str]) -> int:
+        record = self._record(character, becomes)
         return self.records.setdefault(record, len(self.records))
 
-    def _record(self, character: str) -> Record:
+    def _record(self, character: str, becomes: Callable[[str], str]) -> Record:
         if unicodedata.category(character) in {"Cs", "Cn", "Co"}:
             return ("kSeparator", False, 1, 0)
-        folded = folding(character)
+        folded = becomes(character)
         if not folded:
             return ("kIgnored", False, 0, 0)
         is_upper = unicodedata.category(character) in {"Lu", "Lt"}
@@ -199,6 +220,22 @@ def voiced_kana() -> list[tuple[int, int, int]]:
     return sorted(triples)
 
 
+def accented() -> list[tuple[int, int, int]]:
+    """Return (base, mark, composed) for what a lowered text composes."""
+    triples = [
+        (ord("\N{LATIN SMALL LETTER DOTLESS I}"), 0x307, ord("i"))
+    ]  # from a Turkish capital I
+    for code in range(CODE_POINTS):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) != 2 or parts[0].startswith("<") or is_put_together(chr(code)):
+            continue
+        base, mark = (int(part, 16) for part in parts)
+        is_stable = unicodedata.normalize("NFC", chr(code)) == chr(code) == lowered(chr(code))
+        if is_stable and unicodedata.category(chr(mark))[0] == "M":
+            triples.append((base, mark, code))
+    return sorted(triples)
+
+
 def array(kind: str, name: str, values: list[str], per_line: int) -> str:
     lines = [", ".join(values[i : i + per_line]) for i in range(0, len(values), per_line)]
     body = ",\n    ".join(lines)
@@ -215,13 +252,26 @@ def two_stages(of_code: list[int]) -> tuple[list[int], list[int]]:
     return first, [number for block in blocks for number in block]
 
 
+def compositions(name: str, triples: list[tuple[int, int, int]]) -> str:
+    rows = ["{{{:#x}, {:#x}, {:#x}}}".format(*triple) for triple in triples]
+    return array("Composition", name, rows, 4)
+
+
+def stages(name: str, of_code: list[int]) -> str:
+    first, second = two_stages(of_code)
+    return "\n".join(
+        [
+            array("std::uint16_t", f"k{name}Blocks", list(map(str, first)), 24),
+            array("std::uint16_t", f"k{name}Records", list(map(str, second)), 24),
+        ]
+    )
+
+
 def source(tables: Tables) -> str:
-    first, second = two_stages(tables.of_code)
     records = [
         f"{{CharacterClass::{name}, {str(is_upper).lower()}, {length}, {value}}}"
         for name, is_upper, length, value in tables.records
     ]
-    kana = ["{{{:#x}, {:#x}, {:#x}}}".format(*triple) for triple in voiced_kana()]
     head = (
         "// Written by generate_character_tables.py; do not edit.\n"
         '#include <array>\n\n#include "analysis/character_class.h"\n\n'
@@ -229,18 +279,21 @@ def source(tables: Tables) -> str:
     )
     foot = (
         "}  // namespace\n\n"
-        "const CharacterTables character_tables = {kBlockNumbers.data(), kRecordNumbers.data(),\n"
-        "    kRecords.data(), kExpansions.data(), kVoicedKana,\n"
+        "const CharacterTables character_tables = {\n"
+        "    {kFoldedBlocks.data(), kFoldedRecords.data()},\n"
+        "    {kLoweredBlocks.data(), kLoweredRecords.data()},\n"
+        "    kRecords.data(), kExpansions.data(), kVoicedKana, kAccented,\n"
         f'    "{unicodedata.unidata_version}"}};\n\n'
         "}  // namespace oneiros\n"
     )
     parts = [
         head,
-        array("std::uint16_t", "kBlockNumbers", list(map(str, first)), 24),
-        array("std::uint16_t", "kRecordNumbers", list(map(str, second)), 24),
+        stages("Folded", tables.folded),
+        stages("Lowered", tables.lowered),
         array("CharacterRecord", "kRecords", records, 2),
         array("char32_t", "kExpansions", [f"{code:#x}" for code in tables.expansions], 12),
-        array("VoicedKana", "kVoicedKana", kana, 4),
+        compositions("kVoicedKana", voiced_kana()),
+        compositions("kAccented", accented()),
         foot,
     ]
     return "\n".join(parts)

@@ -20,7 +20,19 @@ NewSurfaces::NewSurfaces(const TokenList& list, std::span<const TermId> terms) {
   }
 }
 
-std::vector<std::string> NewSurfaces::spellings(const Stem& stem) const {
+std::vector<std::string> NewSurfaces::spellings(const AnalyzerOptions& options) const {
+  std::vector<std::string> spellings = stems(options.stem);
+  if (options.folding != Folding::kFull) {
+    FoldedText folded;
+    for (std::string& spelling : spellings) {
+      folded.assign(spelling);
+      spelling = folded.slice(0, folded.size());
+    }
+  }
+  return spellings;
+}
+
+std::vector<std::string> NewSurfaces::stems(const Stem& stem) const {
   std::vector<std::string> words;
   std::vector<std::string> spellings;
   spellings.reserve(size());

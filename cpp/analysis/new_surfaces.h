@@ -26,16 +26,18 @@ class NewSurfaces {
     return surfaces_.at(static_cast<std::uint32_t>(i));
   }
 
-  // The term each stands for: itself if it is literal or `stem` is empty or makes nothing of it,
-  // else its stem; all are asked for in one call.
-  // Throws std::invalid_argument if `stem` returns more stems or fewer.
-  std::vector<std::string> spellings(const Stem& stem) const;
+  // The term each stands for, folded in full: itself if it is literal or there is no Stem or it
+  // makes nothing of it, else its stem; all are asked for in one call. Throws std::invalid_argument
+  // if Stem returns more stems or fewer.
+  std::vector<std::string> spellings(const AnalyzerOptions& options) const;
 
   // Writes numbers[i], the term of surface(i), wherever it was missing. REQUIRES: as many numbers
   // as surfaces, and the terms given at first.
   void fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const;
 
  private:
+  std::vector<std::string> stems(const Stem& stem) const;
+
   struct Gap {
     std::size_t token;
     std::uint32_t surface;

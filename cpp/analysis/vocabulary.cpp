@@ -4,12 +4,6 @@
 
 namespace oneiros {
 
-Vocabulary::Vocabulary(std::span<const std::string_view> stop_words) {
-  for (const std::string_view word : stop_words) {
-    meanings_[enter(word)].surface = kStopWord;
-  }
-}
-
 TermId Vocabulary::of_surface(std::string_view surface) const {
   return meaning_of(strings_.find(surface));
 }

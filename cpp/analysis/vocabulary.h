@@ -19,8 +19,8 @@ class Vocabulary {
   static constexpr TermId kUnknown = 0xFFFFFFFF;
   static constexpr TermId kStopWord = 0xFFFFFFFE;
 
-  // The stop words are known surfaces, not terms.
-  explicit Vocabulary(std::span<const std::string_view> stop_words);
+  // Makes a surface a stop word: known, not a term. REQUIRES: the surface is not known yet.
+  void add_stop_word(std::string_view surface) { meanings_[enter(surface)].surface = kStopWord; }
 
   // The term of a surface, kStopWord, or kUnknown.
   TermId of_surface(std::string_view surface) const;

@@ -70,6 +70,20 @@ std::vector<std::string> checked_stems(const py::object& answer, std::size_t cou
   return stems;
 }
 
+Folding folding_of(const std::string& name) {
+  if (name == "full") {
+    return Folding::kFull;
+  }
+  if (name == "lower") {
+    return Folding::kLower;
+  }
+  if (name == "turkish_lower") {
+    return Folding::kTurkishLower;
+  }
+  throw py::value_error("folding: must be one of 'full', 'lower', 'turkish_lower', got '" + name +
+                        "'");
+}
+
 // Python's callable as the core's: one call with the whole list, errors to the caller.
 Stem stem_of(const py::object& callable) {
   if (callable.is_none()) {
@@ -102,13 +116,16 @@ void register_analysis(py::module_& module) {
   module.attr("unicode_version") = character_tables.unicode_version;
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(
       module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.analyzers.")
-      .def(py::init([](bool stop_words, bool identifiers, const py::object& stem) {
-             return std::make_shared<Analyzer>(
-                 AnalyzerOptions{stop_words, identifiers, stem_of(stem)});
+      .def(py::init([](std::vector<std::string> stop_words, bool identifiers,
+                       const std::string& folding, const py::object& stem) {
+             return std::make_shared<Analyzer>(AnalyzerOptions{std::move(stop_words), identifiers,
+                                                               folding_of(folding), stem_of(stem)});
            }),
-           py::kw_only(), py::arg("stop_words"), py::arg("identifiers"), py::arg("stem"),
-           "stem: called with a list of new words, must return a list of as many stems; None for "
-           "none.")
+           py::kw_only(), py::arg("stop_words"), py::arg("identifiers"), py::arg("folding"),
+           py::arg("stem"),
+           "folding: of what stop words and stems are told by, \"full\", \"lower\" (accents stay) "
+           "or \"turkish_lower\". stem: called with a list of new words, must return a list of as "
+           "many stems; None for none.")
       .def("tokens", &tokens, py::kw_only(), py::arg("text"),
            "Terms and positions of a text, which enter the vocabulary. bytes that are not UTF-8 "
            "part words; a str with lone surrogates is a UnicodeEncodeError.")

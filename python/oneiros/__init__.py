@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from oneiros import analyzers as analyzers
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
     from oneiros.batch.factoring import factors as factors
@@ -76,7 +77,7 @@ _HOME = {  # public name -> the module it lives in
     "rrf": "ranking.reciprocal_ranks",
     "where": "scopes",
 }
-_MODULES = ("kernels", "profiles")
+_MODULES = ("analyzers", "kernels", "profiles")
 
 __all__ = [
     "CallableFactor",
@@ -105,6 +106,7 @@ __all__ = [
     "UnknownProfile",
     "WhyNot",
     "__version__",
+    "analyzers",
     "factors",
     "kernels",
     "profiles",

@@ -15,8 +15,9 @@ class Analyzer:
     def __init__(
         self,
         *,
-        stop_words: bool,
+        stop_words: list[str],
         identifiers: bool,
+        folding: str,
         stem: Callable[[list[str]], list[str]] | None,
     ) -> None: ...
     def tokens(self, *, text: str | bytes) -> list[tuple[str, int]]: ...

@@ -39,8 +39,8 @@ class Engine(Memories):
         profile: how to rank, by name or as a ``Profile``; default: the house's own.
         embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
             searches are found by meaning only where ``embedding=`` is given.
-        analyzer: "english" or "simple"; None: what the store was last opened with, at first
-            "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
+        analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple", "code",
+            "cjk", ...); None: what the store was last opened with, at first "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
         k1: BM25's term saturation, >= 0.
         b: BM25's length normalisation, in [0, 1].

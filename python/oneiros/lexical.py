@@ -59,7 +59,7 @@ class LexicalIndex:
             do you mean?" (ECIR 2020), table 1.
         k1: how slowly repeats of a word stop counting, from 0 to 1e100.
         b: how much long texts are held back, from 0 to 1.
-        analyzer: ``"english"`` or ``"simple"``; see :func:`oneiros.analyzers.make`.
+        analyzer: a name of :data:`oneiros.analyzers.NAMES`; :mod:`oneiros.analyzers` tells them.
         delta: what a match is worth at least, from 0 to 1e100; of ``"bm25plus"`` (1.0 unless given)
             and ``"bm25l"`` (0.5) only.
 

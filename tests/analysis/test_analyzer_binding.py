@@ -13,7 +13,7 @@ from oneiros import _core, analyzers
 
 
 def make(stem: Callable[[list[str]], list[str]] | None) -> _core.Analyzer:
-    return _core.Analyzer(stop_words=False, identifiers=True, stem=stem)
+    return _core.Analyzer(stop_words=[], identifiers=True, folding="full", stem=stem)
 
 
 def test_stems_are_asked_for_once_a_word_in_one_call_a_text() -> None:
@@ -69,8 +69,12 @@ def test_text_is_str_or_bytes() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="must be one of 'english', 'simple', got 'klingon'"):
+    with pytest.raises(
+        ValueError, match=r"must be one of 'simple', 'code', .* 'english', .*, got 'klingon'"
+    ):
         analyzers.make("klingon")
+    with pytest.raises(ValueError, match=r"folding: must be one of 'full', .* got 'none'"):
+        _core.Analyzer(stop_words=[], identifiers=True, folding="none", stem=None)
 
 
 def test_the_tables_tell_their_unicode_version() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import unicodedata
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +32,21 @@ def test_folding_twice_is_folding_once(generator: ModuleType) -> None:
             continue
         once = generator.folding(chr(code))
         if "".join(map(generator.folding, once)) != once:
+            wrong.append(chr(code))
+    assert wrong == []
+
+
+def test_lowering_twice_is_lowering_once_and_folding_after_it_is_folding(
+    generator: ModuleType,
+) -> None:
+    wrong = []
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code)) in {"Cs", "Cn", "Co"}:
+            continue
+        once = generator.lowered(chr(code))
+        folded = unicodedata.normalize("NFC", "".join(map(generator.folding, once)))
+        want = unicodedata.normalize("NFC", generator.folding(chr(code)))
+        if "".join(map(generator.lowered, once)) != once or folded != want:
             wrong.append(chr(code))
     assert wrong == []
 

@@ -84,6 +84,16 @@ def test_a_bad_row_stops_and_takes_its_batch_along(run: Run, tmp_path: Path, tar
     assert ids_in(target) == ["m0", "m1"]
 
 
+def test_the_store_keeps_the_language_it_was_given(run: Run, tmp_path: Path, target: Path) -> None:
+    path = lines(tmp_path / "m.jsonl", [{"id": "m1", "text": "Die Häuser stehen leer"}])
+    refused = run("import", path, "-s", target, "--analyzer", "klingon")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("error: --analyzer: analyzer: must be one of 'simple', ")
+    assert not target.exists()
+    assert run("import", path, "-s", target, "--analyzer", "german").exit_code == 0
+    assert "m1" in run("search", "Haus", "-s", target).stdout
+
+
 @pytest.mark.usefixtures("in_pairs")
 @pytest.mark.parametrize("policy", ["skip", "collect"])
 def test_bad_rows_may_be_passed_over(run: Run, tmp_path: Path, target: Path, policy: str) -> None:

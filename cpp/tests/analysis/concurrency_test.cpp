@@ -13,13 +13,14 @@ using oneiros::Analyzer;
 TEST_CASE("concurrency: threads that learn the same words agree on their terms") {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kTexts = 400;
-  Analyzer analyzer({.stop_words = true, .identifiers = true, .stem = [](const auto& words) {
-                       std::vector<std::string> stems = words;
-                       for (std::string& stem : stems) {
-                         stem += "_stem";
-                       }
-                       return stems;
-                     }});
+  Analyzer analyzer(
+      {.stop_words = {"and", "the"}, .identifiers = true, .stem = [](const auto& words) {
+         std::vector<std::string> stems = words;
+         for (std::string& stem : stems) {
+           stem += "_stem";
+         }
+         return stems;
+       }});
   std::vector<std::vector<std::vector<oneiros::TermId>>> seen(kThreads);
   std::atomic<bool> is_done{false};
   std::size_t wrong = 0;

@@ -9,12 +9,13 @@
 
 using oneiros::CharacterClass;
 using oneiros::FoldedText;
+using oneiros::Folding;
 
 namespace {
 
-std::string folded(std::string_view utf8) {
+std::string folded(std::string_view utf8, Folding folding = Folding::kFull) {
   FoldedText text;
-  text.assign(utf8);
+  text.assign(utf8, folding);
   return std::string(text.slice(0, text.size()));
 }
 
@@ -44,6 +45,25 @@ TEST_CASE("folding: composed and decomposed spellings are one") {
   CHECK(folded("ｶﾞ ﾊﾟ ｱ") == "ガ パ ア");
   CHECK(folded("क\u093Cलम") == "कलम");
   CHECK(folded("\u09CB") == folded("\u09C7\u09BE"));
+}
+
+TEST_CASE("lowering: accents stay, composed") {
+  CHECK(folded("ÀÉÎõü ŁĐØ Æ", Folding::kLower) == "àéîõü łđø æ");
+  CHECK(folded("A\u0300 x\u0300 \u0300", Folding::kLower) == "à x ");
+  CHECK(folded("Vi\u1EB9\u0302t Vie\u0323\u0302t", Folding::kLower) == "việt việt");
+  CHECK(folded("Straße ＦＵＬＬ ﬁ", Folding::kLower) == "strasse full fi");
+  CHECK(folded("ΣΊΣΥΦΟΣ Σίσυφος", Folding::kLower) == "σίσυφοσ σίσυφοσ");
+  CHECK(folded("مُحَمَّد آخر ا\u0653خر", Folding::kLower) == "محمد آخر آخر");
+  CHECK(folded("\u0BCA \u0BC6\u0BBE", Folding::kLower) == "\u0BCA \u0BCA");
+  CHECK(folded("İIıi", Folding::kLower) == "iiıi");
+  CHECK(folded("می\u200Cخواهم \u200C می\u200C a\u200Cb", Folding::kLower) ==
+        "می\u200Cخواهم  می ab");
+  CHECK(folded("’ ٣ か\u3099 ex\u00ADample", Folding::kLower) == "' 3 が example");
+}
+
+TEST_CASE("lowering: Turkish has two i") {
+  CHECK(folded("İIıi I\u0307", Folding::kTurkishLower) == "iııi i");
+  CHECK(folded("ILIK DIŞ Iç", Folding::kTurkishLower) == "ılık dış ıç");
 }
 
 TEST_CASE("folding: marks that are letters stay, format characters go") {

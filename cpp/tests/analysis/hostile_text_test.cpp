@@ -16,7 +16,7 @@ using oneiros::Analyzer;
 namespace {
 
 Analyzer make(bool identifiers = true) {
-  return Analyzer({.stop_words = true, .identifiers = identifiers, .stem = {}});
+  return Analyzer({.stop_words = {"the"}, .identifiers = identifiers, .stem = {}});
 }
 
 std::string repeated(std::string_view piece, std::size_t count) {

@@ -23,7 +23,7 @@ namespace {
 
 std::shared_ptr<Analyzer> simple() {
   return std::make_shared<Analyzer>(
-      AnalyzerOptions{.stop_words = false, .identifiers = false, .stem = {}});
+      AnalyzerOptions{.stop_words = {}, .identifiers = false, .stem = {}});
 }
 
 std::vector<std::uint32_t> rows_of(const std::vector<Hit>& hits) {

@@ -93,6 +93,14 @@ def import_memories(
     on_conflict: Annotated[
         OnConflict, typer.Option(help="An id that exists is an error, or is updated.")
     ] = OnConflict.RAISE,
+    analyzer: Annotated[
+        str | None,
+        typer.Option(
+            help="The texts' language in English (german, ...), or simple, code, cjk. "
+            "Default: as the store has it, at first english.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Store memories of a file or a repository.
@@ -110,7 +118,7 @@ def import_memories(
     tally = Tally()
     started = time.perf_counter()
     try:
-        with opened(store) as engine, progress_bar("importing", None) as advance:
+        with opened(store, analyzer) as engine, progress_bar("importing", None) as advance:
             for batch in _batches(rows):
                 _store(engine, batch, rules, tally)
                 advance(len(batch))

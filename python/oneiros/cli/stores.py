@@ -39,9 +39,25 @@ def existing(path: Path) -> Path:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Engine]:
-    """Open the engine over the store, and close it whatever happens in the block."""
+def opened(path: Path, analyzer: str | None = None) -> Iterator[Engine]:
+    """Open the engine over the store, and close it whatever happens in the block.
+
+    Args:
+        path: the store's file.
+        analyzer: how its words are told from now on; None: as before.
+
+    Raises:
+        CommandError: no such analyzer, or its package is not installed.
+    """
     from oneiros.engine import Engine  # noqa: PLC0415  (--help must not pay for it)
 
-    with Engine(path) as engine:
+    if analyzer is not None:
+        from oneiros import analyzers  # noqa: PLC0415
+
+        try:
+            analyzers.make(analyzer)
+        except (ValueError, ImportError) as error:
+            msg = f"--analyzer: {error}"
+            raise CommandError(msg) from error
+    with Engine(path, analyzer=analyzer) as engine:
         yield engine

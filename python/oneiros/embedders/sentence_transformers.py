@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.embedders import check
-from oneiros.embedders.optional import needed
+from oneiros.optional import needed
 
 __all__ = ["SentenceTransformerEmbedder"]
 

@@ -1,4 +1,4 @@
-"""Optional packages, imported when an adapter is made."""
+"""Optional packages, imported when they are needed."""
 
 from __future__ import annotations
 
