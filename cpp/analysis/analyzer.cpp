@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_set>
@@ -9,10 +10,20 @@
 
 #include "analysis/broken_text.h"
 #include "analysis/new_surfaces.h"
+#include "analysis/prefix.h"
+#include "analysis/surface_index.h"
 #include "analysis/vocabulary.h"
 #include "threads/fork_safe_shared_mutex.h"
 
 namespace oneiros {
+
+namespace {
+
+bool has_unknown(const std::vector<TermId>& terms) {
+  return std::find(terms.begin(), terms.end(), kUnknownTerm) != terms.end();
+}
+
+}  // namespace
 
 struct Analyzer::State {
   explicit State(AnalyzerOptions given) : options(std::move(given)) {
@@ -45,11 +56,11 @@ struct Analyzer::State {
     fresh.fill_in(numbers, text.terms());
   }
 
-  // The same without learning: what no term is spelt like stays unknown. Returns how many distinct
-  // terms that is.
-  std::size_t find_by_stem(BrokenText& text) const {
+  // The same without learning: what no term is spelt like stays unknown. Returns those terms, each
+  // once.
+  std::vector<std::string> find_by_stem(BrokenText& text) const {
     const NewSurfaces fresh(text.list(), text.terms());
-    const std::vector<std::string> spellings = fresh.spellings(options);
+    std::vector<std::string> spellings = fresh.spellings(options);
     std::vector<TermId> numbers(fresh.size());
     {
       const std::shared_lock lock(mutex);
@@ -57,27 +68,55 @@ struct Analyzer::State {
                      [this](const std::string& term) { return vocabulary.of_term(term); });
     }
     fresh.fill_in(numbers, text.terms());
-    std::unordered_set<std::string_view> unknown;
+    std::unordered_set<std::string> unknown;
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       if (numbers[i] == Vocabulary::kUnknown) {
-        unknown.insert(spellings[i]);
+        unknown.insert(std::move(spellings[i]));
       }
     }
-    return unknown.size();
+    return {unknown.begin(), unknown.end()};
+  }
+
+  // Terms of a query's tokens. Returns the unknown ones.
+  std::vector<std::string> find(BrokenText& text) const {
+    look_up(text);
+    return has_unknown(text.terms()) ? find_by_stem(text) : std::vector<std::string>{};
+  }
+
+  // Is every surface of the vocabulary in `surfaces`? REQUIRES: surfaces_mutex is held.
+  bool has_all_surfaces() const {
+    const std::shared_lock lock(mutex);
+    return surfaces.size() == vocabulary.surface_count();
+  }
+
+  // REQUIRES: surfaces_mutex is held alone.
+  void add_surfaces() const {
+    std::vector<SurfaceIndex::Entry> entries;
+    {
+      const std::shared_lock lock(mutex);
+      for (std::size_t i = surfaces.size(); i < vocabulary.surface_count(); ++i) {
+        entries.push_back({vocabulary.surface(i), vocabulary.term_of(i)});
+      }
+    }
+    if (options.folding != Folding::kFull) {
+      FoldedText folded;
+      for (SurfaceIndex::Entry& entry : entries) {
+        folded.assign(entry.spelling);
+        if (folded.slice(0, folded.size()) != entry.spelling) {
+          entry.spelling = folded_surfaces.emplace_back(folded.slice(0, folded.size()));
+        }
+      }
+    }
+    surfaces.add(std::move(entries));
   }
 
   const AnalyzerOptions options;
   mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
+  mutable std::shared_mutex surfaces_mutex;         // guards what is below; taken before `mutex`
+  mutable SurfaceIndex surfaces;                    // of the vocabulary, folded in full
+  mutable std::deque<std::string> folded_surfaces;  // what the vocabulary spells otherwise
 };
-
-namespace {
-
-bool has_unknown(const std::vector<TermId>& terms) {
-  return std::find(terms.begin(), terms.end(), Vocabulary::kUnknown) != terms.end();
-}
-
-}  // namespace
 
 Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Analyzer::~Analyzer() = default;
@@ -105,16 +144,70 @@ std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
 
 AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
   BrokenText text(utf8, state_->options);
-  state_->look_up(text);
   AnalyzedQuery query;
-  if (has_unknown(text.terms())) {
-    query.unknown_term_count = state_->find_by_stem(text);
-  }
+  query.unknown_term_count = state_->find(text).size();
   query.terms.reserve(text.terms().size());
   std::copy_if(
       text.terms().begin(), text.terms().end(), std::back_inserter(query.terms),
       [](TermId term) { return term != Vocabulary::kStopWord && term != Vocabulary::kUnknown; });
   return query;
+}
+
+AnalyzedWords Analyzer::analyze_words(std::string_view utf8) const {
+  BrokenText text(utf8, state_->options);
+  AnalyzedWords words;
+  words.unknown = state_->find(text);
+  std::size_t whole_begin = 0;
+  std::size_t whole_end = 0;
+  const std::vector<Token>& tokens = text.list().tokens();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t begin = tokens[i].begin;
+    const std::size_t end = begin + tokens[i].length;
+    const bool is_part = begin >= whole_begin && end <= whole_end;
+    if (!is_part) {
+      whole_begin = begin;
+      whole_end = end;
+    }
+    if (text.terms()[i] != Vocabulary::kStopWord) {
+      words.occurrences.push_back({text.terms()[i], tokens[i].position, is_part});
+    }
+  }
+  return words;
+}
+
+AnalyzedPrefix Analyzer::analyze_prefix(std::string_view utf8) const {
+  FoldedText text;
+  text.assign(utf8, state_->options.folding);
+  const PrefixPlace place = prefix_of(text, state_->options.identifiers);
+  if (place.is_phrase) {
+    return {analyze_words(utf8), {}, true};
+  }
+  AnalyzedPrefix analyzed;
+  analyzed.words = analyze_words(text.slice(0, place.begin));
+  FoldedText folded;
+  folded.assign(text.slice(place.begin, text.size()));
+  analyzed.prefix = folded.slice(0, folded.size());
+  return analyzed;
+}
+
+std::vector<TermId> Analyzer::terms_with_prefix(std::string_view prefix, std::size_t most) const {
+  const State& state = *state_;
+  std::unordered_set<TermId> found;
+  std::shared_lock shared(state.surfaces_mutex);
+  if (state.has_all_surfaces()) {
+    found = state.surfaces.terms_with_prefix(prefix, most);
+  } else {
+    shared.unlock();
+    const std::unique_lock alone(state.surfaces_mutex);
+    state.add_surfaces();
+    found = state.surfaces.terms_with_prefix(prefix, most);
+  }
+  std::vector<TermId> terms(found.begin(), found.end());
+  const std::shared_lock lock(state.mutex);
+  std::sort(terms.begin(), terms.end(), [&state](TermId a, TermId b) {
+    return state.vocabulary.term(a) < state.vocabulary.term(b);
+  });
+  return terms;
 }
 
 std::size_t Analyzer::vocabulary_size() const {
@@ -129,8 +222,9 @@ std::string Analyzer::term(TermId id) const {
 }
 
 std::size_t Analyzer::resident_bytes() const {
+  const std::shared_lock surfaces(state_->surfaces_mutex);
   const std::shared_lock lock(state_->mutex);
-  return sizeof(State) + state_->vocabulary.resident_bytes();
+  return sizeof(State) + state_->vocabulary.resident_bytes() + state_->surfaces.resident_bytes();
 }
 
 }  // namespace oneiros

@@ -15,6 +15,7 @@
 namespace oneiros {
 
 using TermId = std::uint32_t;
+inline constexpr TermId kUnknownTerm = 0xFFFFFFFF;  // of a word that no indexed text holds
 
 // Stems of surface forms, in their order. Called without any lock held, from any thread.
 using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
@@ -46,6 +47,23 @@ struct AnalyzedQuery {
   std::size_t unknown_term_count = 0;  // distinct ones that no indexed text holds, left out
 };
 
+struct WordOccurrence {
+  TermId term;  // or kUnknownTerm
+  std::uint32_t position;
+  bool is_part;  // of an identifier that is an occurrence too
+};
+
+struct AnalyzedWords {
+  std::vector<WordOccurrence> occurrences;  // in text order, stop words left out
+  std::vector<std::string> unknown;         // terms that no indexed text holds, once each
+};
+
+struct AnalyzedPrefix {
+  AnalyzedWords words;     // whole ones before the prefix
+  std::string prefix;      // folded in full; empty if nothing is to be continued
+  bool is_phrase = false;  // of a script without spaces: there are words alone, side by side
+};
+
 // Thread-safe. The vocabulary only grows.
 class Analyzer {
  public:
@@ -63,6 +81,17 @@ class Analyzer {
   std::vector<TermId> analyze_query(std::string_view utf8) const;
   // The same, and how many were left out.
   AnalyzedQuery analyze_whole_query(std::string_view utf8) const;
+
+  // The same with places, for phrases; unknown words too.
+  AnalyzedWords analyze_words(std::string_view utf8) const;
+
+  // A text whose last word may go on.
+  AnalyzedPrefix analyze_prefix(std::string_view utf8) const;
+
+  // Terms of the surfaces that begin with a prefix that analyze_prefix gave, in byte order of the
+  // terms; at most `most`, and one more if there are more. The first call after the vocabulary has
+  // grown sorts what is new.
+  std::vector<TermId> terms_with_prefix(std::string_view prefix, std::size_t most) const;
 
   std::size_t vocabulary_size() const;  // terms
   std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()

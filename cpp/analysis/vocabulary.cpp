@@ -26,6 +26,7 @@ TermId Vocabulary::learn(std::string_view surface, std::string_view term) {
     terms_.push_back(term_number);
     meanings_[term_number].term = static_cast<TermId>(terms_.size() - 1);
   }
+  surfaces_.push_back(surface_number);
   meanings_[surface_number].surface = meanings_[term_number].term;
   return meanings_[term_number].term;
 }
@@ -43,7 +44,7 @@ std::uint32_t Vocabulary::enter(std::string_view string) {
 
 std::size_t Vocabulary::resident_bytes() const {
   return strings_.resident_bytes() + meanings_.capacity() * sizeof(Meaning) +
-         terms_.capacity() * sizeof(std::uint32_t);
+         (terms_.capacity() + surfaces_.capacity()) * sizeof(std::uint32_t);
 }
 
 }  // namespace oneiros

@@ -16,7 +16,7 @@ namespace oneiros {
 // Reads may run beside reads; learn needs the vocabulary for itself. Nothing is ever taken out.
 class Vocabulary {
  public:
-  static constexpr TermId kUnknown = 0xFFFFFFFF;
+  static constexpr TermId kUnknown = kUnknownTerm;
   static constexpr TermId kStopWord = 0xFFFFFFFE;
 
   // Makes a surface a stop word: known, not a term. REQUIRES: the surface is not known yet.
@@ -35,6 +35,12 @@ class Vocabulary {
   // Makes `surface` stand for `term`; both enter if new. The first answer for a surface stays.
   TermId learn(std::string_view surface, std::string_view term);
 
+  // Surfaces that stand for a term, in the order they were learnt in. REQUIRES: i <
+  // surface_count(). The view lives as long as the vocabulary.
+  std::size_t surface_count() const { return surfaces_.size(); }
+  std::string_view surface(std::size_t i) const { return strings_.at(surfaces_[i]); }
+  TermId term_of(std::size_t i) const { return meanings_[surfaces_[i]].surface; }
+
   std::size_t term_count() const { return terms_.size(); }
   std::string_view term(TermId id) const { return strings_.at(terms_[id]); }
   std::size_t resident_bytes() const;
@@ -51,7 +57,8 @@ class Vocabulary {
 
   StringTable strings_;  // surfaces and terms in one, since most are both
   std::vector<Meaning> meanings_;
-  std::vector<std::uint32_t> terms_;  // number of each term's string
+  std::vector<std::uint32_t> terms_;     // number of each term's string
+  std::vector<std::uint32_t> surfaces_;  // of each surface's
 };
 
 template <typename Spell>

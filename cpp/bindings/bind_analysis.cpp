@@ -1,6 +1,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "analysis/character_class.h"
 #include "bindings/gil.h"
 #include "bindings/registration.h"
+#include "lexical/query/clauses.h"
+#include "lexical/query/parsed_query.h"
 
 namespace oneiros {
 namespace {
@@ -110,6 +113,72 @@ std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
   return spelt;
 }
 
+lexical::QuerySyntax syntax_of(const std::string& name) {
+  if (name == "plain") {
+    return lexical::QuerySyntax::kPlain;
+  }
+  if (name == "query") {
+    return lexical::QuerySyntax::kQuery;
+  }
+  throw py::value_error("syntax: must be 'plain' or 'query', got '" + name + "'");
+}
+
+const char* name_of(lexical::Occur occur) {
+  static constexpr std::array<const char*, 3> kNames = {"should", "must", "must_not"};
+  return kNames[static_cast<std::size_t>(occur)];
+}
+
+const char* name_of(lexical::ClauseKind kind) {
+  static constexpr std::array<const char*, 3> kNames = {"word", "phrase", "prefix"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+py::str str_of(std::string_view utf8) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace"));
+}
+
+py::list parse_query(const py::object& text, const std::string& syntax) {
+  const std::string_view utf8 = text_of(text);
+  const lexical::QuerySyntax chosen = syntax_of(syntax);
+  lexical::ParsedQuery query;
+  {
+    const ReleasedGil nogil;
+    query = lexical::parse_query(utf8, chosen);
+  }
+  py::list clauses;
+  for (const lexical::ParsedClause& clause : query.clauses) {
+    clauses.append(py::make_tuple(name_of(clause.occur), name_of(clause.kind), clause.fields,
+                                  str_of(clause.text)));
+  }
+  return clauses;
+}
+
+py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::string& syntax,
+                  std::size_t most_terms) {
+  const std::string_view utf8 = text_of(text);
+  const lexical::QuerySyntax chosen = syntax_of(syntax);
+  lexical::AnalyzedClauses analyzed;
+  std::vector<std::vector<std::string>> spelt;
+  {
+    const ReleasedGil nogil;
+    analyzed = lexical::analyze_clauses(lexical::parse_query(utf8, chosen), analyzer, most_terms);
+    for (const lexical::Clause& clause : analyzed.clauses) {
+      std::vector<std::string>& terms = spelt.emplace_back();
+      for (const TermId term : clause.terms) {
+        terms.push_back(analyzer.term(term));
+      }
+    }
+  }
+  py::list told;
+  for (std::size_t i = 0; i < spelt.size(); ++i) {
+    const lexical::Clause& clause = analyzed.clauses[i];
+    told.append(py::make_tuple(name_of(clause.occur), name_of(clause.kind), clause.fields, spelt[i],
+                               clause.positions, clause.matches_nothing));
+  }
+  return py::make_tuple(told, analyzed.term_count);
+}
+
 }  // namespace
 
 void register_analysis(py::module_& module) {
@@ -129,6 +198,11 @@ void register_analysis(py::module_& module) {
       .def("tokens", &tokens, py::kw_only(), py::arg("text"),
            "Terms and positions of a text, which enter the vocabulary. bytes that are not UTF-8 "
            "part words; a str with lone surrogates is a UnicodeEncodeError.")
+      .def(
+          "clauses", &clauses, py::kw_only(), py::arg("text"), py::arg("syntax"),
+          py::arg("most_terms"),
+          "Clauses of a query as (occur, kind, fields, terms, positions, matches_nothing), and how "
+          "many distinct terms they ask for; more than most_terms: the clauses are not all.")
       .def_property_readonly(
           "vocabulary_size",
           [](const Analyzer& analyzer) {
@@ -136,6 +210,9 @@ void register_analysis(py::module_& module) {
             return analyzer.vocabulary_size();
           },
           "Terms known so far.");
+  module.def("parse_query", &parse_query, py::kw_only(), py::arg("text"), py::arg("syntax"),
+             "Clauses of a query as (occur, kind, fields, text), syntax \"plain\" or \"query\": "
+             "docs/query_syntax.md. fields: 1 title, 2 text, 4 tags.");
 }
 
 }  // namespace oneiros

@@ -1,0 +1,76 @@
+#include "analysis/prefix.h"
+
+#include "analysis/chains.h"
+#include "analysis/tokens.h"
+
+namespace oneiros {
+namespace {
+
+using Kind = CharacterClass;
+
+bool is_joiner(Kind kind) {
+  return kind == Kind::kDot || kind == Kind::kHyphen || kind == Kind::kSlash ||
+         kind == Kind::kColon || kind == Kind::kAt || kind == Kind::kPlus || kind == Kind::kHash;
+}
+
+bool is_symbol(Kind kind) { return kind == Kind::kEmoji || kind == Kind::kRegional; }
+
+// Does one token end, and may another begin, between the characters that end and begin at `i`?
+bool is_border(const FoldedText& text, std::size_t i) {
+  const Kind before = text.kind(i - 1);
+  const Kind after = text.kind(i);
+  if (after == Kind::kMark || before == Kind::kMark) {
+    return false;  // part of the character before it, whatever that is
+  }
+  return (before == Kind::kUnspaced) != (after == Kind::kUnspaced) || is_symbol(before) ||
+         is_symbol(after);
+}
+
+std::size_t behind_separators(const FoldedText& text) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); i = text.next(i)) {
+    const Kind kind = text.kind(i);
+    if (kind == Kind::kSeparator || kind == Kind::kUrl) {
+      begin = text.next(i);
+    } else if (i > 0 && is_border(text, i)) {
+      begin = i;
+    }
+  }
+  return begin;
+}
+
+std::size_t behind_joiners(const FoldedText& text, std::size_t begin) {
+  for (std::size_t i = begin; i < text.size(); i = text.next(i)) {
+    if (is_joiner(text.kind(i))) {
+      begin = text.next(i);
+    }
+  }
+  return begin;
+}
+
+bool starts_token(Kind kind) {
+  return starts_word(kind) || kind == Kind::kUnspaced || is_symbol(kind);
+}
+
+bool has_pair(const FoldedText& text, std::size_t begin) {
+  std::size_t count = 0;
+  for (std::size_t i = begin; i < text.size(); i = text.next(i)) {
+    count += static_cast<std::size_t>(text.kind(i) == Kind::kUnspaced);
+  }
+  return count > 1;
+}
+
+}  // namespace
+
+PrefixPlace prefix_of(const FoldedText& text, bool identifiers) {
+  std::size_t begin = behind_separators(text);
+  if (!identifiers || !Traits(text, {begin, text.size()}).is_identifier(false)) {
+    begin = behind_joiners(text, begin);
+  }
+  while (begin < text.size() && !starts_token(text.kind(begin))) {
+    begin = text.next(begin);
+  }
+  return {begin, has_pair(text, begin)};
+}
+
+}  // namespace oneiros

@@ -1,0 +1,55 @@
+#include "analysis/surface_index.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace oneiros {
+namespace {
+
+using Entry = SurfaceIndex::Entry;
+
+bool comes_before(const Entry& a, const Entry& b) { return a.spelling < b.spelling; }
+
+}  // namespace
+
+void SurfaceIndex::add(std::vector<Entry> entries) {
+  if (entries.empty()) {
+    return;
+  }
+  size_ += entries.size();
+  std::sort(entries.begin(), entries.end(), comes_before);
+  while (!runs_.empty() && runs_.back().size() <= 2 * entries.size()) {
+    std::vector<Entry> merged(runs_.back().size() + entries.size());
+    std::merge(runs_.back().begin(), runs_.back().end(), entries.begin(), entries.end(),
+               merged.begin(), comes_before);
+    entries = std::move(merged);
+    runs_.pop_back();
+  }
+  runs_.push_back(std::move(entries));
+}
+
+std::unordered_set<TermId> SurfaceIndex::terms_with_prefix(std::string_view prefix,
+                                                           std::size_t most) const {
+  std::unordered_set<TermId> terms;
+  for (const std::vector<Entry>& run : runs_) {
+    auto entry = std::lower_bound(run.begin(), run.end(), Entry{prefix, 0}, comes_before);
+    for (; entry != run.end() && entry->spelling.starts_with(prefix); ++entry) {
+      terms.insert(entry->term);
+      if (terms.size() > most) {
+        return terms;
+      }
+    }
+  }
+  return terms;
+}
+
+std::size_t SurfaceIndex::resident_bytes() const {
+  std::size_t bytes = 0;
+  for (const std::vector<Entry>& run : runs_) {
+    bytes += run.capacity() * sizeof(Entry);
+  }
+  return bytes;
+}
+
+}  // namespace oneiros

@@ -1,0 +1,39 @@
+// What a query asks for, read off its text alone. The grammar: docs/query_syntax.md.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace oneiros::lexical {
+
+enum class QuerySyntax : std::uint8_t {
+  kPlain,  // every word is literal
+  kQuery,  // signs, phrases, prefixes and fields are understood
+};
+
+enum class Occur : std::uint8_t { kShould, kMust, kMustNot };
+enum class ClauseKind : std::uint8_t { kWord, kPhrase, kPrefix };
+
+// Bits of a field mask.
+inline constexpr std::uint8_t kTitleField = 1;
+inline constexpr std::uint8_t kTextField = 2;
+inline constexpr std::uint8_t kTagsField = 4;
+inline constexpr std::uint8_t kAllFields = kTitleField | kTextField | kTagsField;
+
+struct ParsedClause {
+  Occur occur = Occur::kShould;
+  ClauseKind kind = ClauseKind::kWord;
+  std::uint8_t fields = kAllFields;
+  std::string_view text;  // of the query, without sign, field, quotes and star; never empty
+};
+
+struct ParsedQuery {
+  std::vector<ParsedClause> clauses;  // in text order
+};
+
+// Any bytes are a query: what does not parse is a literal word. Linear time. The clauses are slices
+// of `utf8`, which must outlive them; no more than one for every byte of it.
+ParsedQuery parse_query(std::string_view utf8, QuerySyntax syntax);
+
+}  // namespace oneiros::lexical
