@@ -1,0 +1,1 @@
+"""The lexical index side by side with other engines: `python -m bench.peers`."""
