@@ -1,4 +1,6 @@
 // Kernels and programs over NumPy arrays.
+#include <cmath>
+
 #include "bindings/gil.h"
 #include "bindings/operands.h"
 #include "bindings/registration.h"
@@ -186,28 +188,86 @@ void refuse_overlaps(const std::vector<py::array>& results, const GivenOperands&
   }
 }
 
+// Columns and what their values ought to be, kept alive.
+struct GivenRanges {
+  std::vector<py::array> arrays;
+  std::vector<ColumnRange> ranges;
+};
+
+GivenRanges ranges_of(const py::list& given) {
+  GivenRanges all;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string name = "ranges[" + std::to_string(i) + "]";
+    try {
+      auto [array, low, high, may_be_nan, must_be_whole] =
+          given[i].cast<std::tuple<py::array, double, double, bool, bool>>();
+      if (std::isnan(low) || std::isnan(high)) {
+        throw py::value_error(name + ": a bound must not be NaN");
+      }
+      all.ranges.push_back({operand_of(array, name), low, high, may_be_nan, must_be_whole});
+      all.arrays.push_back(std::move(array));
+    } catch (const py::cast_error&) {
+      throw py::type_error(name + ": expected (array, low, high, may_be_nan, must_be_whole), got " +
+                           py::repr(given[i]).cast<std::string>());
+    }
+  }
+  return all;
+}
+
+// What a run is asked for, whether or not it judges.
+struct Asked {
+  double now_seconds;
+  std::size_t size;
+  const std::vector<std::size_t>& outputs;
+  const std::string& dtype;
+  const std::optional<std::vector<py::array>>& out;
+  unsigned threads;
+  std::size_t whole_size;
+};
+
+std::pair<std::vector<py::array>, Outcome> outcome_of(const Program& program,
+                                                      const py::dict& operands,
+                                                      const py::list& ranges, const Asked& asked) {
+  const unsigned most_threads = checked_threads(asked.threads);
+  const GivenOperands given = operands_for(program, operands);
+  const GivenRanges judged = ranges_of(ranges);
+  return for_dtype(asked.dtype, [&](auto real) -> std::pair<std::vector<py::array>, Outcome> {
+    using Real = decltype(real);
+    std::vector<py::array> arrays = results_of<Real>(asked.out, asked.outputs.size(), asked.size);
+    refuse_overlaps(arrays, given, program.operand_names());
+    std::vector<Real*> results;
+    for (py::array& array : arrays) {
+      for (std::size_t i = 0; i < judged.ranges.size(); ++i) {
+        refuse_overlap(array, judged.ranges[i].column, "ranges[" + std::to_string(i) + "]");
+      }
+      results.push_back(static_cast<Real*>(array.mutable_data()));
+    }
+    Outcome outcome;
+    {
+      const ReleasedGil nogil;
+      outcome = program.run<Real>({given.operands, asked.now_seconds, asked.size, asked.outputs,
+                                   results, most_threads, judged.ranges, asked.whole_size});
+    }
+    return {std::move(arrays), outcome};
+  });
+}
+
 py::tuple run_program(const Program& program, const py::dict& operands, double now_seconds,
                       std::size_t size, const std::vector<std::size_t>& outputs,
                       const std::string& dtype, const std::optional<std::vector<py::array>>& out,
                       unsigned threads) {
-  const unsigned most_threads = checked_threads(threads);
-  const GivenOperands given = operands_for(program, operands);
-  return for_dtype(dtype, [&](auto real) -> py::tuple {
-    using Real = decltype(real);
-    std::vector<py::array> arrays = results_of<Real>(out, outputs.size(), size);
-    refuse_overlaps(arrays, given, program.operand_names());
-    std::vector<Real*> results;
-    for (py::array& array : arrays) {
-      results.push_back(static_cast<Real*>(array.mutable_data()));
-    }
-    std::size_t future_count = 0;
-    {
-      const ReleasedGil nogil;
-      future_count =
-          program.run<Real>({given.operands, now_seconds, size, outputs, results, most_threads});
-    }
-    return py::make_tuple(arrays, future_count);
-  });
+  const auto [arrays, outcome] = outcome_of(
+      program, operands, py::list(), {now_seconds, size, outputs, dtype, out, threads, size});
+  return py::make_tuple(arrays, outcome.future_count);
+}
+
+py::tuple run_and_judge(const Program& program, const py::dict& operands, double now_seconds,
+                        std::size_t size, const std::vector<std::size_t>& outputs,
+                        const std::string& dtype, const std::optional<std::vector<py::array>>& out,
+                        unsigned threads, const py::list& ranges, std::size_t whole_size) {
+  const auto [arrays, outcome] = outcome_of(
+      program, operands, ranges, {now_seconds, size, outputs, dtype, out, threads, whole_size});
+  return py::make_tuple(arrays, outcome.future_count, outcome.is_within);
 }
 
 std::vector<std::string_view> path_names() {
@@ -238,6 +298,11 @@ void register_programs(py::module_& module) {
       .def("run", &run_program, py::kw_only(), py::arg("operands"), py::arg("now_seconds"),
            py::arg("size"), py::arg("outputs"), py::arg("dtype"), py::arg("out"),
            py::arg("threads"))
+      .def("run_and_judge", &run_and_judge, py::kw_only(), py::arg("operands"),
+           py::arg("now_seconds"), py::arg("size"), py::arg("outputs"), py::arg("dtype"),
+           py::arg("out"), py::arg("threads"), py::arg("ranges"), py::arg("whole_size"),
+           "run(), and whether the columns of `ranges`, (array, low, high, may_be_nan, "
+           "must_be_whole), keep them.")
       .def_property_readonly("input_names", [](const Program& program) {
         const auto names = program.operand_names();
         return std::vector<std::string>(names.begin(), names.end());

@@ -37,22 +37,22 @@ void check_arity(const Signature& signature, std::size_t given) {
 }
 
 void check_domain(const InputSpec& spec, const Operand& operand) {
-  constexpr std::size_t kPiece = 512;
+  constexpr std::size_t kPiece = 2048;
+  const Rule& rule = *spec.rule;
+  const double low = rule.is_above_low ? std::nextafter(rule.low, kEndless) : rule.low;
+  const RangeJudge judge({operand, low, rule.high, true, rule.is_whole});
   const auto type = static_cast<std::size_t>(operand.type);
-  const PathLoops& loops = loops_of(simd_path());
-  std::array<double, kPiece> piece{};
+  const auto& convert = loops_of(simd_path()).wide.convert[type];
   for (std::size_t begin = 0; begin < operand.count; begin += kPiece) {
     const std::size_t size = std::min(kPiece, operand.count - begin);
-    loops.wide.convert[type](
-        static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type], piece.data(),
-        size);
-    const Rule& rule = *spec.rule;
-    if (loops.count_outside({piece.data(), size, rule.low, rule.high, rule.is_whole}) == 0) {
+    if (!judge.any_outside(begin, size)) {
       continue;
     }
+    std::array<double, kPiece> piece{};
+    convert(static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type],
+            piece.data(), size);
     for (std::size_t i = 0; i < size; ++i) {
-      require(std::isnan(piece[i]) || spec.rule->allows(piece[i]), spec.name, spec.rule->words,
-              piece[i]);
+      require(std::isnan(piece[i]) || rule.allows(piece[i]), spec.name, rule.words, piece[i]);
     }
   }
 }

@@ -33,30 +33,31 @@ struct AgeCall {
   const double* time_seconds;  // NaN: none
   double now_seconds;
   double unit_seconds;
-  std::int64_t* is_future;  // set to 1 where the time lies after now; else as it was
+  std::int64_t* is_future;  // set to 1 where the time lies after now; else as it was. May be null
   Real* result;             // an age below 0 counts as 0; NaN stays
   std::size_t size;
 };
 
-// Values that ought to lie in [low, high] and, perhaps, to be whole.
-struct OutsideCall {
-  const double* values;
+// Values that ought to lie in [low, high], bounds that their type can hold.
+struct RangeCall {
+  const void* values;
   std::size_t size;
   double low;
   double high;
-  bool is_whole;
+  bool may_be_nan;
+  bool must_be_whole;
 };
 
 template <typename Real>
 struct LoopsOf {
   using Row = void (*)(const RowCall<Real>& call);
   using Convert = void (*)(const void* from, Real* into, std::size_t size);
-  using Age = void (*)(const AgeCall<Real>& call);
+  using Age = std::size_t (*)(const AgeCall<Real>& call);
   using Copy = void (*)(const Real* from, Real* into, std::size_t size);
 
   std::array<Row, kKernelCount> rows;
   std::array<Convert, kElementBytes.size()> convert;
-  Age age;
+  Age age;      // returns how many times lie after now
   Copy stream;  // past the cache; stream_end() once all is written
 };
 
@@ -66,7 +67,8 @@ struct PathLoops {
   // Replaces each NaN of `first` by the value of `second`.
   void (*fill_gaps)(double* first, const double* second, std::size_t size);
   std::size_t (*count_flags)(const std::int64_t* flags, std::size_t size);
-  std::size_t (*count_outside)(const OutsideCall& call);
+  // Whether a value breaks the range, in the order of LoopsOf::convert.
+  std::array<bool (*)(const RangeCall& call), kElementBytes.size()> any_outside;
   void (*stream_end)();
 };
 

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
 #include "ranking/lookup_of_path.h"
+#include "ranking/ranges_of_path.h"
 #include "ranking/stream_of_path.h"
 #include "simd/real.h"
 #include "simd/rows.h"
@@ -69,19 +69,27 @@ void convert(const void* from, Real* into, std::size_t size) {
 }
 
 template <typename Real>
-void age(const AgeCall<Real>& call) {
+std::size_t age(const AgeCall<Real>& call) {
   const double* const times = call.time_seconds;
   const double now = call.now_seconds;
   const double unit = call.unit_seconds;
   std::int64_t* const is_future = call.is_future;
   Real* const result = call.result;
   const std::size_t size = call.size;
+  std::int64_t count = 0;
   ONEIROS_ROWS
   for (std::size_t i = 0; i < size; ++i) {
     const double time = times[i];
-    is_future[i] |= static_cast<std::int64_t>(time > now);
+    count += static_cast<std::int64_t>(time > now);
     result[i] = static_cast<Real>(formulas::elapsed((now - time) / unit));
   }
+  if (is_future != nullptr) {
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < size; ++i) {
+      is_future[i] |= static_cast<std::int64_t>(times[i] > now);
+    }
+  }
+  return static_cast<std::size_t>(count);
 }
 
 void fill_gaps(double* first, const double* second, std::size_t size) {
@@ -100,22 +108,6 @@ std::size_t count_flags(const std::int64_t* flags, std::size_t size) {
   return static_cast<std::size_t>(count);
 }
 
-// How many values lie outside [low, high] or, where they must be whole, are not. NaN is fine.
-std::size_t count_outside(const OutsideCall& call) {
-  const double* const values = call.values;
-  const double low = call.low;
-  const double high = call.high;
-  const double size_of_fraction = call.is_whole ? 1.0 : 0.0;
-  const std::size_t size = call.size;
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    const double value = values[i];
-    const double fraction = (value - formulas::rounded_down(value)) * size_of_fraction;
-    count += static_cast<std::int64_t>((value < low) | (value > high) | (fraction > 0.0));
-  }
-  return static_cast<std::size_t>(count);
-}
-
 template <typename Real, typename... Formula>
 constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {
   return {
@@ -130,11 +122,15 @@ constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {
 
 }  // namespace
 
-constinit const PathLoops kPathLoops{loops<float>(formulas::AllFormulas{}),
-                                     loops<double>(formulas::AllFormulas{}),
-                                     &fill_gaps,
-                                     &count_flags,
-                                     &count_outside,
-                                     &stream_end};
+constinit const PathLoops kPathLoops{
+    loops<float>(formulas::AllFormulas{}),
+    loops<double>(formulas::AllFormulas{}),
+    &fill_gaps,
+    &count_flags,
+    {&any_outside<float>, &any_outside<double>, &any_outside<std::int8_t>,
+     &any_outside<std::uint8_t>, &any_outside<std::int16_t>, &any_outside<std::uint16_t>,
+     &any_outside<std::int32_t>, &any_outside<std::uint32_t>, &any_outside<std::int64_t>,
+     &any_outside<std::uint64_t>},
+    &stream_end};
 
 }  // namespace oneiros::ONEIROS_PATH

@@ -213,7 +213,8 @@ void Plan::evaluate(const RankRequest& request, bool is_explained, Run& run) con
     results.push_back(run.output(i).data());
   }
   run.future_count =
-      program_->run<double>({run.operands, request.now_seconds, run.size, outputs, results, 1});
+      program_->run<double>({run.operands, request.now_seconds, run.size, outputs, results, 1})
+          .future_count;
   const std::span<const double> scores = run.output(Run::score_output);
   run.standing.assign(scores.begin(), scores.end());
   if (outputs_.keep) {

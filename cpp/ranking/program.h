@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ranking/kernel.h"
-#include "ranking/kernel_code.h"
+#include "ranking/operand.h"
 
 namespace oneiros {
 
@@ -34,11 +34,10 @@ struct Instruction {
   KernelParameters parameters;
 };
 
-// Values for one operand of a program, of one of the element types.
-struct Operand {
-  ElementType type = ElementType::f64;
-  const void* values = nullptr;  // nullptr: absent
-  std::size_t count = 0;         // one a row, or 1: the same for every row
+// What a run tells besides the values it writes.
+struct Outcome {
+  std::size_t future_count = 0;  // rows with a needed time after now
+  bool is_within = true;         // no value of a judged column breaks its range
 };
 
 // Immutable once made; any number of threads may run it.
@@ -68,19 +67,25 @@ class Program {
     std::span<const std::size_t> outputs;  // registers
     std::span<Real* const> results;        // room for `size` values, one an output
     unsigned threads = 1;
+    // Columns to judge while they are read anyway, operands or not. What breaks a range is computed
+    // like any other value.
+    std::span<const ColumnRange> ranges = {};
+    // Of the table that these rows are a part of: results too many for the cache go past it.
+    std::size_t whole_size = 0;
   };
 
-  // Writes the outputs' values and returns the number of rows with a needed time after now. Only
-  // what the outputs need is computed. A result may stand in the memory of an operand of its own
-  // type, beginning where that begins; results may not overlap each other.
-  // Throws std::invalid_argument, before anything is written, for an output that is no register, an
-  // operand of another length, a now_seconds that is not finite.
+  // Writes the outputs' values. Only what the outputs need is computed. A result may stand in the
+  // memory of an operand of its own type, beginning where that begins; results may not overlap each
+  // other. Throws std::invalid_argument, before anything is written, for an output that is no
+  // register, an operand or judged column of another length, a now_seconds that is not finite.
   template <typename Real>
-  std::size_t run(const Run<Real>& run) const;
+  Outcome run(const Run<Real>& run) const;
 
  private:
   template <typename Real>
   friend class ProgramRun;
+  template <typename Real>
+  friend class ProgramLayout;
 
   struct Step {
     Kernel kernel;

@@ -1,32 +1,24 @@
 #include "ranking/program_run.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
-#include <string>
 
-#include "ranking/parameter.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
 namespace {
 
-constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
-constexpr std::size_t kFewestRows = 128;
-constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time, and the next ones asked for some tiles
-// before their turn: enough for the memory's delay, too few to choke on requests at once.
-constexpr std::size_t kMostStreamedRows = 512;
+// Rows of columns that come from memory are asked for some tiles before their turn: enough for the
+// memory's delay.
 constexpr std::size_t kTilesAhead = 4;
 constexpr std::size_t kLine = 64;  // bytes
 // With fewer a thread, a second one costs more than it brings.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
-// Results beyond this would only push out of the cache what others need.
-constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -40,16 +32,14 @@ struct ProgramRun<Real>::Scratch {
   Real* slots = nullptr;
   std::size_t tile = 0;
 
-  void prepare(const ProgramRun& run) {
-    tile = run.tile_;
-    memory.resize((run.slot_count_ * tile * sizeof(Real) + kLine) / sizeof(double) + 1);
+  void prepare(const ProgramLayout<Real>& layout) {
+    tile = layout.tile();
+    memory.resize((layout.slot_count() * tile * sizeof(Real) + kLine) / sizeof(double) + 1);
     const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     slots = reinterpret_cast<Real*>((begin + kLine - 1) / kLine * kLine);
-    at.resize(run.registers_.size());
-    if (run.has_ages_) {
-      times.resize(2 * tile);
-      is_future.resize(tile);
-    }
+    at.resize(layout.registers().size());
+    times.resize(2 * tile);
+    is_future.resize(layout.age_count() > 1 ? tile : 0);
   }
   [[nodiscard]] Real* slot(std::size_t number) const { return slots + number * tile; }
 
@@ -65,364 +55,261 @@ template <typename Real>
 ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& run)
     : program_(program),
       run_(run),
+      layout_(program, run),
       loops_(loops_of(simd_path())),
       real_(real_loops<Real>(loops_)),
-      registers_(program.register_count()),
-      last_use_(program.register_count()) {
-  check();
-  is_streamed_ = run_.size * run_.outputs.size() * sizeof(Real) >= kStreamedBytes;
-  find_needed();
-  place_inputs();
-  place_steps();
-  choose_tile();
+      judges_(run.ranges.begin(), run.ranges.end()) {
+  find_streams();
 }
 
 template <typename Real>
-void ProgramRun<Real>::check() const {
-  require(std::isfinite(run_.now_seconds), "now_seconds", "must be finite", run_.now_seconds);
-  for (std::size_t i = 0; i < run_.operands.size(); ++i) {
-    const Operand& operand = run_.operands[i];
-    if (operand.values != nullptr && operand.count != run_.size && operand.count != 1) {
-      throw std::invalid_argument(program_.operand_names_[i] + ": expected " +
-                                  std::to_string(run_.size) + " values or 1, got " +
-                                  std::to_string(operand.count));
-    }
+void ProgramRun<Real>::find_streams() {
+  if (!layout_.is_streamed()) {
+    return;
   }
-  for (const std::size_t output : run_.outputs) {
-    if (output >= program_.register_count()) {
-      throw std::invalid_argument("outputs: register " + std::to_string(output) +
-                                  " is not one of the " +
-                                  std::to_string(program_.register_count()));
-    }
+  for (const Operand& column : run_.operands) {
+    add_stream(column);
+  }
+  for (const ColumnRange& range : run_.ranges) {
+    add_stream(range.column);
   }
 }
 
 template <typename Real>
-void ProgramRun<Real>::find_needed() {
-  constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
-  for (const std::size_t output : run_.outputs) {
-    registers_[output].place = Place::tile;
-    last_use_[output] = kEnd;
-  }
-  const std::size_t inputs = program_.inputs_.size();
-  for (std::size_t number = registers_.size(); number-- > inputs;) {
-    if (registers_[number].place == Place::unused) {
-      continue;
-    }
-    ++needed_steps_;
-    for (const std::size_t input : program_.steps_[number - inputs].inputs) {
-      registers_[input].place = Place::tile;
-      last_use_[input] = std::max(last_use_[input], number);
-    }
-  }
-}
-
-template <typename Real>
-std::size_t ProgramRun<Real>::take_slot() {
-  if (free_slots_.empty()) {
-    return slot_count_++;
-  }
-  const std::size_t slot = free_slots_.back();
-  free_slots_.pop_back();
-  return slot;
-}
-
-template <typename Real>
-void ProgramRun<Real>::place(std::size_t number, bool is_uniform) {
-  registers_[number].place = is_uniform ? Place::uniform : Place::tile;
-  (is_uniform ? uniforms_ : varying_).push_back(number);
-}
-
-template <typename Real>
-void ProgramRun<Real>::place_inputs() {
-  for (std::size_t number = 0; number < program_.inputs_.size(); ++number) {
-    if (registers_[number].place == Place::unused) {
-      continue;
-    }
-    bool is_same = true;
-    if (const auto* value = std::get_if<Program::Value>(&program_.inputs_[number])) {
-      const Operand& column = operand(value->operand);
-      is_same = is_uniform(column);
-      place(number, is_same);
-      constexpr auto kOwn = sizeof(Real) == 4 ? ElementType::f32 : ElementType::f64;
-      if (!is_same && column.type == kOwn && !is_overwritten(number)) {
-        registers_[number].place = Place::column;
-        continue;
-      }
-    } else {
-      has_ages_ = true;
-      const auto& age = std::get<Program::Age>(program_.inputs_[number]);
-      for (const std::size_t time : age.operands) {
-        is_same = is_same && is_uniform(operand(time));
-      }
-      place(number, is_same);
-    }
-    registers_[number].slot = slot_count_++;
-  }
-}
-
-// Whether another output's memory may hold what is an output itself.
-template <typename Real>
-bool ProgramRun<Real>::is_overwritten(std::size_t number) const {
-  bool is_output = false;
-  bool is_shared = false;
-  for (std::size_t i = 0; i < run_.outputs.size(); ++i) {
-    is_output = is_output || run_.outputs[i] == number;
-    is_shared = is_shared || shares_memory(i);
-  }
-  return is_output && is_shared;
-}
-
-template <typename Real>
-bool ProgramRun<Real>::shares_memory(std::size_t output) const {
-  const auto begin = reinterpret_cast<std::uintptr_t>(run_.results[output]);
-  const std::uintptr_t end = begin + run_.size * sizeof(Real);
-  return std::any_of(run_.operands.begin(), run_.operands.end(), [&](const Operand& operand) {
-    const auto first = reinterpret_cast<std::uintptr_t>(operand.values);
-    const std::size_t bytes = kElementBytes[static_cast<std::size_t>(operand.type)];
-    return operand.values != nullptr && first < end && begin < first + operand.count * bytes;
+void ProgramRun<Real>::add_stream(const Operand& column) {
+  const bool is_known = std::any_of(streams_.begin(), streams_.end(), [&](const Operand& known) {
+    return known.values == column.values;
   });
-}
-
-// Whether the step may write its output's memory while the tile is not yet done.
-template <typename Real>
-bool ProgramRun<Real>::is_direct(std::size_t output) const {
-  return !is_streamed_ && (needed_steps_ == 1 || !shares_memory(output));
-}
-
-template <typename Real>
-void ProgramRun<Real>::place_steps() {
-  const std::size_t inputs = program_.inputs_.size();
-  for (std::size_t number = inputs; number < registers_.size(); ++number) {
-    if (registers_[number].place == Place::unused) {
-      continue;
-    }
-    const auto& reads = program_.steps_[number - inputs].inputs;
-    const bool is_same = std::all_of(reads.begin(), reads.end(), [&](std::size_t input) {
-      return registers_[input].place == Place::uniform;
-    });
-    place(number, is_same);
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      const bool is_first = std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(i),
-                                      reads[i]) == reads.begin() + static_cast<std::ptrdiff_t>(i);
-      if (is_first && last_use_[reads[i]] == number && registers_[reads[i]].place == Place::tile) {
-        free_slots_.push_back(registers_[reads[i]].slot);  // for this step's own value, it may be
-      }
-    }
-    const auto output = std::find(run_.outputs.begin(), run_.outputs.end(), number);
-    const auto which = static_cast<std::size_t>(output - run_.outputs.begin());
-    if (!is_same && output != run_.outputs.end() && is_direct(which)) {
-      registers_[number] = {Place::result, 0, which};
-    } else {
-      // What is computed once must not stand where a tile's value will.
-      registers_[number].slot = is_same ? slot_count_++ : take_slot();
-    }
+  if (column.values != nullptr && column.count > 1 && !is_known) {
+    streams_.push_back(column);
   }
-}
-
-template <typename Real>
-void ProgramRun<Real>::choose_tile() {
-  const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
-  constexpr std::size_t kStep = kLine / sizeof(Real);
-  const std::size_t most = is_streamed_ ? kMostStreamedRows : kMostRows;
-  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, most);
-  tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
 
 // Rows until the first result stands at the begin of a line: no line is written by two tiles.
 template <typename Real>
 std::size_t ProgramRun<Real>::first_tile(std::size_t begin, std::size_t end) const {
-  const std::size_t most = std::min(tile_, end - begin);
-  if (!is_streamed_) {
+  const std::size_t most = std::min(layout_.tile(), end - begin);
+  if (!layout_.is_streamed()) {
     return most;
   }
   const auto address = reinterpret_cast<std::uintptr_t>(run_.results[0] + begin);
   const std::size_t lead = (kLine - address % kLine) % kLine / sizeof(Real);
-  return std::min(lead == 0 ? tile_ : lead, most);
+  return std::min(lead == 0 ? layout_.tile() : lead, most);
 }
 
 template <typename Real>
-std::size_t ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
+Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   thread_local Scratch scratch;
-  scratch.prepare(*this);
-  fill_uniform(scratch);
-  std::size_t future_count = 0;
+  scratch.prepare(layout_);
+  // An age that is the same for every row counts in each of them, and no other matters then.
+  const bool are_all_future = fill_uniform(scratch) > 0;
+  Outcome outcome;
   std::size_t size = first_tile(begin, end);
-  for (std::size_t row = begin; row < end; row += size, size = std::min(tile_, end - row)) {
-    fetch_ahead(row + kTilesAhead * tile_, end);
-    future_count += run_tile(scratch, row, size);
+  for (std::size_t row = begin; row < end;
+       row += size, size = std::min(layout_.tile(), end - row)) {
+    const Tile tile{row, size, end};
+    outcome.is_within = is_within(tile) && outcome.is_within;
+    const std::size_t future_count = run_tile(scratch, tile);
+    outcome.future_count += are_all_future ? size : future_count;
   }
-  if (is_streamed_) {
+  if (layout_.is_streamed()) {
     loops_.stream_end();
   }
   scratch.trim();
-  return future_count;
+  return outcome;
 }
 
-// Asks for the tile at `row` while an earlier one is computed: the processor's own look-ahead stops
-// at each page, and starts anew for each column.
+// Asks for a part of a later tile, one part a step: the processor's own look-ahead stops at each
+// page and starts anew for each column, and too many requests at once would hold up the steps.
 template <typename Real>
-void ProgramRun<Real>::fetch_ahead(std::size_t row, std::size_t end) const {
-  if (!is_streamed_ || row >= end) {
+void ProgramRun<Real>::fetch_ahead(const Tile& tile, std::size_t part) const {
+  const std::size_t begin = tile.row + kTilesAhead * layout_.tile();
+  if (streams_.empty() || begin >= tile.end) {
     return;
   }
-  const std::size_t size = std::min(tile_, end - row);
-  for (const Operand& column : run_.operands) {
-    if (column.values == nullptr || column.count == 1) {
-      continue;
-    }
+  const std::size_t size = std::min(layout_.tile(), tile.end - begin);
+  const std::size_t parts = layout_.varying().size() - layout_.varying_inputs();
+  const std::size_t first = begin + size * part / parts;
+  const std::size_t last = begin + size * (part + 1) / parts;
+  for (const Operand& column : streams_) {
     const std::size_t width = kElementBytes[static_cast<std::size_t>(column.type)];
-    const auto* const from = static_cast<const std::byte*>(column.values) + row * width;
-    for (std::size_t byte = 0; byte < size * width; byte += kLine) {
-      __builtin_prefetch(from + byte, 0, 2);
+    const auto* const values = static_cast<const std::byte*>(column.values);
+    for (std::size_t byte = first * width; byte < last * width; byte += kLine) {
+      __builtin_prefetch(values + byte, 0, 2);
     }
   }
 }
 
 template <typename Real>
-void ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
+bool ProgramRun<Real>::is_within(const Tile& tile) const {
+  return std::none_of(judges_.begin(), judges_.end(), [&](const RangeJudge& judge) {
+    return judge.any_outside(tile.row, tile.size);
+  });
+}
+
+// Returns how many times among them lie after now.
+template <typename Real>
+std::size_t ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
   const std::size_t inputs = program_.inputs_.size();
-  for (const std::size_t number : uniforms_) {
+  const Tile whole{0, layout_.tile(), layout_.tile()};
+  std::size_t future_count = 0;
+  for (const std::size_t number : layout_.uniforms()) {
     if (number >= inputs) {
-      run_step(scratch, number, 0, tile_);
+      run_step(scratch, number, whole);
       continue;
     }
-    Real* const slot = scratch.slot(registers_[number].slot);
+    Real* const slot = scratch.slot(layout_.registers()[number].slot);
     if (const auto* value = std::get_if<Program::Value>(&program_.inputs_[number])) {
       const Operand& given = operand(value->operand);
       Real same = static_cast<Real>(value->otherwise);
       if (given.values != nullptr) {
         real_.convert[static_cast<std::size_t>(given.type)](given.values, &same, 1);
       }
-      std::fill_n(slot, tile_, same);
+      std::fill_n(slot, whole.size, same);
     } else {
-      load_age(scratch, number, 0, tile_);
+      future_count += load_age(scratch, number, whole);
     }
     scratch.at[number] = slot;
   }
+  return future_count;
 }
 
+// Returns the number of rows with a time after now.
 template <typename Real>
-std::size_t ProgramRun<Real>::run_tile(Scratch& scratch, std::size_t row, std::size_t size) const {
+std::size_t ProgramRun<Real>::run_tile(Scratch& scratch, const Tile& tile) const {
   const std::size_t inputs = program_.inputs_.size();
-  if (has_ages_) {
-    std::fill_n(scratch.is_future.data(), size, std::int64_t{0});
-  }
+  std::fill(scratch.is_future.begin(), scratch.is_future.end(), std::int64_t{0});
+  std::size_t future_count = 0;
   for (std::size_t number = 0; number < inputs; ++number) {
-    load(scratch, number, row, size);
-  }
-  for (const std::size_t number : varying_) {
-    if (number >= inputs) {
-      run_step(scratch, number, row, size);
+    const Place place = layout_.registers()[number].place;
+    if (place == Place::unused || place == Place::uniform) {
+      continue;
+    }
+    if (std::holds_alternative<Program::Age>(program_.inputs_[number])) {
+      future_count = load_age(scratch, number, tile);
+    } else {
+      load(scratch, number, tile);
     }
   }
-  store(scratch, row, size);
-  return has_ages_ ? loops_.count_flags(scratch.is_future.data(), size) : 0;
+  std::size_t part = 0;
+  for (const std::size_t number : layout_.varying().subspan(layout_.varying_inputs())) {
+    fetch_ahead(tile, part++);
+    run_step(scratch, number, tile);
+  }
+  store(scratch, tile);
+  return layout_.age_count() > 1 ? loops_.count_flags(scratch.is_future.data(), tile.size)
+                                 : future_count;
 }
 
 template <typename Real>
-void ProgramRun<Real>::load(Scratch& scratch, std::size_t number, std::size_t row,
-                            std::size_t size) const {
-  const Register& its = registers_[number];
-  const auto* value = std::get_if<Program::Value>(&program_.inputs_[number]);
-  if (its.place == Place::unused) {
-    return;
-  }
-  if (value == nullptr) {
-    load_age(scratch, number, row, size);  // a uniform one too: each row counts a time after now
-    return;
-  }
-  const Operand& column = operand(value->operand);
+void ProgramRun<Real>::load(Scratch& scratch, std::size_t number, const Tile& tile) const {
+  const RegisterPlace& its = layout_.registers()[number];
+  const Operand& column = operand(std::get<Program::Value>(program_.inputs_[number]).operand);
   if (its.place == Place::column) {
-    scratch.at[number] = static_cast<const Real*>(column.values) + row;
-  } else if (its.place == Place::tile) {
-    const auto type = static_cast<std::size_t>(column.type);
-    const auto* from = static_cast<const std::byte*>(column.values) + row * kElementBytes[type];
-    real_.convert[type](from, scratch.slot(its.slot), size);
-    scratch.at[number] = scratch.slot(its.slot);
+    scratch.at[number] = static_cast<const Real*>(column.values) + tile.row;
+    return;
   }
+  const auto type = static_cast<std::size_t>(column.type);
+  const auto* from = static_cast<const std::byte*>(column.values) + tile.row * kElementBytes[type];
+  real_.convert[type](from, scratch.slot(its.slot), tile.size);
+  scratch.at[number] = scratch.slot(its.slot);
 }
 
+// Where the times stand: in the column itself, or brought into `room`.
 template <typename Real>
-void ProgramRun<Real>::read_times(const Operand& operand, double* times, std::size_t row,
-                                  std::size_t size) const {
+const double* ProgramRun<Real>::read_times(const Operand& operand, double* room,
+                                           const Tile& tile) const {
   if (operand.values == nullptr) {
-    std::fill_n(times, size, std::numeric_limits<double>::quiet_NaN());
-    return;
+    std::fill_n(room, tile.size, std::numeric_limits<double>::quiet_NaN());
+    return room;
   }
   const auto type = static_cast<std::size_t>(operand.type);
-  const auto& convert = loops_.wide.convert[type];
   if (operand.count == 1) {
-    convert(operand.values, times, 1);
-    std::fill_n(times, size, times[0]);
-  } else {
-    convert(static_cast<const std::byte*>(operand.values) + row * kElementBytes[type], times, size);
+    loops_.wide.convert[type](operand.values, room, 1);
+    std::fill_n(room, tile.size, room[0]);
+    return room;
   }
+  const auto* const from =
+      static_cast<const std::byte*>(operand.values) + tile.row * kElementBytes[type];
+  if (operand.type == ElementType::f64) {
+    return reinterpret_cast<const double*>(from);
+  }
+  loops_.wide.convert[type](from, room, tile.size);
+  return room;
 }
 
+// Returns how many of the times lie after now, and notes which where another age may ask.
 template <typename Real>
-void ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number, std::size_t row,
-                                std::size_t size) const {
+std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
+                                       const Tile& tile) const {
   const auto& age = std::get<Program::Age>(program_.inputs_[number]);
-  double* const times = scratch.times.data();
-  double* const fallback = times + tile_;
-  read_times(operand(age.operands[0]), times, row, size);
+  double* const room = scratch.times.data();
+  const double* times = read_times(operand(age.operands[0]), room, tile);
   for (std::size_t i = 1; i < age.operands.size(); ++i) {
-    read_times(operand(age.operands[i]), fallback, row, size);
-    loops_.fill_gaps(times, fallback, size);
+    if (times != room) {
+      std::copy_n(times, tile.size, room);
+      times = room;
+    }
+    loops_.fill_gaps(room, read_times(operand(age.operands[i]), room + layout_.tile(), tile),
+                     tile.size);
   }
-  Real* const ages = scratch.slot(registers_[number].slot);
-  real_.age({times, run_.now_seconds, age.unit_seconds, scratch.is_future.data(), ages, size});
+  Real* const ages = scratch.slot(layout_.registers()[number].slot);
+  std::int64_t* const is_future = scratch.is_future.empty() ? nullptr : scratch.is_future.data();
   scratch.at[number] = ages;
+  return real_.age({times, run_.now_seconds, age.unit_seconds, is_future, ages, tile.size});
 }
 
 template <typename Real>
-void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, std::size_t row,
-                                std::size_t size) const {
+void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile) const {
   const Program::Step& step = program_.steps_[number - program_.inputs_.size()];
   std::array<const Real*, Signature::kMostInputs> inputs{};
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     inputs[i] = scratch.at[step.inputs[i]];
   }
-  const Register& its = registers_[number];
+  const RegisterPlace& its = layout_.registers()[number];
   Real* const result =
-      its.place == Place::result ? run_.results[its.output] + row : scratch.slot(its.slot);
+      its.place == Place::result ? run_.results[its.output] + tile.row : scratch.slot(its.slot);
   const auto table = step.kernel.template table<Real>();
   real_.rows[step.kernel.number()]({inputs.data(), step.kernel.template numbers<Real>().data(),
-                                    table.data(), table.size(), result, size});
+                                    table.data(), table.size(), result, tile.size});
   scratch.at[number] = result;
 }
 
 template <typename Real>
-void ProgramRun<Real>::store(const Scratch& scratch, std::size_t row, std::size_t size) const {
+void ProgramRun<Real>::store(const Scratch& scratch, const Tile& tile) const {
   for (std::size_t i = 0; i < run_.outputs.size(); ++i) {
     const Real* const from = scratch.at[run_.outputs[i]];
-    Real* const into = run_.results[i] + row;
+    Real* const into = run_.results[i] + tile.row;
     if (from == into) {
       continue;
     }
-    if (is_streamed_) {
-      real_.stream(from, into, size);
+    if (layout_.is_streamed()) {
+      real_.stream(from, into, tile.size);
     } else {
-      std::memcpy(into, from, size * sizeof(Real));
+      std::memcpy(into, from, tile.size * sizeof(Real));
     }
   }
 }
 
 template <typename Real>
-std::size_t Program::run(const Run<Real>& run) const {
+Outcome Program::run(const Run<Real>& run) const {
   const ProgramRun<Real> prepared(*this, run);
   std::atomic<std::size_t> future_count = 0;
+  std::atomic<bool> is_within = true;
   const std::size_t grain = grain_for(run.size, run.threads, kFewestChunkRows);
   for_each_chunk(run.size, run.threads, grain, [&](std::size_t begin, std::size_t end) {
-    future_count += prepared.work(begin, end);
+    const Outcome part = prepared.work(begin, end);
+    future_count += part.future_count;
+    if (!part.is_within) {
+      is_within = false;
+    }
   });
-  return future_count;
+  return {future_count, is_within};
 }
 
 template class ProgramRun<float>;
 template class ProgramRun<double>;
-template std::size_t Program::run<float>(const Run<float>&) const;
-template std::size_t Program::run<double>(const Run<double>&) const;
+template Outcome Program::run<float>(const Run<float>&) const;
+template Outcome Program::run<double>(const Run<double>&) const;
 
 }  // namespace oneiros

@@ -187,6 +187,19 @@ class Program:
         out: list[npt.NDArray[Any]] | None,
         threads: int,
     ) -> tuple[list[npt.NDArray[Any]], int]: ...
+    def run_and_judge(
+        self,
+        *,
+        operands: dict[str, npt.NDArray[Any] | float],
+        now_seconds: float,
+        size: int,
+        outputs: list[int],
+        dtype: str,
+        out: list[npt.NDArray[Any]] | None,
+        threads: int,
+        ranges: list[tuple[npt.NDArray[Any], float, float, bool, bool]],
+        whole_size: int,
+    ) -> tuple[list[npt.NDArray[Any]], int, bool]: ...
     @property
     def input_names(self) -> list[str]: ...
 

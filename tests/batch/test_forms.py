@@ -172,11 +172,11 @@ def test_several_profiles_make_a_column_each() -> None:
 def test_what_can_be_read_in_place_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def spy(_compiled: Any, columns: Any, **_rest: Any) -> int:
+    def spy(_compiled: Any, _registers: Any, columns: Any, *_: Any, **_rest: Any) -> Any:
         seen.update(columns)
-        return 0
+        return 0, True
 
-    monkeypatch.setattr("oneiros.batch.scorer.score_rows", spy)
+    monkeypatch.setattr("oneiros.batch.scorer.judged_values", spy)
     strength = np.ones(9, np.float32)
     depth = np.full(9, 2, np.uint8)
     spread = pa.array(np.ones(9, np.uint32))

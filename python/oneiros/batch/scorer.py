@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,15 +12,38 @@ import numpy as np
 from oneiros.batch.codes import DEFAULT_KIND, all_coders
 from oneiros.batch.validity import Validity
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
-from oneiros.ranking.row_scores import blocks, columns_read, score_rows, values_of_registers
+from oneiros.ranking.callable_factor import CallableFactor
+from oneiros.ranking.row_scores import ColumnRange, blocks, columns_read, judged_values
 
 if TYPE_CHECKING:
     from oneiros.batch.columns import Array, Column, Mask, Piece, Table
+    from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
+
+    _Registers = Callable[[CompiledProfile], Sequence[int]]
 
 __all__ = ["Scorer"]
 
 _ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}  # of defaults
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some rows of a table."""
+
+    values: dict[str, Array]
+    """Field to its values; where nothing is given, the default."""
+    pieces: dict[str, Piece]
+    """As they were read."""
+    plain_times: set[str]
+    """Time fields given as mere numbers."""
+    start: int
+    """The first row, for messages."""
+
+    @property
+    def has_broken(self) -> bool:
+        """Whether something stands there that is no number at all."""
+        return any(piece.broken for piece in self.pieces.values())
 
 
 class Scorer:
@@ -48,6 +73,10 @@ class Scorer:
         self._extra = tuple(extra)
         strict = {name for profile in profiles for name in profile.not_after_now}
         self._validity = Validity(invalid, now, strict)
+        # Functions of the user's own see nothing that breaks a rule.
+        self._must_judge_first = any(
+            isinstance(factor, CallableFactor) for profile in profiles for factor in profile.factors
+        )
         self._scored = self._read_by_profiles()
         self.fields = self._with_origins()
         """What is read of a table."""
@@ -85,13 +114,11 @@ class Scorer:
         scores = [np.empty(table.size, computed) for _ in self._profiles]
         extra = {name: np.empty(table.size, np.float64) for name in self._extra}
         for start, stop in blocks(table.size):
-            values, lost = self._read(columns, start, stop, are_records=table.are_records)
-            outputs = [array[start:stop] for array in scores]
-            self._run(values, outputs)
-            for output in outputs if lost is not None else ():
-                output[lost] = np.nan
+            block = self._read(columns, start, stop, are_records=table.are_records)
+            outputs = [[array[start:stop]] for array in scores]
+            self._run(block, _score_of, outputs, table.size)
             for name, array in extra.items():
-                array[start:stop] = values.get(name, COLUMN_DEFAULTS[name])
+                array[start:stop] = block.values.get(name, COLUMN_DEFAULTS[name])
             if advance is not None:
                 advance(stop - start)
         self.row_count += table.size
@@ -109,22 +136,9 @@ class Scorer:
             for profile in self._profiles
         ]
         for start, stop in blocks(table.size):
-            values, lost = self._read(columns, start, stop, are_records=table.are_records)
-            kinds, operands = self._operands(values)
-            for profile, arrays in zip(self._profiles, found, strict=True):
-                outputs = [array[start:stop] for array in arrays.values()]
-                compiled = profile.compile(kinds)
-                if outputs:
-                    values_of_registers(
-                        compiled,
-                        compiled.factors,
-                        operands,
-                        now=self._now,
-                        out=outputs,
-                        threads=self._threads,
-                    )
-                for output in outputs if lost is not None else ():
-                    output[lost] = np.nan
+            block = self._read(columns, start, stop, are_records=table.are_records)
+            outputs = [[array[start:stop] for array in arrays.values()] for arrays in found]
+            self._run(block, _factors_of, outputs, table.size)
         self.row_count += table.size
         return found
 
@@ -159,13 +173,13 @@ class Scorer:
 
     def _read(
         self, columns: dict[str, Column], start: int, stop: int, *, are_records: bool
-    ) -> tuple[dict[str, Array], Mask | None]:
+    ) -> _Block:
         pieces = {name: column.read(start, stop) for name, column in columns.items()}
         values: dict[str, Array] = {}
         for name in sorted(pieces, key=lambda name: name in _ORIGINS):  # after their origins
             values[name] = self._filled(name, pieces[name], values, are_records=are_records)
         plain_times = {name for name, column in columns.items() if column.is_plain_time}
-        return values, self._validity.settle(values, pieces, plain_times, start + self.row_count)
+        return _Block(values, pieces, plain_times, start + self.row_count)
 
     def _filled(
         self, name: str, piece: Piece, values: dict[str, Array], *, are_records: bool
@@ -206,16 +220,69 @@ class Scorer:
                 operands[name] = self._default(name, values)
         return kinds, operands
 
-    def _run(self, values: dict[str, Array], outputs: Sequence[Array]) -> None:
-        kinds, operands = self._operands(values)
+    def _run(
+        self, block: _Block, asked: _Registers, outputs: Sequence[Sequence[Array]], whole_size: int
+    ) -> None:
+        """Write the block's values by profile; those of rows that break a rule are NaN.
+
+        The core judges what it reads in passing. Only a block in which it finds something is looked
+        through for what that is.
+        """
+        is_judged = not self._must_judge_first and not block.has_broken
+        ranges = self._validity.ranges(block.values, block.plain_times) if is_judged else []
+        lost: Mask | None = None
+        if not is_judged:
+            lost = self._settled(block)
+        future_counts, is_within = self._computed(block, asked, outputs, ranges, whole_size)
+        if not is_within:
+            given = dict(block.values)
+            lost = self._settled(block)
+            if any(block.values[name] is not held for name, held in given.items()):
+                future_counts, _ = self._computed(block, asked, outputs, [], whole_size)
+        for place, count in enumerate(future_counts):
+            self.future_counts[place] += count
+        for output in chain.from_iterable(outputs) if lost is not None else ():
+            output[lost] = np.nan
+
+    def _settled(self, block: _Block) -> Mask | None:
+        return self._validity.settle(block.values, block.pieces, block.plain_times, block.start)
+
+    def _computed(
+        self,
+        block: _Block,
+        asked: _Registers,
+        outputs: Sequence[Sequence[Array]],
+        ranges: Sequence[ColumnRange],
+        whole_size: int,
+    ) -> tuple[list[int], bool]:
+        """Return the rows with times after ``now`` by profile, and whether all ``ranges`` hold."""
+        kinds, operands = self._operands(block.values)
+        future_counts, is_within = [0] * len(self._profiles), True
         for place, profile in enumerate(self._profiles):
-            self.future_counts[place] += score_rows(
-                profile.compile(kinds),
+            compiled = profile.compile(kinds)
+            if not outputs[place]:
+                continue
+            future_counts[place], holds = judged_values(
+                compiled,
+                asked(compiled),
                 operands,
+                ranges,
                 now=self._now,
                 out=outputs[place],
                 threads=self._threads,
+                whole_size=whole_size,
             )
+            is_within = is_within and holds
+            ranges = ()  # once is enough
+        return future_counts, is_within and not ranges
+
+
+def _score_of(compiled: CompiledProfile) -> Sequence[int]:
+    return (compiled.score,)
+
+
+def _factors_of(compiled: CompiledProfile) -> Sequence[int]:
+    return compiled.factors
 
 
 def _widest(columns: dict[str, Column]) -> np.dtype[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from oneiros.field_checks import wrong
 from oneiros.fields import FIELDS
+from oneiros.ranking.row_scores import ColumnRange
 
 if TYPE_CHECKING:
     from oneiros.batch.columns import Array, Mask, Piece
@@ -36,6 +37,21 @@ class Validity:
         self._invalid = invalid
         self._now = now
         self._not_after_now = frozenset(not_after_now)
+
+    def ranges(self, values: dict[str, Array], plain_times: set[str]) -> list[ColumnRange]:
+        """Return what the core is to judge of one block; :meth:`settle` tells what it finds.
+
+        The core compares doubles, :meth:`settle` the column's own type: it never sees less.
+
+        Args:
+            values: field to its values.
+            plain_times: time fields given as mere numbers.
+        """
+        wanted = (
+            self._range(name, held, is_plain_time=name in plain_times)
+            for name, held in values.items()
+        )
+        return [each for each in wanted if each is not None]
 
     def settle(
         self, values: dict[str, Array], pieces: dict[str, Piece], plain_times: set[str], start: int
@@ -76,27 +92,26 @@ class Validity:
         return lost
 
     def _outside(self, name: str, values: Array, *, is_plain_time: bool) -> Mask | None:
-        """Return which values lie outside their range, None where none does: the quick way."""
+        """Return which values lie outside their range, None where none does."""
+        wanted = self._range(name, values, is_plain_time=is_plain_time)
+        if wanted is None:
+            return None
+        with np.errstate(invalid="ignore"):
+            bad: Mask = ~((values >= wanted.low) & (values <= wanted.high))
+            if wanted.may_be_nan:
+                bad &= ~np.isnan(values)
+            elif wanted.must_be_whole:
+                bad |= values != np.floor(values)
+        return bad if bad.any() else None
+
+    def _range(self, name: str, values: Array, *, is_plain_time: bool) -> ColumnRange | None:
+        """Return what the values ought to be, None where they can be nothing else."""
         low, high = self._bounds(name, is_plain_time=is_plain_time)
         if not len(values) or _must_lie_within(values.dtype, low, high):
             return None
-        may_be_nan = FIELDS[name].kind in ("time", "seconds")
-        is_whole = FIELDS[name].kind not in _WHOLE or values.dtype.kind != "f"
-        with np.errstate(invalid="ignore"):
-            least, most = values.min(), values.max()  # NaN where there is one
-            if may_be_nan and np.isnan(least):
-                least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-                may_be_nan = not np.isnan(least)
-                if not may_be_nan:
-                    return None  # nothing but NaN
-            if least >= low and most <= high and is_whole:
-                return None
-            bad: Mask = ~((values >= low) & (values <= high))
-            if may_be_nan:
-                bad &= ~np.isnan(values)
-            elif not is_whole:
-                bad |= values != np.floor(values)
-        return bad if bad.any() else None
+        kind = FIELDS[name].kind
+        is_counted = kind in _WHOLE and values.dtype.kind == "f"
+        return ColumnRange(values, low, high, kind in ("time", "seconds"), is_counted)
 
     def _bounds(self, name: str, *, is_plain_time: bool) -> tuple[float, float]:
         bounds = FIELDS[name].range

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCK",
+    "ColumnRange",
     "blocks",
     "checked_threads",
     "columns_read",
+    "judged_values",
     "score_rows",
     "values_of_registers",
 ]
+
+class ColumnRange(NamedTuple):
+    """What the values of a column ought to be."""
+
+    values: Array
+    low: float
+    high: float
+    may_be_nan: bool
+    must_be_whole: bool
+
 
 BLOCK: Final = 2**20
 """Rows a call into the core: a few milliseconds, between which Ctrl-C is heard."""
@@ -100,6 +112,47 @@ def values_of_registers(
     threads: int,
 ) -> int:
     """Write the values of some registers of the profile's program, as :func:`score_rows` does."""
+    future_count, _ = judged_values(
+        compiled,
+        registers,
+        columns,
+        (),
+        now=now,
+        out=out,
+        threads=threads,
+        whole_size=len(out[0]),
+    )
+    return future_count
+
+
+def judged_values(
+    compiled: CompiledProfile,
+    registers: Sequence[int],
+    columns: Mapping[str, Array | float],
+    ranges: Sequence[ColumnRange],
+    *,
+    now: float,
+    out: Sequence[Array],
+    threads: int,
+    whole_size: int,
+) -> tuple[int, bool]:
+    """Write the values of some registers and judge columns while they are in the cache.
+
+    Args:
+        compiled: the profile.
+        registers: of its program.
+        columns: as in :func:`score_rows`.
+        ranges: columns to judge, of ``len(out[0])`` rows each; the profile need not read them.
+        now: seconds since the epoch.
+        out: float32 or float64, one a register.
+        threads: of the core.
+        whole_size: rows of the table that these are some of; scores that the cache could not hold
+            go past it.
+
+    Returns:
+        How many rows hold times after ``now``, and whether every value lies in its range; what
+        does not is computed like any other.
+    """
     program, size = compiled.program, len(out[0])
     told = signals_of(
         compiled.profile.factors,
@@ -109,7 +162,7 @@ def values_of_registers(
         size,
     )
     held = {**columns, **told}
-    _, future_count = program.run(
+    _, future_count, is_within = program.run_and_judge(
         operands={name: held[name] for name in program.input_names if name in held},
         now_seconds=now,
         size=size,
@@ -117,8 +170,10 @@ def values_of_registers(
         dtype=np.dtype(out[0].dtype).name,
         out=list(out),
         threads=threads,
+        ranges=list(ranges),
+        whole_size=whole_size,
     )
-    return int(future_count)
+    return future_count, is_within
 
 
 def _column(name: str, values: Array | float | None, size: int) -> Array:

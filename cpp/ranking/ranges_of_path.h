@@ -1,0 +1,96 @@
+// Whether values lie in their range, as one SIMD path asks it; part of kernels_of_path.h.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "ranking/formulas/mathematics.h"
+#include "ranking/kernel_code.h"
+#include "simd/real.h"
+
+namespace oneiros::ONEIROS_PATH {
+
+namespace {
+
+// As wide as the values, so that a register of comparisons is a register of flags.
+template <std::size_t kBytes>
+struct FlagOf;
+template <>
+struct FlagOf<1> {
+  using Type = std::uint8_t;
+};
+template <>
+struct FlagOf<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct FlagOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct FlagOf<8> {
+  using Type = std::uint64_t;
+};
+
+template <bool kMayBeNan, bool kMustBeWhole, std::floating_point Element>
+ONEIROS_ALWAYS_INLINE bool any_real_outside(const Element* values, std::size_t size, Element low,
+                                            Element high) {
+  using Flag = typename FlagOf<sizeof(Element)>::Type;
+  Flag found = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Element value = values[i];
+    bool is_outside =
+        kMayBeNan ? (value < low) | (value > high) : !(value >= low) | !(value <= high);
+    if constexpr (kMustBeWhole) {
+      is_outside |= value - formulas::rounded_down(value) > Element(0);
+    }
+    found |= static_cast<Flag>(is_outside);
+  }
+  return found != 0;
+}
+
+template <std::floating_point Element>
+bool any_outside(const RangeCall& call) {
+  const auto* const values = static_cast<const Element*>(call.values);
+  const auto low = static_cast<Element>(call.low);
+  const auto high = static_cast<Element>(call.high);
+  if (call.may_be_nan) {
+    return call.must_be_whole ? any_real_outside<true, true>(values, call.size, low, high)
+                              : any_real_outside<true, false>(values, call.size, low, high);
+  }
+  return call.must_be_whole ? any_real_outside<false, true>(values, call.size, low, high)
+                            : any_real_outside<false, false>(values, call.size, low, high);
+}
+
+template <std::integral Element>
+bool any_outside(const RangeCall& call) {
+  constexpr Element kLeast = std::numeric_limits<Element>::min();
+  constexpr Element kMost = std::numeric_limits<Element>::max();
+  constexpr auto kLow = static_cast<double>(kLeast);
+  // One too many where 64 bits are more than a double holds: there, a value near the end is taken
+  // for one outside.
+  constexpr auto kHigh = static_cast<double>(kMost);
+  if (call.size == 0) {
+    return false;
+  }
+  if (call.low >= kHigh || call.high < kLow) {
+    return true;
+  }
+  const Element low = call.low <= kLow ? kLeast : static_cast<Element>(__builtin_ceil(call.low));
+  const Element high =
+      call.high >= kHigh ? kMost : static_cast<Element>(formulas::rounded_down(call.high));
+  const auto* const values = static_cast<const Element*>(call.values);
+  const std::size_t size = call.size;
+  using Flag = typename FlagOf<sizeof(Element)>::Type;
+  Flag found = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    found |= static_cast<Flag>((values[i] < low) | (values[i] > high));
+  }
+  return found != 0;
+}
+
+}  // namespace
+
+}  // namespace oneiros::ONEIROS_PATH
