@@ -17,8 +17,10 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time: ProgramRun asks for those of later tiles.
+// Of columns that come from memory, fewer rows at a time: ProgramRun asks for those of later tiles,
+// and with several steps a tile, the first cache holds their values beside these.
 constexpr std::size_t kMostStreamedRows = 512;
+constexpr std::size_t kMostStreamedRowsOfSteps = 256;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
@@ -195,7 +197,9 @@ template <typename Real>
 void ProgramLayout<Real>::choose_tile() {
   const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
   constexpr std::size_t kStep = kLine / sizeof(Real);
-  const std::size_t most = is_streamed_ ? kMostStreamedRows : kMostRows;
+  const std::size_t most_streamed =
+      needed_steps_ > 1 ? kMostStreamedRowsOfSteps : kMostStreamedRows;
+  const std::size_t most = is_streamed_ ? most_streamed : kMostRows;
   tile_ = std::clamp(rows / kStep * kStep, kFewestRows, most);
   tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
