@@ -38,11 +38,10 @@ def base_score(vector: float, text: float, importance: float) -> float:
 
 
 def weibull_retention(age_hours: float, shape: float, eta_hours: float) -> float:
-    """Return exp(-(age / eta) ** shape), a share: at most 1; below 0 counts as 0; NaN stays NaN. M8."""
+    """Return exp(-(age / eta) ** shape), eta > 0; an age below 0 counts as 0; NaN stays NaN. M8."""
     if has_nan(age_hours, shape, eta_hours):
         return math.nan
-    kept = exp(-power(divide(not_negative(age_hours), eta_hours), shape))
-    return kept if math.isnan(kept) else min(1.0, kept)  # a scale below 0 keeps no more than all
+    return exp(-power(divide(not_negative(age_hours), eta_hours), shape))
 
 
 def tier(age_days: float) -> float:

@@ -33,6 +33,7 @@ for pair in NUMBERS.split():
 DOMAINS: dict[str, list[float]] = {
     "depth": [1.0, 2.0, 3.0, math.nan],
     "category": [0.0, 1.0, 2.0, 3.0, math.nan],
+    "eta_hours": [1e-30, 0.5, 168.0, 1e30, math.inf, math.nan],
 }
 for counted in ("session_spread", "peer_count", "good", "bad"):
     DOMAINS[counted] = [0.0, 1.0, 7.0, math.nan]
@@ -205,6 +206,8 @@ def test_inputs_of_two_lengths_are_refused() -> None:
         ("spread_weight", [[1.0, -1.0]], "session_spread: must be finite and >= 0, got -1"),
         ("replay_delta", [[math.inf], [0.0]], "peer_count: must be finite and >= 0, got inf"),
         ("retention", [[0.0], [1.0], [0.5], [4.0]], "category: must be 0, 1, 2 or 3, got 4"),
+        ("weibull_retention", [[1.0], [0.5], [0.0]], "eta_hours: must be > 0, got 0"),
+        ("weibull_retention", [[1.0], [0.5], [-3.0]], "eta_hours: must be > 0, got -3"),
         ("spread_neighbours", [[1.0], [1.0], [-1.0]], "left: must be -1 or an index of the"),
         ("weighted_sum", [[1.0]], r"weights: expected one a channel \(1\), got 2"),
     ],

@@ -24,7 +24,7 @@ struct RecencyBlend {
 // M8: exp(-(age / eta)^shape).
 struct WeibullRetention {
   static constexpr Signature kSignature{
-      "weibull_retention", {{"age_hours"}, {"shape"}, {"eta_hours"}}, {}};
+      "weibull_retention", {{"age_hours"}, {"shape"}, {"eta_hours", &kAboveZero}}, {}};
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_hours, Real shape,

@@ -194,6 +194,10 @@ TEST_CASE("mnemosyne kernels: without a timestamp") {
   CHECK(std::isnan(value_of("weibull_retention", {}, {kNan, 0.5, 10.0})));
   CHECK(std::isnan(value_of("weibull_retention", {}, {kNan, 0.0, 10.0})));
   CHECK(std::isnan(value_of("weibull_retention", {}, {0.0, 0.0, kNan})));
+  for (const double scale : {0.0, -1.0, -kInf}) {
+    CHECK_THROWS_WITH_AS(value_of("weibull_retention", {}, {1.0, 0.5, scale}),
+                         doctest::Contains("eta_hours: must be > 0"), std::invalid_argument);
+  }
 }
 
 TEST_CASE("ciar: an endless number of accesses moves no vetoed fact, NaN stays") {

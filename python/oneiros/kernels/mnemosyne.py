@@ -62,7 +62,7 @@ def weibull_retention(
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as every kernel; an eta that is not > 0.
 
     Source: docs/systems/mnemosyne.md M8.
     """
