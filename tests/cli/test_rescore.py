@@ -394,3 +394,12 @@ def test_promotion_that_cannot_be(run: Run, staged: Path, tmp_path: Path) -> Non
         assert outcome.exit_code == 2
         assert words in outcome.stderr
     assert run("promote", "--store", tmp_path / "no.db").exit_code == 2
+
+
+def test_a_csv_file_is_refused_in_words(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "memories.csv"
+    table.write_text("id,certainty\na,0.5\n")
+    told = run("rescore", table, tmp_path / "out.parquet")
+    assert told.exit_code != 0
+    assert "memories.csv: expected a file named .parquet, .arrow, .feather" in told.stderr
+    assert not (tmp_path / "out.parquet").exists()

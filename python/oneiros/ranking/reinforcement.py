@@ -66,13 +66,7 @@ class Reinforcement:
 
     def rule(self) -> ReinforcementRule:
         """Return the numbers of the core's rule."""
-        return {
-            "gain": self.gain,
-            "span_days": self.span_days,
-            "most": self.most,
-            "limit": self.limit,
-            "is_additive": False,
-        }
+        return _rule(self, is_additive=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +98,7 @@ class SpacedReinforcement:
 
     def rule(self) -> ReinforcementRule:
         """Return the numbers of the core's rule."""
-        return {
-            "gain": self.gain,
-            "span_days": self.span_days,
-            "most": self.most,
-            "limit": self.limit,
-            "is_additive": True,
-        }
+        return _rule(self, is_additive=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +119,16 @@ class CountsOnly:
             "limit": FLOAT32_MAX,
             "is_additive": True,
         }
+
+
+def _rule(declared: Reinforcement | SpacedReinforcement, *, is_additive: bool) -> ReinforcementRule:
+    return {
+        "gain": declared.gain,
+        "span_days": declared.span_days,
+        "most": declared.most,
+        "limit": declared.limit,
+        "is_additive": is_additive,
+    }
 
 
 ReinforcementDeclaration: TypeAlias = Reinforcement | SpacedReinforcement | CountsOnly

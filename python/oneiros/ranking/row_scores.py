@@ -34,6 +34,7 @@ __all__ = [
     "values_of_registers",
 ]
 
+
 class ColumnRange(NamedTuple):
     """What the values of a column ought to be."""
 
