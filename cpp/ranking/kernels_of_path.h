@@ -20,16 +20,42 @@ extern const PathLoops kPathLoops;
 
 namespace {
 
+// The lines [begin, end). A request is no access: it may go past the end of a column.
+ONEIROS_ALWAYS_INLINE void ask_for(const LinesAhead& ahead, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const LineAhead& line = ahead.lines[i];
+    __builtin_prefetch(reinterpret_cast<const void*>(line.address + ahead.row * line.width), 0, 2);
+  }
+}
+
 template <typename Formula, typename Real, std::size_t... Input>
 ONEIROS_ALWAYS_INLINE void loop(const RowCall<Real>& call, const Real* numbers,
                                 std::index_sequence<Input...> /*inputs*/) {
   // A copy: through the call, the loop would have to read it again after each store.
   const Real* const inputs[] = {call.inputs[Input]...};
+  const Real* const times = call.times;
   Real* const result = call.result;
   const std::size_t size = call.size;
-  ONEIROS_ROWS
-  for (std::size_t i = 0; i < size; ++i) {
-    result[i] = Formula::value(numbers, inputs[Input][i]...);
+  const LinesAhead ahead = call.ahead;
+  const std::size_t every = ahead.count == 0 ? size : ahead.every;
+  const std::size_t lines = ahead.count == 0 ? 0 : (ahead.count * every + size - 1) / size;
+  std::size_t line = 0;
+  for (std::size_t begin = 0; begin < size; begin += every) {
+    const std::size_t end = begin + every < size ? begin + every : size;
+    const std::size_t last = line + lines < ahead.count ? line + lines : ahead.count;
+    ask_for(ahead, line, last);
+    line = last;
+    if (times != nullptr) {
+      ONEIROS_ROWS
+      for (std::size_t i = begin; i < end; ++i) {
+        result[i] = times[i] * Formula::value(numbers, inputs[Input][i]...);
+      }
+    } else {
+      ONEIROS_ROWS
+      for (std::size_t i = begin; i < end; ++i) {
+        result[i] = Formula::value(numbers, inputs[Input][i]...);
+      }
+    }
   }
 }
 
@@ -53,6 +79,7 @@ ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
   if constexpr (Formula::kSignature.has_table) {
+    ask_for(call.ahead, 0, call.ahead.count);
     look_up<Real>({call.table, call.table_size}, call.inputs[0], call.result, call.size);
   } else {
     run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());

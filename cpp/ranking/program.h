@@ -86,6 +86,7 @@ class Program {
   friend class ProgramRun;
   template <typename Real>
   friend class ProgramLayout;
+  friend class ProgramSteps;
 
   struct Step {
     Kernel kernel;

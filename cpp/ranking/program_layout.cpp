@@ -17,24 +17,22 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time: ProgramRun asks for those of later tiles,
-// and with several steps a tile, the first cache holds their values beside these.
+// Of columns that come from memory, fewer rows at a time: those of the next tile are asked for, and
+// come into the cache too. With several steps a tile, each has its beginning to pay.
 constexpr std::size_t kMostStreamedRows = 512;
-constexpr std::size_t kMostStreamedRowsOfSteps = 256;
+constexpr std::size_t kMostStreamedRowsOfSteps = 1024;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
-
-bool is_uniform(const Operand& operand) { return operand.values == nullptr || operand.count == 1; }
 
 }  // namespace
 
 template <typename Real>
 ProgramLayout<Real>::ProgramLayout(const Program& program, const Program::Run<Real>& run)
     : program_(program),
-      run_(run),
+      run_(checked(program, run)),
+      steps_(program, run.operands, run.outputs),
       registers_(program.register_count()),
       last_use_(program.register_count()) {
-  check();
   is_streamed_ =
       std::max(run_.size, run_.whole_size) * run_.outputs.size() * sizeof(Real) >= kStreamedBytes;
   find_needed();
@@ -44,47 +42,48 @@ ProgramLayout<Real>::ProgramLayout(const Program& program, const Program::Run<Re
 }
 
 template <typename Real>
-void ProgramLayout<Real>::check() const {
-  require(std::isfinite(run_.now_seconds), "now_seconds", "must be finite", run_.now_seconds);
-  for (std::size_t i = 0; i < run_.operands.size(); ++i) {
-    const Operand& operand = run_.operands[i];
-    if (operand.values != nullptr && operand.count != run_.size && operand.count != 1) {
-      throw std::invalid_argument(program_.operand_names_[i] + ": expected " +
-                                  std::to_string(run_.size) + " values or 1, got " +
+const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
+                                                       const Program::Run<Real>& run) {
+  require(std::isfinite(run.now_seconds), "now_seconds", "must be finite", run.now_seconds);
+  for (std::size_t i = 0; i < run.operands.size(); ++i) {
+    const Operand& operand = run.operands[i];
+    if (operand.values != nullptr && operand.count != run.size && operand.count != 1) {
+      throw std::invalid_argument(program.operand_names_[i] + ": expected " +
+                                  std::to_string(run.size) + " values or 1, got " +
                                   std::to_string(operand.count));
     }
   }
-  for (const ColumnRange& range : run_.ranges) {
-    if (range.column.values == nullptr || range.column.count != run_.size) {
-      throw std::invalid_argument("ranges: expected columns of " + std::to_string(run_.size) +
+  for (const ColumnRange& range : run.ranges) {
+    if (range.column.values == nullptr || range.column.count != run.size) {
+      throw std::invalid_argument("ranges: expected columns of " + std::to_string(run.size) +
                                   " values, got " + std::to_string(range.column.count));
     }
   }
-  for (const std::size_t output : run_.outputs) {
-    if (output >= program_.register_count()) {
+  for (const std::size_t output : run.outputs) {
+    if (output >= program.register_count()) {
       throw std::invalid_argument("outputs: register " + std::to_string(output) +
-                                  " is not one of the " +
-                                  std::to_string(program_.register_count()));
+                                  " is not one of the " + std::to_string(program.register_count()));
     }
   }
+  return run;
 }
 
 template <typename Real>
 void ProgramLayout<Real>::find_needed() {
   constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
-  for (const std::size_t output : run_.outputs) {
-    registers_[output].place = Place::tile;
+  for (const std::size_t output : steps_.outputs()) {
     last_use_[output] = kEnd;
   }
-  const std::size_t inputs = program_.inputs_.size();
-  for (std::size_t number = registers_.size(); number-- > inputs;) {
-    if (registers_[number].place == Place::unused) {
+  for (std::size_t number = 0; number < registers_.size(); ++number) {
+    if (!steps_.is_needed(number)) {
       continue;
     }
-    ++needed_steps_;
-    for (const std::size_t input : program_.steps_[number - inputs].inputs) {
-      registers_[input].place = Place::tile;
-      last_use_[input] = std::max(last_use_[input], number);
+    registers_[number].place = Place::tile;
+    if (number >= program_.inputs_.size()) {
+      ++needed_steps_;
+      for (const std::size_t input : steps_.call(number).reads()) {
+        last_use_[input] = std::max(last_use_[input], number);
+      }
     }
   }
 }
@@ -100,7 +99,8 @@ std::size_t ProgramLayout<Real>::take_slot() {
 }
 
 template <typename Real>
-void ProgramLayout<Real>::place(std::size_t number, bool is_uniform) {
+void ProgramLayout<Real>::place(std::size_t number) {
+  const bool is_uniform = steps_.is_uniform(number);
   registers_[number].place = is_uniform ? Place::uniform : Place::tile;
   (is_uniform ? uniforms_ : varying_).push_back(number);
 }
@@ -111,22 +111,16 @@ void ProgramLayout<Real>::place_inputs() {
     if (registers_[number].place == Place::unused) {
       continue;
     }
-    bool is_same = true;
+    const bool is_same = steps_.is_uniform(number);
+    place(number);
     if (const auto* value = std::get_if<Program::Value>(&program_.inputs_[number])) {
       const Operand& column = run_.operands[value->operand];
-      is_same = is_uniform(column);
-      place(number, is_same);
       constexpr auto kOwn = sizeof(Real) == 4 ? ElementType::f32 : ElementType::f64;
       if (!is_same && column.type == kOwn && !is_overwritten(number)) {
         registers_[number].place = Place::column;
         continue;
       }
     } else {
-      const auto& age = std::get<Program::Age>(program_.inputs_[number]);
-      for (const std::size_t time : age.operands) {
-        is_same = is_same && is_uniform(run_.operands[time]);
-      }
-      place(number, is_same);
       age_count_ += is_same ? 0 : 1;
     }
     registers_[number].slot = slot_count_++;
@@ -140,7 +134,7 @@ bool ProgramLayout<Real>::is_overwritten(std::size_t number) const {
   bool is_output = false;
   bool is_shared = false;
   for (std::size_t i = 0; i < run_.outputs.size(); ++i) {
-    is_output = is_output || run_.outputs[i] == number;
+    is_output = is_output || steps_.outputs()[i] == number;
     is_shared = is_shared || shares_memory(i);
   }
   return is_output && is_shared;
@@ -170,11 +164,9 @@ void ProgramLayout<Real>::place_steps() {
     if (registers_[number].place == Place::unused) {
       continue;
     }
-    const auto& reads = program_.steps_[number - inputs].inputs;
-    const bool is_same = std::all_of(reads.begin(), reads.end(), [&](std::size_t input) {
-      return registers_[input].place == Place::uniform;
-    });
-    place(number, is_same);
+    const auto reads = steps_.call(number).reads();
+    const bool is_same = steps_.is_uniform(number);
+    place(number);
     for (std::size_t i = 0; i < reads.size(); ++i) {
       const bool is_first = std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(i),
                                       reads[i]) == reads.begin() + static_cast<std::ptrdiff_t>(i);
@@ -182,9 +174,10 @@ void ProgramLayout<Real>::place_steps() {
         free_slots_.push_back(registers_[reads[i]].slot);  // for this step's own value, it may be
       }
     }
-    const auto output = std::find(run_.outputs.begin(), run_.outputs.end(), number);
-    const auto which = static_cast<std::size_t>(output - run_.outputs.begin());
-    if (!is_same && output != run_.outputs.end() && is_direct(which)) {
+    const auto outputs = steps_.outputs();
+    const auto output = std::find(outputs.begin(), outputs.end(), number);
+    const auto which = static_cast<std::size_t>(output - outputs.begin());
+    if (!is_same && output != outputs.end() && is_direct(which)) {
       registers_[number] = {Place::result, 0, which};
     } else {
       // What is computed once must not stand where a tile's value will.

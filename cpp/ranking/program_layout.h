@@ -10,6 +10,7 @@
 #include "ranking/kernel_code.h"
 #include "ranking/operand.h"
 #include "ranking/program.h"
+#include "ranking/program_steps.h"
 
 namespace oneiros {
 
@@ -37,6 +38,7 @@ class ProgramLayout {
   ProgramLayout(const Program& program, const Program::Run<Real>& run);
 
   [[nodiscard]] std::span<const RegisterPlace> registers() const noexcept { return registers_; }
+  [[nodiscard]] const ProgramSteps& steps() const noexcept { return steps_; }
   // The registers that each tile computes, in order, and those computed once.
   [[nodiscard]] std::span<const std::size_t> varying() const noexcept { return varying_; }
   [[nodiscard]] std::span<const std::size_t> uniforms() const noexcept { return uniforms_; }
@@ -48,11 +50,12 @@ class ProgramLayout {
   [[nodiscard]] std::size_t age_count() const noexcept { return age_count_; }
 
  private:
-  void check() const;
+  [[nodiscard]] static const Program::Run<Real>& checked(const Program& program,
+                                                         const Program::Run<Real>& run);
   void find_needed();
   void place_inputs();
   void place_steps();
-  void place(std::size_t number, bool is_uniform);
+  void place(std::size_t number);
   [[nodiscard]] bool is_overwritten(std::size_t number) const;
   [[nodiscard]] bool is_direct(std::size_t output) const;
   [[nodiscard]] bool shares_memory(std::size_t output) const;
@@ -61,6 +64,7 @@ class ProgramLayout {
 
   const Program& program_;
   const Program::Run<Real>& run_;
+  const ProgramSteps steps_;
   std::vector<RegisterPlace> registers_;
   std::vector<std::size_t> last_use_;  // the last register that reads it
   std::vector<std::size_t> varying_;

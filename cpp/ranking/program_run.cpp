@@ -13,9 +13,6 @@ namespace oneiros {
 
 namespace {
 
-// Rows of columns that come from memory are asked for some tiles before their turn: enough for the
-// memory's delay.
-constexpr std::size_t kTilesAhead = 4;
 constexpr std::size_t kLine = 64;  // bytes
 // With fewer a thread, a second one costs more than it brings.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
@@ -59,30 +56,21 @@ ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& r
       loops_(loops_of(simd_path())),
       real_(real_loops<Real>(loops_)),
       judges_(run.ranges.begin(), run.ranges.end()) {
-  find_streams();
+  look_ahead();
 }
 
 template <typename Real>
-void ProgramRun<Real>::find_streams() {
+void ProgramRun<Real>::look_ahead() {
   if (!layout_.is_streamed()) {
     return;
   }
   for (const Operand& column : run_.operands) {
-    add_stream(column);
+    lookahead_.add(column);
   }
   for (const ColumnRange& range : run_.ranges) {
-    add_stream(range.column);
+    lookahead_.add(range.column);
   }
-}
-
-template <typename Real>
-void ProgramRun<Real>::add_stream(const Operand& column) {
-  const bool is_known = std::any_of(streams_.begin(), streams_.end(), [&](const Operand& known) {
-    return known.values == column.values;
-  });
-  if (column.values != nullptr && column.count > 1 && !is_known) {
-    streams_.push_back(column);
-  }
+  lookahead_.prepare(layout_.tile());
 }
 
 // Rows until the first result stands at the begin of a line: no line is written by two tiles.
@@ -119,25 +107,13 @@ Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   return outcome;
 }
 
-// Asks for a part of a later tile, one part a step: the processor's own look-ahead stops at each
-// page and starts anew for each column, and too many requests at once would hold up the steps.
 template <typename Real>
-void ProgramRun<Real>::fetch_ahead(const Tile& tile, std::size_t part) const {
-  const std::size_t begin = tile.row + kTilesAhead * layout_.tile();
-  if (streams_.empty() || begin >= tile.end) {
-    return;
+LinesAhead ProgramRun<Real>::lines_ahead(const Tile& tile, std::size_t part) const {
+  const std::size_t next = tile.row + tile.size;
+  if (!layout_.is_streamed() || next >= tile.end) {
+    return {};
   }
-  const std::size_t size = std::min(layout_.tile(), tile.end - begin);
-  const std::size_t parts = layout_.varying().size() - layout_.varying_inputs();
-  const std::size_t first = begin + size * part / parts;
-  const std::size_t last = begin + size * (part + 1) / parts;
-  for (const Operand& column : streams_) {
-    const std::size_t width = kElementBytes[static_cast<std::size_t>(column.type)];
-    const auto* const values = static_cast<const std::byte*>(column.values);
-    for (std::size_t byte = first * width; byte < last * width; byte += kLine) {
-      __builtin_prefetch(values + byte, 0, 2);
-    }
-  }
+  return lookahead_.part_of(next, part, layout_.varying().size() - layout_.varying_inputs());
 }
 
 template <typename Real>
@@ -155,7 +131,7 @@ std::size_t ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
   std::size_t future_count = 0;
   for (const std::size_t number : layout_.uniforms()) {
     if (number >= inputs) {
-      run_step(scratch, number, whole);
+      run_step(scratch, number, whole, {});
       continue;
     }
     Real* const slot = scratch.slot(layout_.registers()[number].slot);
@@ -193,8 +169,7 @@ std::size_t ProgramRun<Real>::run_tile(Scratch& scratch, const Tile& tile) const
   }
   std::size_t part = 0;
   for (const std::size_t number : layout_.varying().subspan(layout_.varying_inputs())) {
-    fetch_ahead(tile, part++);
-    run_step(scratch, number, tile);
+    run_step(scratch, number, tile, lines_ahead(tile, part++));
   }
   store(scratch, tile);
   return layout_.age_count() > 1 ? loops_.count_flags(scratch.is_future.data(), tile.size)
@@ -260,25 +235,29 @@ std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
 }
 
 template <typename Real>
-void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile) const {
-  const Program::Step& step = program_.steps_[number - program_.inputs_.size()];
-  std::array<const Real*, Signature::kMostInputs> inputs{};
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    inputs[i] = scratch.at[step.inputs[i]];
+void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile,
+                                const LinesAhead& ahead) const {
+  const StepCall& call = layout_.steps().call(number);
+  const Kernel& kernel = *call.kernel;
+  std::array<const Real*, Signature::kMostInputs + 1> reads{};
+  std::size_t count = 0;
+  for (const std::size_t read : call.reads()) {
+    reads[count++] = scratch.at[read];
   }
   const RegisterPlace& its = layout_.registers()[number];
   Real* const result =
       its.place == Place::result ? run_.results[its.output] + tile.row : scratch.slot(its.slot);
-  const auto table = step.kernel.template table<Real>();
-  real_.rows[step.kernel.number()]({inputs.data(), step.kernel.template numbers<Real>().data(),
-                                    table.data(), table.size(), result, tile.size});
+  const auto table = kernel.template table<Real>();
+  real_.rows[kernel.number()]({reads.data(), kernel.template numbers<Real>().data(), table.data(),
+                               table.size(), call.is_times ? reads[count - 1] : nullptr, result,
+                               tile.size, ahead});
   scratch.at[number] = result;
 }
 
 template <typename Real>
 void ProgramRun<Real>::store(const Scratch& scratch, const Tile& tile) const {
   for (std::size_t i = 0; i < run_.outputs.size(); ++i) {
-    const Real* const from = scratch.at[run_.outputs[i]];
+    const Real* const from = scratch.at[layout_.steps().outputs()[i]];
     Real* const into = run_.results[i] + tile.row;
     if (from == into) {
       continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ranking/kernel_code.h"
+#include "ranking/lookahead.h"
 #include "ranking/program.h"
 #include "ranking/program_layout.h"
 
@@ -29,19 +30,19 @@ class ProgramRun {
     std::size_t end;  // of the part
   };
 
-  void find_streams();
-  void add_stream(const Operand& column);
+  void look_ahead();
   [[nodiscard]] const Operand& operand(std::size_t number) const { return run_.operands[number]; }
   [[nodiscard]] std::size_t first_tile(std::size_t begin, std::size_t end) const;
   [[nodiscard]] std::size_t fill_uniform(Scratch& scratch) const;
-  void fetch_ahead(const Tile& tile, std::size_t part) const;
+  [[nodiscard]] LinesAhead lines_ahead(const Tile& tile, std::size_t part) const;
   [[nodiscard]] bool is_within(const Tile& tile) const;
   [[nodiscard]] std::size_t run_tile(Scratch& scratch, const Tile& tile) const;
   void load(Scratch& scratch, std::size_t number, const Tile& tile) const;
   [[nodiscard]] std::size_t load_age(Scratch& scratch, std::size_t number, const Tile& tile) const;
   [[nodiscard]] const double* read_times(const Operand& operand, double* room,
                                          const Tile& tile) const;
-  void run_step(Scratch& scratch, std::size_t number, const Tile& tile) const;
+  void run_step(Scratch& scratch, std::size_t number, const Tile& tile,
+                const LinesAhead& ahead) const;
   void store(const Scratch& scratch, const Tile& tile) const;
 
   const Program& program_;
@@ -50,7 +51,7 @@ class ProgramRun {
   const PathLoops& loops_;
   const LoopsOf<Real>& real_;
   std::vector<RangeJudge> judges_;
-  std::vector<Operand> streams_;  // what comes from memory, each once
+  ColumnLookahead lookahead_;
 };
 
 }  // namespace oneiros

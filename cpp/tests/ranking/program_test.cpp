@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -161,4 +162,59 @@ TEST_CASE("program: a run refuses other lengths and registers before anything is
                        "a: expected 3 values or 1, got 2", std::invalid_argument);
   CHECK_THROWS_WITH_AS(values_of<double>(program, std::vector<Operand>(4), 3, 5),
                        "outputs: register 5 is not one of the 5", std::invalid_argument);
+}
+
+TEST_CASE_TEMPLATE("program: products in fewer passes have the bits of all steps one by one", Real,
+                   float, double) {
+  // relevance x (a x b) x e^-(c / d) x table[code] x (relevance + a), as profiles multiply; where
+  // every register is asked for, each step stands by itself.
+  const Program program{{oneiros::ValueInput{"relevance", 1.0}, oneiros::ValueInput{"a", 2.0},
+                         oneiros::ValueInput{"b", 1.0}, oneiros::ValueInput{"c", 0.5},
+                         oneiros::ValueInput{"d", 30.0}, oneiros::ValueInput{"code", 1.0}},
+                        {{"multiply", {1, 2}, {}},
+                         {"multiply", {0, 6}, {}},
+                         {"divide", {3, 4}, {}},
+                         {"negate", {8}, {}},
+                         {"exp", {9}, {}},
+                         {"multiply", {7, 10}, {}},
+                         {"lookup", {5}, {{"otherwise", {0.3}}, {"table", {0.7, 1.1}}}},
+                         {"multiply", {11, 12}, {}},
+                         {"add", {0, 1}, {}},
+                         {"multiply", {14, 13}, {}},
+                         {"multiply", {15, 15}, {}}}};
+  constexpr std::size_t kSize = 5003;  // some tiles, the last one not whole
+  std::vector<double> values(kSize);
+  std::vector<double> others(kSize);
+  std::vector<double> codes(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    values[i] = i % 97 == 0 ? kNan : 0.001 * static_cast<double>(i) - 1.7;
+    others[i] = 1.0 / (1.0 + static_cast<double>(i));
+    codes[i] = static_cast<double>(i % 3);
+  }
+  std::vector<std::size_t> all(program.register_count());
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    all[number] = number;
+  }
+  const std::array<Operand, 3> relevances{Operand{}, of(others), of(values)};
+  for (const Operand& relevance : relevances) {
+    for (const Operand& b : {Operand{}, of(others)}) {
+      const std::vector<Operand> operands{relevance, of(values), b, of(others), {}, of(codes)};
+      std::vector<std::vector<Real>> apart(all.size(), std::vector<Real>(kSize));
+      std::vector<Real*> results;
+      for (auto& values_of_one : apart) {
+        results.push_back(values_of_one.data());
+      }
+      program.run<Real>({operands, kNow, kSize, all, results});
+      for (const std::size_t output : all) {
+        for (const std::size_t whole :
+             {kSize, std::size_t{1} << 24}) {  // the latter past the cache
+          std::vector<Real> alone(kSize);
+          const std::array<std::size_t, 1> outputs{output};
+          const std::array<Real*, 1> result{alone.data()};
+          program.run<Real>({operands, kNow, kSize, outputs, result, 1, {}, whole});
+          CHECK(std::memcmp(alone.data(), apart[output].data(), kSize * sizeof(Real)) == 0);
+        }
+      }
+    }
+  }
 }
