@@ -28,7 +28,7 @@ def bits(result: Any) -> bytes:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(columns=forms.tables())
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_typed_forms_agree_bitwise(profile: str, columns: forms.Columns) -> None:
     want = rescore(forms.arrays(columns), profile, NOW)["score"]
     if profile in ("reverie", "ciar"):
@@ -42,7 +42,7 @@ def test_typed_forms_agree_bitwise(profile: str, columns: forms.Columns) -> None
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(columns=forms.tables(nulls=True))
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_forms_agree_on_what_is_missing(profile: str, columns: forms.Columns) -> None:
     want = bits(rescore(columns, profile, NOW, dtype="float64"))
     for name in forms.NULLABLE:
@@ -52,7 +52,7 @@ def test_forms_agree_on_what_is_missing(profile: str, columns: forms.Columns) ->
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(columns=forms.tables(nulls=True))
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 def test_what_a_record_leaves_out_is_as_add_would_fill_it_in(
     profile: str, columns: forms.Columns
 ) -> None:
@@ -81,7 +81,7 @@ def test_a_table_without_times_is_of_now() -> None:
 
 
 @given(columns=forms.tables())
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_dicts_and_memories_agree_with_columns(columns: forms.Columns) -> None:
     want = bits(rescore(forms.arrays(columns), "reverie", NOW, dtype="float64"))
     assert bits(rescore(forms.records(columns), "reverie", NOW)) == want
@@ -89,7 +89,7 @@ def test_dicts_and_memories_agree_with_columns(columns: forms.Columns) -> None:
 
 
 @given(columns=forms.tables())
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 def test_a_field_left_out_counts_as_its_default(columns: forms.Columns) -> None:
     table = forms.arrays(columns)
     want = rescore(table, "reverie", NOW)["score"]

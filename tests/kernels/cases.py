@@ -43,7 +43,7 @@ class Argument:
         if math.isnan(value):
             return True
         if math.isinf(value):
-            return self.is_age
+            return self.is_age and value >= self.low
         return self.low <= value <= self.high
 
 
