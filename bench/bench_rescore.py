@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -23,10 +23,12 @@ from bench import dialects
 from bench.dialects import Form
 from bench.formulas import FORMULAS
 from bench.programs import expression_form, profile_form
+from oneiros import rescore
 
 Array = np.ndarray[Any, Any]
 ROWS = int(os.environ.get("ONEIROS_BENCH_ROWS", "10000000"))
 ROUNDS = int(os.environ.get("ONEIROS_BENCH_ROUNDS", "7"))
+NOW = 1_750_000_000.0
 CHECKED = 10_000
 """Rows whose answers are compared."""
 
@@ -132,17 +134,47 @@ def test_in_turns(name: str, threads: int, capsys: pytest.CaptureFixture[str]) -
         sys.stdout.write("\n".join(["", head, *table(best), *lines, ""]))
 
 
-def fastest(runs: dict[str, Form]) -> dict[str, float]:
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rows", [100_000, ROWS])
+def test_tables(rows: int, threads: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole way: ``oneiros.rescore`` of a dict of arrays, judged, its ages made of times."""
+    columns = FORMULAS["ciar"].drawn(rows)
+    columns["created_at"] = NOW - 86_400.0 * columns.pop("age_days").astype(np.float64)
+    out = np.zeros(rows, np.float32)
+
+    def scores(**options: Any) -> Array:
+        return rescore(columns, "ciar", now=NOW, threads=threads, **options)["score"]
+
+    runs = {
+        "rescore": scores,
+        "rescore, out": lambda: scores(out=out),
+        **{
+            form: TRIADS[form][1](columns, threads)
+            for form in TRIADS
+            if dialects.is_installed(TRIADS[form][0])
+        },
+    }
+    assert np.array_equal(runs["rescore"](), runs["rescore, out"]())
+    best = fastest(runs, rows, max(ROUNDS, 10**7 // rows))
+    triad = min(best[form] for form in TRIADS if form in best)
+    row_bytes = sum(values.itemsize for values in columns.values()) + out.itemsize
+    with capsys.disabled():
+        head = f"tables: ciar, {rows:,} rows of {row_bytes} bytes, {threads} threads"
+        lines = [f"  {form:20} {value:9.2f} {triad / value:8.2f}x" for form, value in best.items()]
+        sys.stdout.write("\n".join(["", head, f"  {'':20} ns a row  of triad", *lines, ""]))
+
+
+def fastest(runs: Mapping[str, Form], rows: int = ROWS, rounds: int = ROUNDS) -> dict[str, float]:
     """Return the least nanoseconds a row of each form, taken in turns."""
     seconds: dict[str, list[float]] = {form: [] for form in runs}
     for run in runs.values():
         run()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for form, run in runs.items():
             started = perf_counter()
             run()
             seconds[form].append(perf_counter() - started)
-    return {form: min(times) / ROWS * 1e9 for form, times in seconds.items()}
+    return {form: min(times) / rows * 1e9 for form, times in seconds.items()}
 
 
 def table(best: dict[str, float]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -90,6 +91,9 @@ class Codes:
 
 def all_coders() -> dict[str, Codes]:
     """Return the codes of every field that holds words; those of ``kind`` grow as words come."""
-    coders = {name: Codes(name, words) for name, words in ENUMS.items()}
-    coders["kind"] = Codes("kind", (DEFAULT_KIND,), limit=_MOST_KINDS)
-    return coders
+    return {**_fixed_coders(), "kind": Codes("kind", (DEFAULT_KIND,), limit=_MOST_KINDS)}
+
+
+@cache
+def _fixed_coders() -> dict[str, Codes]:
+    return {name: Codes(name, words) for name, words in ENUMS.items()}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.argument_checks import require_choice, require_instance
-from oneiros.batch.scorer import Scorer
+from oneiros.batch.scorer import Scorer, require_apart
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
 from oneiros.clock import system_clock
@@ -36,6 +36,7 @@ def rescore(
     progress: bool = False,
     invalid: str = "raise",
     dtype: npt.DTypeLike | None = None,
+    out: npt.NDArray[Any] | Sequence[npt.NDArray[Any]] | None = None,
 ) -> Any:
     """Score every row of a table, as a search would where all were equally relevant.
 
@@ -62,6 +63,10 @@ def rescore(
             is age 0.
         dtype: what is computed in, float32 or float64; default: the widest float dtype among the
             columns read that are no times, float64 if there is none.
+        out: an array of float32 or float64 of shape (rows,), contiguous, which shares no memory
+            with the table; of several profiles, a list of one each. It says what is computed in,
+            the scores are written there, and the answer holds it as it is, where its form can. Where
+            the call raises, it may hold scores of rows before the one at fault.
 
     Returns:
         A table of the same family: ``id``, where the table has it, and ``score``; of several
@@ -70,7 +75,7 @@ def rescore(
     Raises:
         TypeError: no table, or a column of another type than its field's.
         ValueError: a value out of range (the message names field, row, value and rule), times
-            without a time zone, no column that the profile reads.
+            without a time zone, no column that the profile reads; ``out`` of another shape.
         UnknownProfile: no profile has this name.
 
     Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A6, A11.
@@ -81,8 +86,11 @@ def rescore(
     opened = open_table(table)
     if opened.size:
         scorer.require_columns(opened)
+    results = None if out is None else _checked_out(out, len(profiles), opened.size, dtype)
+    for array in results or ():
+        require_apart(array, table if isinstance(table, Mapping) else {"table": table})
     with tracked(opened.size if progress else None) as advance:
-        scores, _ = scorer.score(opened, _float_dtype(dtype), advance)
+        scores, _ = scorer.score(opened, _float_dtype(dtype), advance, results)
     is_one = isinstance(profile, str | Profile)
     names = ["score"] if is_one else [each.name for each in profiles]
     return opened.result(dict(zip(names, scores, strict=True)))
@@ -120,12 +128,15 @@ def moment_of(now: Time | None) -> float:
     return seconds
 
 
-@contextmanager
-def tracked(total: int | None) -> Iterator[Callable[[int], object] | None]:
+def tracked(
+    total: int | None,
+) -> AbstractContextManager[Callable[[int], object] | None]:
     """Show a bar of rows on the error stream while the block runs; of None, no bar."""
-    if total is None:
-        yield None
-        return
+    return nullcontext() if total is None else _bar(total)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], object]]:
     from rich.console import Console  # noqa: PLC0415 - on use only
     from rich.progress import Progress  # noqa: PLC0415
 
@@ -142,3 +153,31 @@ def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
         msg = f"dtype: expected float32 or float64, got {found}"
         raise TypeError(msg)
     return found
+
+
+def _checked_out(
+    out: object, count: int, size: int, dtype: npt.DTypeLike | None
+) -> list[npt.NDArray[Any]]:
+    arrays = [out] if isinstance(out, np.ndarray) else out
+    require_instance("out", arrays, (list, tuple), "an array, or a list of them")
+    assert isinstance(arrays, list | tuple)
+    if len(arrays) != count:
+        msg = f"out: expected one array a profile, {count}, got {len(arrays)}"
+        raise ValueError(msg)
+    wanted = _float_dtype(dtype)
+    for place, array in enumerate(arrays):
+        require_instance("out", array, (np.ndarray,), "an array, or a list of them")
+        if array.dtype not in (np.float32, np.float64) or wanted not in (None, array.dtype):
+            msg = f"out: expected {wanted or 'float32 or float64'}, got {array.dtype}"
+            raise TypeError(msg)
+        flags = array.flags
+        if array.shape != (size,) or not (flags.c_contiguous and flags.aligned and flags.writeable):
+            msg = f"out: expected shape ({size},), contiguous and writeable, got {array.shape}"
+            raise ValueError(msg)
+        if array.dtype != arrays[0].dtype:
+            msg = f"out: expected arrays of one dtype, got {arrays[0].dtype} and {array.dtype}"
+            raise TypeError(msg)
+        if any(np.may_share_memory(array, other) for other in arrays[:place]):
+            msg = f"out[{place}]: must share no memory with the arrays before it"
+            raise ValueError(msg)
+    return list(arrays)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
     _Registers = Callable[[CompiledProfile], Sequence[int]]
 
-__all__ = ["Scorer"]
+__all__ = ["Scorer", "require_apart"]
 
 _ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}  # of defaults
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Block:
     """Some rows of a table."""
 
@@ -71,15 +72,16 @@ class Scorer:
         self._threads = threads
         self._coders = all_coders()
         self._extra = tuple(extra)
-        strict = {name for profile in profiles for name in profile.not_after_now}
-        self._validity = Validity(invalid, now, strict)
-        # Functions of the user's own see nothing that breaks a rule.
-        self._must_judge_first = any(
-            isinstance(factor, CallableFactor) for profile in profiles for factor in profile.factors
-        )
-        self._scored = self._read_by_profiles()
-        self.fields = self._with_origins()
+        self._reading = _reading(tuple(profiles))
+        self._validity = Validity(invalid, now, self._reading.not_after_now)
+        self._scored = self._reading.scored
+        self.fields = [*self._reading.fields]
         """What is read of a table."""
+        self.fields += [name for name in extra if name not in self.fields]
+        self._in_order = sorted(
+            self.fields, key=lambda name: name in _ORIGINS
+        )  # after their origins
+        self._opened: tuple[Table | None, dict[str, Column]] = (None, {})
         self.row_count = 0
         self.future_counts = [0] * len(profiles)
         """Rows with times after ``now``, taken as age 0, by profile."""
@@ -98,6 +100,7 @@ class Scorer:
         table: Table,
         dtype: np.dtype[Any] | None = None,
         advance: Callable[[int], object] | None = None,
+        out: Sequence[Array] | None = None,
     ) -> tuple[list[Array], dict[str, Array]]:
         """Return the scores by profile, and the values of the extra fields.
 
@@ -105,16 +108,22 @@ class Scorer:
             table: any number of rows.
             dtype: what is computed in; None: as :meth:`dtype_of` says.
             advance: told the number of rows done.
+            out: where the scores are written, an array a profile, contiguous; None: new arrays.
 
         Raises:
-            ValueError: a value breaks a rule.
+            ValueError: a value breaks a rule, or a column stands in the memory of ``out``.
         """
         columns = self._open(table)
-        computed = _widest(columns) if dtype is None else dtype
-        scores = [np.empty(table.size, computed) for _ in self._profiles]
+        if out is None:
+            computed = _widest(columns) if dtype is None else dtype
+            scores = [np.empty(table.size, computed) for _ in self._profiles]
+        else:
+            scores = list(out)
         extra = {name: np.empty(table.size, np.float64) for name in self._extra}
         for start, stop in blocks(table.size):
             block = self._read(columns, start, stop, are_records=table.are_records)
+            for array in scores if out is not None else ():
+                require_apart(array, block.values)
             outputs = [[array[start:stop]] for array in scores]
             self._run(block, _score_of, outputs, table.size)
             for name, array in extra.items():
@@ -142,23 +151,12 @@ class Scorer:
         self.row_count += table.size
         return found
 
-    def _read_by_profiles(self) -> list[str]:
-        found: dict[str, None] = {}
-        for profile in self._profiles:
-            compiled = profile.compile(())
-            found |= dict.fromkeys(columns_read(compiled))
-            if compiled.reads_kinds:
-                found["kind"] = None
-        return [name for name in found if name in FIELDS and FIELDS[name].column is not None]
-
-    def _with_origins(self) -> list[str]:
-        """Return the fields to read: also those that defaults of others are made of."""
-        origins = [_ORIGINS[name] for name in self._scored if name in _ORIGINS]
-        return list(dict.fromkeys((*self._scored, *origins, *self._extra)))
-
     def _open(self, table: Table) -> dict[str, Column]:
-        found = {name: table.column(name, self._coders) for name in self.fields}
-        return {name: column for name, column in found.items() if column is not None}
+        if self._opened[0] is not table:
+            found = {name: table.column(name, self._coders) for name in self.fields}
+            held = {name: column for name, column in found.items() if column is not None}
+            self._opened = table, held
+        return self._opened[1]
 
     def require_columns(self, table: Table) -> None:
         """Refuse a table that has nothing to score by: its columns have other names.
@@ -166,7 +164,7 @@ class Scorer:
         Raises:
             ValueError: it has no column that the profiles read.
         """
-        if self._scored and self.missing(table) == self._scored:
+        if self._scored and len(self.missing(table)) == len(self._scored):
             names = ", ".join(profile.name for profile in self._profiles)
             msg = f"table: has none of the columns that {names} reads: {', '.join(self._scored)}"
             raise ValueError(msg)
@@ -176,8 +174,9 @@ class Scorer:
     ) -> _Block:
         pieces = {name: column.read(start, stop) for name, column in columns.items()}
         values: dict[str, Array] = {}
-        for name in sorted(pieces, key=lambda name: name in _ORIGINS):  # after their origins
-            values[name] = self._filled(name, pieces[name], values, are_records=are_records)
+        for name in self._in_order:
+            if name in pieces:
+                values[name] = self._filled(name, pieces[name], values, are_records=are_records)
         plain_times = {name for name, column in columns.items() if column.is_plain_time}
         return _Block(values, pieces, plain_times, start + self.row_count)
 
@@ -228,7 +227,7 @@ class Scorer:
         The core judges what it reads in passing. Only a block in which it finds something is looked
         through for what that is.
         """
-        is_judged = not self._must_judge_first and not block.has_broken
+        is_judged = not self._reading.has_functions and not block.has_broken
         ranges = self._validity.ranges(block.values, block.plain_times) if is_judged else []
         lost: Mask | None = None
         if not is_judged:
@@ -275,6 +274,51 @@ class Scorer:
             is_within = is_within and holds
             ranges = ()  # once is enough
         return future_counts, is_within and not ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What some profiles ask of a table."""
+
+    scored: tuple[str, ...]
+    """The fields that scores are made of."""
+    fields: tuple[str, ...]
+    """Those to read: also those that defaults of others are made of."""
+    not_after_now: frozenset[str]
+    has_functions: bool
+    """Functions of the user's own see nothing that breaks a rule."""
+
+
+@lru_cache(maxsize=64)
+def _reading(profiles: tuple[Profile, ...]) -> _Reading:
+    found: dict[str, None] = {}
+    for profile in profiles:
+        compiled = profile.compile(())
+        found |= dict.fromkeys(columns_read(compiled))
+        if compiled.reads_kinds:
+            found["kind"] = None
+    scored = [name for name in found if name in FIELDS and FIELDS[name].column is not None]
+    origins = [_ORIGINS[name] for name in scored if name in _ORIGINS]
+    return _Reading(
+        scored=tuple(scored),
+        fields=tuple(dict.fromkeys((*scored, *origins))),
+        not_after_now=frozenset(name for one in profiles for name in one.not_after_now),
+        has_functions=any(
+            isinstance(factor, CallableFactor) for one in profiles for factor in one.factors
+        ),
+    )
+
+
+def require_apart(out: Array, columns: Mapping[str, object]) -> None:
+    """Refuse results in the memory of what is still to be read.
+
+    Raises:
+        ValueError: they share it with a column.
+    """
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray) and np.may_share_memory(out, values):
+            msg = f"out: must share no memory with the table, got that of {name}"
+            raise ValueError(msg)
 
 
 def _score_of(compiled: CompiledProfile) -> Sequence[int]:

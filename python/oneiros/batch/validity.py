@@ -47,10 +47,10 @@ class Validity:
             values: field to its values.
             plain_times: time fields given as mere numbers.
         """
-        wanted = (
+        wanted = [
             self._range(name, held, is_plain_time=name in plain_times)
             for name, held in values.items()
-        )
+        ]
         return [each for each in wanted if each is not None]
 
     def settle(

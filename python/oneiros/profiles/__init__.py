@@ -86,6 +86,8 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
         raise UnknownProfile(msg)
     if preset is not None:
         profile = _preset_of(name, preset)
+    if not switches:
+        return profile
     known = ["lifecycle", *(factor.name for factor in profile.factors)]
     for switch, value in switches.items():
         if switch not in known:

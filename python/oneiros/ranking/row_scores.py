@@ -168,7 +168,7 @@ def judged_values(
         now_seconds=now,
         size=size,
         outputs=list(registers),
-        dtype=np.dtype(out[0].dtype).name,
+        dtype="float32" if out[0].itemsize == 4 else "float64",
         out=list(out),
         threads=threads,
         ranges=list(ranges),

@@ -33,6 +33,9 @@ class MappingTable:
             if not isinstance(name, str):
                 msg = f"table: column names are str, got {name!r}"
                 raise TypeError(msg)
+            if type(values) is np.ndarray and values.ndim:  # the check below takes longer
+                sizes[name] = len(values)
+                continue
             if isinstance(values, str | bytes) or not isinstance(values, Sized):
                 msg = f"{name}: expected an array, got {type(values).__name__}"
                 raise TypeError(msg)
@@ -51,6 +54,8 @@ class MappingTable:
         values = self._columns.get(name)
         if values is None:
             return None
+        if type(values) is np.ndarray:
+            return array_column(name, values, coders)
         if isinstance(values, list | tuple):
             return ValueColumn(name, lambda start, stop: values[start:stop], coders)
         home = type(values).__module__.partition(".")[0]
