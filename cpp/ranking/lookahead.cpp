@@ -8,6 +8,8 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kLine = 64;  // bytes
+// Fewer may stand in the last cache, from where they come soon enough.
+constexpr std::size_t kFewestBytes = std::size_t{8} << 20;
 // Rows after which the columns take turns.
 constexpr std::size_t kTurn = 16;
 
@@ -23,6 +25,13 @@ void ColumnLookahead::add(const Operand& column) {
 }
 
 void ColumnLookahead::prepare(std::size_t tile) {
+  std::size_t bytes = 0;
+  for (const Operand& column : columns_) {
+    bytes += column.count * kElementBytes[static_cast<std::size_t>(column.type)];
+  }
+  if (bytes < kFewestBytes) {
+    return;
+  }
   for (std::size_t row = 0; row < tile; row += kTurn) {
     for (const Operand& column : columns_) {
       const std::size_t width = kElementBytes[static_cast<std::size_t>(column.type)];

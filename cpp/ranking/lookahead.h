@@ -19,7 +19,8 @@ class ColumnLookahead {
 
   // Adds a column, unless it is known or the same for every row.
   void add(const Operand& column);
-  // To be called once all columns are there.
+  // To be called once all columns are there. Of few bytes, which the cache may hold, nothing is
+  // asked for.
   void prepare(std::size_t tile);
 
   // What the step `part` of `parts` is to ask for while it works on the tile before `row`.

@@ -61,9 +61,6 @@ ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& r
 
 template <typename Real>
 void ProgramRun<Real>::look_ahead() {
-  if (!layout_.is_streamed()) {
-    return;
-  }
   for (const Operand& column : run_.operands) {
     lookahead_.add(column);
   }
@@ -110,7 +107,7 @@ Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
 template <typename Real>
 LinesAhead ProgramRun<Real>::lines_ahead(const Tile& tile, std::size_t part) const {
   const std::size_t next = tile.row + tile.size;
-  if (!layout_.is_streamed() || next >= tile.end) {
+  if (next >= tile.end) {
     return {};
   }
   return lookahead_.part_of(next, part, layout_.varying().size() - layout_.varying_inputs());
