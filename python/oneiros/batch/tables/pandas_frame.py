@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.batch.array_columns import ArrayColumn, ValueColumn, array_column
 from oneiros.batch.columns import Piece, native, real_of, require_numbers, taken
+from oneiros.batch.tables.series import SeriesColumn
 from oneiros.batch.times import naive_error, seconds_of_datetimes
 from oneiros.fields import FIELDS
 
@@ -56,27 +57,6 @@ class PandasTable:
         return self._frame[name] if count else None
 
 
-class _SeriesColumn:
-    """A series whose parts become numbers by a function of their own."""
-
-    def __init__(
-        self,
-        series: Any,
-        decode: Callable[[Any], Piece],
-        *,
-        real: np.dtype[Any] | None = None,
-        is_plain_time: bool = False,
-    ) -> None:
-        self._series = series
-        self._decode = decode
-        self.real = real
-        self.is_plain_time = is_plain_time
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        return self._decode(self._series.iloc[start:stop])
-
-
 class _NumberColumn(ArrayColumn):
     """Floats of NumPy, of which NaN is missing."""
 
@@ -104,10 +84,10 @@ def pandas_column(name: str, series: Any, coders: Coders) -> Column:
         return arrow_column(name, chunked_array(name, series.array.__arrow_array__()), coders)
     if isinstance(dtype, pd.CategoricalDtype):
         if name in coders:
-            return _SeriesColumn(series, lambda part: _words(part, coders))
+            return SeriesColumn(series.iloc, lambda part: _words(part, coders))
         return pandas_column(name, series.astype(dtype.categories.dtype), coders)
     if FIELDS[name].kind == "time" and isinstance(dtype, pd.DatetimeTZDtype):
-        return _SeriesColumn(series, lambda part: Piece(seconds_of_datetimes(_utc(part))))
+        return SeriesColumn(series.iloc, lambda part: Piece(seconds_of_datetimes(_utc(part))))
     if isinstance(dtype, pd.SparseDtype):
         return pandas_column(name, series.sparse.to_dense(), coders)
     if isinstance(dtype, np.dtype):
@@ -134,8 +114,8 @@ def _extension_column(name: str, series: Any, coders: Coders) -> Column:
     held = getattr(series.dtype, "numpy_dtype", np.dtype(object))
     require_numbers(name, held.kind, series.dtype)
     is_time = field.kind == "time"
-    return _SeriesColumn(
-        series,
+    return SeriesColumn(
+        series.iloc,
         lambda part: _masked(part, held),
         real=None if is_time else real_of(held),
         is_plain_time=is_time,

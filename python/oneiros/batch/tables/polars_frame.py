@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.batch.array_columns import ValueColumn
 from oneiros.batch.columns import Piece, all_missing, native, require_numbers
+from oneiros.batch.tables.series import SeriesColumn
 from oneiros.batch.times import naive_error, seconds_of_ticks
 from oneiros.fields import FIELDS
 
@@ -42,25 +43,6 @@ class PolarsTable:
         return sys.modules["polars"].DataFrame(found)
 
 
-class _SeriesColumn:
-    def __init__(
-        self,
-        series: Any,
-        decode: Callable[[Any], Piece],
-        *,
-        real: np.dtype[Any] | None = None,
-        is_plain_time: bool = False,
-    ) -> None:
-        self._series = series
-        self._decode = decode
-        self.real = real
-        self.is_plain_time = is_plain_time
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        return self._decode(self._series.slice(start, stop - start))
-
-
 def polars_column(name: str, series: Any, coders: Coders) -> Column:
     """Return the column that a ``Series`` is.
 
@@ -70,7 +52,7 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
     """
     pl, dtype, kind = sys.modules["polars"], series.dtype, FIELDS[name].kind
     if dtype == pl.Null:
-        return _SeriesColumn(series, lambda part: all_missing(len(part)))
+        return SeriesColumn(series, lambda part: all_missing(len(part)))
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if is_text and (name in coders or kind == "time"):
         return ValueColumn(
@@ -82,7 +64,7 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
         if dtype.time_zone is None:
             advice = "give it one, as in column.dt.replace_time_zone('UTC')"
             raise ValueError(naive_error(name, dtype, advice))
-        return _SeriesColumn(series, lambda part: _times(part, dtype.time_unit))
+        return SeriesColumn(series, lambda part: _times(part, dtype.time_unit))
     if isinstance(dtype, pl.Decimal) and kind in ("float32", "seconds"):
         return polars_column(name, series.cast(pl.Float64), coders)
     return _number_column(name, series)
@@ -95,7 +77,7 @@ def _number_column(name: str, series: Any) -> Column:
     is_time = FIELDS[name].kind == "time"
     real = np.dtype(np.float64 if dtype == pl.Float64 else np.float32)
     has_real = number == "f" and not is_time
-    return _SeriesColumn(series, _number, real=real if has_real else None, is_plain_time=is_time)
+    return SeriesColumn(series, _number, real=real if has_real else None, is_plain_time=is_time)
 
 
 def _number(part: Any) -> Piece:
