@@ -15,6 +15,8 @@ class AllowedRows {
   AllowedRows() = default;
   explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
 
+  bool are_all() const { return !bits_; }
+
   bool contains(std::uint32_t row) const {
     if (!bits_) {
       return true;

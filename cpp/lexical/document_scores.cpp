@@ -27,7 +27,7 @@ void score_documents(const SegmentView& view, const WeighedQuery& query, const B
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, query.average_length);
     for (const auto& [term, weight] : query.terms) {
-      segment.find(term).look_up(documents, frequencies);
+      segment.look_up(term, documents, frequencies);
       for (std::size_t i = 0; i < documents.size(); ++i) {
         if (frequencies[i] != 0) {
           scores[places[i]] += weight * saturation(frequencies[i], lengths[documents[i]]);

@@ -19,9 +19,14 @@ class GrowingSegment final : public Segment {
   // number already but have no view with it yet. REQUIRES: number < documents().size().
   Location former(DocumentNumber number) const { return formers_.elements()[number]; }
 
-  PostingList find(TermId term) const override { return postings_.find(term); }
   std::span<const TermId> terms() const override { return postings_.terms(); }
-  PostingList list(std::size_t slot) const override { return postings_.list(slot); }
+  PostingList list(TermId term, RawPostings& /*scratch*/) const override {
+    return postings_.find(term);
+  }
+  void look_up(TermId term, std::span<const DocumentNumber> documents,
+               std::span<std::uint32_t> frequencies) const override {
+    postings_.find(term).look_up(documents, frequencies);
+  }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {
     return documents().resident_bytes() + postings_.resident_bytes() + formers_.resident_bytes();

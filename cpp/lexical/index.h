@@ -70,8 +70,8 @@ class Index {
   // False if the row has no document.
   bool remove(std::uint32_t row);
 
-  // Seals the growing segment, merges what the policy says, and waits for the background to be done
-  // with its part.
+  // Seals the growing segment, merges until few segments are left, and waits for the background to
+  // be done with its part.
   void seal();
 
   // The best k documents that hold one of the terms, in rank order; and the query as it was
@@ -127,10 +127,12 @@ class Index {
                         Location location) noexcept;
   void freeze();
   std::optional<Merge> claim_seal();
-  std::optional<Merge> claim_merge();
+  // `is_at_rest`: also what is worth it only if nothing more is written soon.
+  std::optional<Merge> claim_merge(bool is_at_rest);
   Merge claim(std::vector<std::shared_ptr<const Segment>> segments);
   bool is_claimed(const Segment& segment) const;
-  void install(const Merge& merge, const std::shared_ptr<SealedSegment>& merged);
+  void install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
+               std::span<const std::vector<DocumentNumber>> renumbered);
 
   // And these that the caller does not.
   void make_room();

@@ -51,7 +51,7 @@ void Index::seal() {
     std::optional<Merge> merge;
     {
       const std::scoped_lock writer(writer_mutex_);
-      merge = claim_merge();
+      merge = claim_merge(claimed_.empty());
       if (!merge && claimed_.empty()) {
         return;
       }
@@ -70,7 +70,7 @@ void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
       std::optional<Merge> merge;
       {
         const std::scoped_lock writer(writer_mutex_);
-        merge = claim_merge();
+        merge = claim_merge(false);
       }
       if (!merge) {
         return;
@@ -103,7 +103,7 @@ std::optional<Index::Merge> Index::claim_seal() {
 }
 
 // What was frozen first, so that the unsealed tail stays short.
-std::optional<Index::Merge> Index::claim_merge() {
+std::optional<Index::Merge> Index::claim_merge(bool is_at_rest) {
   if (std::optional<Merge> merge = claim_seal()) {
     return merge;
   }
@@ -116,7 +116,11 @@ std::optional<Index::Merge> Index::claim_merge() {
     }
   }
   std::vector<std::shared_ptr<const Segment>> chosen;
-  for (const std::size_t place : choose_merge(sizes, limits_.fan_in)) {
+  std::vector<std::size_t> places = choose_merge(sizes, limits_.fan_in);
+  if (places.empty() && is_at_rest) {
+    places = choose_rest_merge(sizes);
+  }
+  for (const std::size_t place : places) {
     chosen.push_back(free[place]);
   }
   return chosen.empty() ? std::nullopt : std::optional(claim(std::move(chosen)));
@@ -151,12 +155,11 @@ void Index::release(const Merge& merge) {
 
 void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   try {
-    const std::shared_ptr<SealedSegment> merged =
-        SealedSegment::merge(merge.serial, merge.sources, is_cancelled);
-    if (merged) {
-      rewritten_posting_count_ += merged->posting_count();
+    MergedSegment merged = SealedSegment::merge(merge.serial, merge.sources, bm25_, is_cancelled);
+    if (merged.segment) {
+      rewritten_posting_count_ += merged.segment->posting_count();
       const std::scoped_lock writer(writer_mutex_);
-      install(merge, merged);
+      install(merge, std::move(merged.segment), merged.renumbered);
     }
   } catch (...) {
     release(merge);
@@ -165,23 +168,20 @@ void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   release(merge);
 }
 
-void Index::install(const Merge& merge, const std::shared_ptr<SealedSegment>& merged) {
+void Index::install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
+                    std::span<const std::vector<DocumentNumber>> renumbered) {
   // What died since the merge began was copied and is dead in the copy too.
   DocumentTable& documents = merged->documents();
-  DocumentNumber copied = 0;
-  for (const SegmentView& source : merge.sources) {
+  for (std::size_t i = 0; i < merge.sources.size(); ++i) {
+    const SegmentView& source = merge.sources[i];
     for (DocumentNumber number = 0; number < source.document_limit; ++number) {
-      if (!source.is_visible(number)) {
-        continue;
+      const Epoch death = source.segment->documents().death(number);
+      if (death != 0 && renumbered[i][number] != kGone) {
+        documents.reserve_death(renumbered[i][number]);
+        documents.die(renumbered[i][number], death);
       }
-      if (const Epoch death = source.segment->documents().death(number); death != 0) {
-        documents.reserve_death(copied);
-        documents.die(copied, death);
-      }
-      ++copied;
     }
   }
-  assert(copied == documents.size());
   const auto announced = std::make_shared<Segments>(segments());
   announced->incoming = merged;
   const auto next = std::make_shared<Segments>(segments());

@@ -1,6 +1,8 @@
 #include "lexical/merge_policy.h"
 
+#include <algorithm>
 #include <cassert>
+#include <numeric>
 
 namespace oneiros::lexical {
 
@@ -27,6 +29,24 @@ std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std
     }
   }
   return {};
+}
+
+std::vector<std::size_t> choose_rest_merge(std::span<const SegmentSize> segments) {
+  std::vector<std::size_t> places(segments.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::sort(places, {}, [&](std::size_t place) { return segments[place].live_count; });
+  std::size_t below = 0;
+  std::size_t merged = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::size_t size = segments[places[i]].live_count;
+    if (i != 0 && size < kRestRatio * below) {
+      merged = i + 1;
+    }
+    below += size;
+  }
+  places.resize(merged);
+  std::ranges::sort(places);
+  return places;
 }
 
 }  // namespace oneiros::lexical

@@ -21,4 +21,10 @@ struct SegmentSize {
 // REQUIRES: fan_in >= 2.
 std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std::size_t fan_in);
 
+// Places of the segments to merge for searches to be fast, when writing has come to rest: those
+// that together are not far below the next larger one, so that few are left. Empty when each has
+// kRestRatio times what all smaller ones have together.
+inline constexpr std::size_t kRestRatio = 4;
+std::vector<std::size_t> choose_rest_merge(std::span<const SegmentSize> segments);
+
 }  // namespace oneiros::lexical

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cassert>
-#include <utility>
 
 namespace oneiros::lexical {
 
@@ -29,37 +28,6 @@ void PostingList::look_up(std::span<const DocumentNumber> documents,
       frequencies[begin + i] = is_there ? frequencies_[at[i]] : 0;
     }
   }
-}
-
-SealedPostings::SealedPostings(TermTable slots, std::vector<TermId> terms,
-                               std::vector<std::size_t> starts,
-                               std::vector<DocumentNumber> documents,
-                               std::vector<std::uint32_t> frequencies)
-    : slots_(std::move(slots)),
-      terms_(std::move(terms)),
-      starts_(std::move(starts)),
-      documents_(std::move(documents)),
-      frequencies_(std::move(frequencies)) {
-  assert(slots_.size() == terms_.size());
-  assert(starts_.size() == terms_.size() + 1);
-  assert(starts_.back() == documents_.size());
-  assert(documents_.size() == frequencies_.size());
-}
-
-PostingList SealedPostings::list(std::size_t slot) const {
-  const std::size_t start = starts_[slot];
-  return {documents_.data() + start, frequencies_.data() + start, starts_[slot + 1] - start};
-}
-
-PostingList SealedPostings::find(TermId term) const {
-  const std::uint32_t slot = slots_.find(term);
-  return slot == TermTable::kAbsent ? PostingList{} : list(slot);
-}
-
-std::size_t SealedPostings::resident_bytes() const {
-  return slots_.resident_bytes() + terms_.capacity() * sizeof(TermId) +
-         starts_.capacity() * sizeof(std::size_t) + documents_.capacity() * sizeof(DocumentNumber) +
-         frequencies_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace oneiros::lexical

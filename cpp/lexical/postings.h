@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/term_table.h"
+#include "analysis/analyzer.h"
 
 namespace oneiros::lexical {
 
@@ -59,28 +59,16 @@ class PostingList {
   std::size_t size_ = 0;
 };
 
-// Postings that never change, term after term in two arrays.
-class SealedPostings {
- public:
-  SealedPostings() = default;
+// A list unpacked.
+struct RawPostings {
+  std::vector<DocumentNumber> documents;
+  std::vector<std::uint32_t> frequencies;
 
-  // Term i of `terms` owns the postings from starts[i] to starts[i + 1].
-  // REQUIRES: `slots` gives term i the slot i; starts.size() == terms.size() + 1.
-  SealedPostings(TermTable slots, std::vector<TermId> terms, std::vector<std::size_t> starts,
-                 std::vector<DocumentNumber> documents, std::vector<std::uint32_t> frequencies);
-
-  PostingList find(TermId term) const;
-  std::span<const TermId> terms() const { return terms_; }
-  PostingList list(std::size_t slot) const;  // of terms()[slot]
-  std::size_t size() const { return documents_.size(); }
-  std::size_t resident_bytes() const;
-
- private:
-  TermTable slots_;
-  std::vector<TermId> terms_;
-  std::vector<std::size_t> starts_;
-  std::vector<DocumentNumber> documents_;
-  std::vector<std::uint32_t> frequencies_;
+  PostingList list() const { return {documents.data(), frequencies.data(), documents.size()}; }
+  void clear() {
+    documents.clear();
+    frequencies.clear();
+  }
 };
 
 }  // namespace oneiros::lexical

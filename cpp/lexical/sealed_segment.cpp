@@ -20,12 +20,14 @@ bool is_set(const std::atomic<bool>* is_cancelled) {
 struct Source {
   SegmentView view;
   std::vector<DocumentNumber> renumbered;  // by old number; kGone for those that are not visible
-  bool is_whole = false;                   // all are visible
 
-  static constexpr DocumentNumber kGone = std::numeric_limits<DocumentNumber>::max();
+  std::vector<TermId> terms;  // ascending
+  std::size_t next_term = 0;
 
+  // Calls visit(new document, frequency) for each visible posting of the term.
   template <typename Visit>
-  void for_each_visible(const PostingList& list, Visit visit) const {
+  void for_each_visible(TermId term, RawPostings& scratch, Visit visit) const {
+    const PostingList list = view.segment->list(term, scratch);
     for (std::size_t index = 0; index < list.block_count(); ++index) {
       const PostingBlock block = list.block(index);
       for (std::size_t i = 0; i < block.size; ++i) {
@@ -35,119 +37,191 @@ struct Source {
       }
     }
   }
-
-  std::size_t count_visible(const PostingList& list) const {
-    if (is_whole) {
-      return list.size();
-    }
-    std::size_t count = 0;
-    for_each_visible(list, [&](DocumentNumber, std::uint32_t) { ++count; });
-    return count;
-  }
 };
 
-std::vector<Source> renumber(std::span<const SegmentView> views) {
-  std::vector<Source> sources;
-  sources.reserve(views.size());
-  DocumentNumber next = 0;
-  for (const SegmentView& view : views) {
+// Where a document of the merged segment comes from.
+struct Origin {
+  std::uint32_t length;
+  std::uint32_t source;
+  DocumentNumber number;
+};
+
+// The visible documents, the short ones first: then what a posting is worth at most falls from
+// window to window, and the search ends early. Of equal length in the order of the sources.
+std::vector<Origin> order_documents(std::span<const SegmentView> views) {
+  std::vector<Origin> origins;
+  for (std::uint32_t source = 0; source < views.size(); ++source) {
+    const SegmentView& view = views[source];
     assert(view.document_limit == view.segment->documents().size());
-    Source& source = sources.emplace_back(Source{.view = view, .renumbered = {}});
-    source.renumbered.resize(view.document_limit, Source::kGone);
-    const DocumentNumber first = next;
+    const std::span<const std::uint32_t> lengths = view.segment->documents().lengths();
     for (DocumentNumber number = 0; number < view.document_limit; ++number) {
       if (view.is_visible(number)) {
-        source.renumbered[number] = next++;
+        origins.push_back({.length = lengths[number], .source = source, .number = number});
       }
     }
-    source.is_whole = next - first == view.document_limit;
+  }
+  std::ranges::stable_sort(origins, {}, &Origin::length);
+  return origins;
+}
+
+std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const Origin> origins) {
+  std::vector<Source> sources;
+  sources.reserve(views.size());
+  for (const SegmentView& view : views) {
+    sources.push_back({.view = view, .renumbered = {}, .terms = {}});
+    sources.back().renumbered.resize(view.document_limit, kGone);
+  }
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    sources[origins[i].source].renumbered[origins[i].number] = static_cast<DocumentNumber>(i);
   }
   return sources;
 }
 
-void copy_documents(std::span<const Source> sources, DocumentTable& into,
-                    const std::atomic<bool>* is_cancelled) {
-  std::size_t count = 0;
-  for (const Source& source : sources) {
-    count += source.renumbered.size() -
-             static_cast<std::size_t>(std::ranges::count(source.renumbered, Source::kGone));
-  }
-  into.reserve(count);
-  for (const Source& source : sources) {
-    for (DocumentNumber number = 0; number < source.renumbered.size(); ++number) {
-      if (number % kCancelStep == 0 && is_set(is_cancelled)) {
-        return;
-      }
-      if (source.renumbered[number] != Source::kGone) {
-        into.append_from(source.view.segment->documents(), number);
-      }
+void copy_documents(std::span<const Source> sources, std::span<const Origin> origins,
+                    DocumentTable& into, const std::atomic<bool>* is_cancelled) {
+  into.reserve(origins.size());
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    if (i % kCancelStep == 0 && is_set(is_cancelled)) {
+      return;
     }
+    into.append_from(sources[origins[i].source].view.segment->documents(), origins[i].number);
   }
   into.shrink_to_fit();
 }
 
-// Calls visit(term, list) for each of the segment's lists, until it is cancelled.
-template <typename Visit>
-void for_each_list(const Segment& segment, const std::atomic<bool>* is_cancelled, Visit visit) {
-  const std::span<const TermId> terms = segment.terms();
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (i % kCancelStep == 0 && is_set(is_cancelled)) {
-      return;
-    }
-    visit(terms[i], segment.list(i));
+// One term's postings in the merged segment, as they come from the sources.
+struct MergedList {
+  // A document above, its frequency below: so they sort as numbers.
+  std::vector<std::uint64_t> postings;
+  std::vector<std::size_t> runs;  // where those of each source begin
+  RawPostings sorted;
+
+  void clear() {
+    postings.clear();
+    runs.clear();
   }
+  void add(DocumentNumber document, std::uint32_t frequency) {
+    postings.push_back((std::uint64_t{document} << kHalf) | frequency);
+  }
+  const RawPostings& sort() {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto begin = postings.begin() + static_cast<std::ptrdiff_t>(runs[i]);
+      const auto end = i + 1 < runs.size()
+                           ? postings.begin() + static_cast<std::ptrdiff_t>(runs[i + 1])
+                           : postings.end();
+      if (!std::is_sorted(begin, end)) {  // from a growing segment
+        std::sort(begin, end);
+      }
+      std::inplace_merge(postings.begin(), begin, end);
+    }
+    sorted.clear();
+    for (const std::uint64_t posting : postings) {
+      sorted.documents.push_back(static_cast<DocumentNumber>(posting >> kHalf));
+      sorted.frequencies.push_back(static_cast<std::uint32_t>(posting));
+    }
+    return sorted;
+  }
+
+  static constexpr unsigned kHalf = 32;
+};
+
+// The least term that no source has passed; false if there is none.
+bool next_term(std::span<const Source> sources, TermId& term) {
+  bool is_any = false;
+  for (const Source& source : sources) {
+    if (source.next_term < source.terms.size() &&
+        (!is_any || source.terms[source.next_term] < term)) {
+      term = source.terms[source.next_term];
+      is_any = true;
+    }
+  }
+  return is_any;
 }
 
-SealedPostings merge_postings(std::span<const Source> sources,
-                              const std::atomic<bool>* is_cancelled) {
-  TermTable slots;
-  std::vector<TermId> terms;
-  std::vector<std::size_t> starts{0};  // first the size of each list, one place to the right
-  for (const Source& source : sources) {
-    for_each_list(*source.view.segment, is_cancelled, [&](TermId term, const PostingList& list) {
-      const std::size_t count = source.count_visible(list);
-      if (count == 0) {
-        return;  // all of its documents died
-      }
-      const std::uint32_t slot = slots.find_or_insert(term);
-      if (slot == terms.size()) {
-        terms.push_back(term);
-        starts.push_back(0);
-      }
-      starts[slot + 1] += count;
-    });
+double average_of(std::span<const std::uint32_t> lengths) {
+  double total = 0.0;
+  for (const std::uint32_t length : lengths) {
+    total += length;
   }
-  for (std::size_t slot = 0; slot < terms.size(); ++slot) {
-    starts[slot + 1] += starts[slot];
+  return std::max(total / static_cast<double>(std::max<std::size_t>(lengths.size(), 1)), 1.0);
+}
+
+SealedPostings merge_postings(std::span<Source> sources, std::span<const std::uint32_t> lengths,
+                              const Bm25& bm25, const std::atomic<bool>* is_cancelled) {
+  RawPostings scratch;
+  ImpactEncoder encoder;
+  for (Source& source : sources) {
+    const std::span<const TermId> terms = source.view.segment->terms();
+    source.terms.assign(terms.begin(), terms.end());
+    if (!std::ranges::is_sorted(source.terms)) {
+      std::ranges::sort(source.terms);
+    }
+    for (std::size_t i = 0; i < source.terms.size(); ++i) {
+      if (i % kCancelStep == 0 && is_set(is_cancelled)) {
+        return {};
+      }
+      source.for_each_visible(source.terms[i], scratch,
+                              [&](DocumentNumber document, std::uint32_t frequency) {
+                                encoder.add(frequency, lengths[document]);
+                              });
+    }
   }
-  terms.shrink_to_fit();
-  starts.shrink_to_fit();
-  std::vector<DocumentNumber> documents(starts.back());
-  std::vector<std::uint32_t> frequencies(starts.back());
-  std::vector<std::size_t> ends(starts.begin(), starts.end() - 1);
-  for (const Source& source : sources) {
-    for_each_list(*source.view.segment, is_cancelled, [&](TermId term, const PostingList& list) {
-      const std::uint32_t slot = slots.find(term);
-      source.for_each_visible(list, [&](DocumentNumber document, std::uint32_t frequency) {
-        documents[ends[slot]] = document;
-        frequencies[ends[slot]++] = frequency;
+  ImpactCells cells = encoder.assign(bm25, average_of(lengths));
+  SealedPostingsBuilder builder(encoder, std::move(cells));
+  MergedList merged;
+  TermId term = 0;
+  for (std::size_t step = 0; next_term(sources, term); ++step) {
+    if (step % kCancelStep == 0 && is_set(is_cancelled)) {
+      return {};
+    }
+    merged.clear();
+    for (Source& source : sources) {
+      if (source.next_term == source.terms.size() || source.terms[source.next_term] != term) {
+        continue;
+      }
+      ++source.next_term;
+      merged.runs.push_back(merged.postings.size());
+      source.for_each_visible(term, scratch, [&](DocumentNumber document, std::uint32_t frequency) {
+        merged.add(document, frequency);
       });
-    });
+    }
+    if (!merged.postings.empty()) {
+      const RawPostings& sorted = merged.sort();
+      builder.add(term, sorted.documents, sorted.frequencies, lengths);
+    }
   }
-  return {std::move(slots), std::move(terms), std::move(starts), std::move(documents),
-          std::move(frequencies)};
+  return builder.take();
 }
 
 }  // namespace
 
-std::unique_ptr<SealedSegment> SealedSegment::merge(std::uint32_t serial,
-                                                    std::span<const SegmentView> sources,
-                                                    const std::atomic<bool>* is_cancelled) {
+PostingList SealedSegment::list(TermId term, RawPostings& scratch) const {
+  const PackedList packed = postings_.find(term);
+  scratch.documents.resize(packed.size());
+  scratch.frequencies.resize(packed.size());
+  std::size_t at = 0;
+  packed.for_each(postings_.cells(), [&](DocumentNumber document, std::uint32_t frequency) {
+    scratch.documents[at] = document;
+    scratch.frequencies[at++] = frequency;
+  });
+  return scratch.list();
+}
+
+MergedSegment SealedSegment::merge(std::uint32_t serial, std::span<const SegmentView> views,
+                                   const Bm25& bm25, const std::atomic<bool>* is_cancelled) {
   std::unique_ptr<SealedSegment> merged(new SealedSegment(serial));
-  const std::vector<Source> renumbered = renumber(sources);
-  copy_documents(renumbered, merged->documents(), is_cancelled);
-  merged->postings_ = merge_postings(renumbered, is_cancelled);
-  return is_set(is_cancelled) ? nullptr : std::move(merged);
+  const std::vector<Origin> origins = order_documents(views);
+  std::vector<Source> sources = renumber(views, origins);
+  copy_documents(sources, origins, merged->documents(), is_cancelled);
+  merged->postings_ = merge_postings(sources, merged->documents().lengths(), bm25, is_cancelled);
+  if (is_set(is_cancelled)) {
+    return {};
+  }
+  MergedSegment result{.segment = std::move(merged), .renumbered = {}};
+  for (Source& source : sources) {
+    result.renumbered.push_back(std::move(source.renumbered));
+  }
+  return result;
 }
 
 }  // namespace oneiros::lexical

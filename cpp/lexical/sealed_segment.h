@@ -2,25 +2,43 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "lexical/segment.h"
 
 namespace oneiros::lexical {
 
+class SealedSegment;
+
+// No document of the merged segment.
+inline constexpr DocumentNumber kGone = std::numeric_limits<DocumentNumber>::max();
+
+struct MergedSegment {
+  std::unique_ptr<SealedSegment> segment;
+  // By source and number: the document's number in the segment, kGone if it was not visible.
+  std::vector<std::vector<DocumentNumber>> renumbered;
+};
+
 class SealedSegment final : public Segment {
  public:
-  // The visible documents of the sources, source after source in their order. Null if it was
-  // cancelled; a null `is_cancelled` means never. Reads the sources only, whatever dies meanwhile.
+  // The visible documents of the sources by length, the shortest first, then source after source in
+  // their order; the impact codes are chosen for `bm25`. No segment if it was cancelled; a null
+  // `is_cancelled` means never. Reads the sources only, whatever dies meanwhile. Throws
+  // std::length_error past 4 GiB of postings.
   // REQUIRES: fewer than 2^32 documents; nobody adds to the sources.
-  static std::unique_ptr<SealedSegment> merge(std::uint32_t serial,
-                                              std::span<const SegmentView> sources,
-                                              const std::atomic<bool>* is_cancelled = nullptr);
+  static MergedSegment merge(std::uint32_t serial, std::span<const SegmentView> sources,
+                             const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr);
 
-  PostingList find(TermId term) const override { return postings_.find(term); }
   std::span<const TermId> terms() const override { return postings_.terms(); }
-  PostingList list(std::size_t slot) const override { return postings_.list(slot); }
+  PostingList list(TermId term, RawPostings& scratch) const override;
+  void look_up(TermId term, std::span<const DocumentNumber> documents,
+               std::span<std::uint32_t> frequencies) const override {
+    postings_.find(term).look_up(postings_.cells(), documents, frequencies);
+  }
+  const SealedPostings* sealed_postings() const override { return &postings_; }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {
     return documents().resident_bytes() + postings_.resident_bytes();

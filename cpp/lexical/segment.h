@@ -7,6 +7,7 @@
 
 #include "lexical/document_table.h"
 #include "lexical/postings.h"
+#include "lexical/sealed_postings.h"
 
 namespace oneiros::lexical {
 
@@ -19,12 +20,18 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  // Postings of dead documents included, until a merge drops them, and at the list's end those of
-  // documents that are not published yet.
-  virtual PostingList find(TermId term) const = 0;
-  // The terms with postings, and those of terms()[slot]. REQUIRES: nobody writes.
+  // The terms with postings, ascending in a sealed segment. REQUIRES: nobody writes.
   virtual std::span<const TermId> terms() const = 0;
-  virtual PostingList list(std::size_t slot) const = 0;
+  // A term's postings: those of dead documents included, until a merge drops them, and at the
+  // list's end those of documents that are not published yet. Valid as long as the segment and
+  // `scratch`, where they are unpacked if need be.
+  virtual PostingList list(TermId term, RawPostings& scratch) const = 0;
+  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
+  // REQUIRES: documents.size() == frequencies.size().
+  virtual void look_up(TermId term, std::span<const DocumentNumber> documents,
+                       std::span<std::uint32_t> frequencies) const = 0;
+  // The postings as a sealed segment has them; null in a growing one.
+  virtual const SealedPostings* sealed_postings() const { return nullptr; }
   virtual std::size_t posting_count() const = 0;   // for the writer
   virtual std::size_t resident_bytes() const = 0;  // for the writer
 

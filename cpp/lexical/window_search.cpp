@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lexical/impact_search.h"
+
 namespace oneiros::lexical {
 
 namespace {
@@ -90,27 +92,23 @@ class WindowSearch {
   WindowSearch(const Bm25& bm25, double average_length, const AllowedRows& allowed, TopK& best)
       : saturation_(bm25, average_length), allowed_(allowed), best_(best) {}
 
-  void run(std::span<const SegmentView> segments, std::span<const WeightedTerm> terms) {
+  void run(const SegmentView& view, std::span<const WeightedTerm> terms) {
+    std::vector<RawPostings> scratch(terms.size());
+    std::vector<Cursor> cursors;  // in the order of the terms
     std::size_t posting_count = 0;
-    for (const SegmentView& view : segments) {
-      for (const WeightedTerm& term : terms) {
-        posting_count += view.segment->find(term.term).size();
-      }
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const PostingList list = view.segment->list(terms[i].term, scratch[i]);
+      cursors.emplace_back(list.until(view.document_limit), terms[i].weight);
+      posting_count += list.size();
     }
     if (posting_count > saturation_.size()) {
       saturation_.fill();
     }
-    for (const SegmentView& view : segments) {
-      search(view, terms);
-    }
+    search(view, cursors);
   }
 
  private:
-  void search(const SegmentView& view, std::span<const WeightedTerm> terms) {
-    std::vector<Cursor> cursors;  // in the order of the terms
-    for (const auto& [term, weight] : terms) {
-      cursors.emplace_back(view.segment->find(term).until(view.document_limit), weight);
-    }
+  void search(const SegmentView& view, std::vector<Cursor>& cursors) {
     std::erase_if(cursors, [](const Cursor& cursor) { return cursor.is_exhausted(); });
     while (!cursors.empty()) {
       const DocumentNumber first =
@@ -171,9 +169,18 @@ class WindowSearch {
 
 void search_segments(std::span<const SegmentView> segments, const WeighedQuery& query,
                      const Bm25& bm25, const AllowedRows& allowed, TopK& best) {
-  for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
-    WindowSearch<Variant>(bm25, query.average_length, allowed, best).run(segments, query.terms);
-  });
+  const bool are_bounded =
+      std::ranges::all_of(query.terms, [](const WeightedTerm& term) { return term.weight >= 0.0; });
+  for (const SegmentView& view : segments) {
+    const SealedPostings* const sealed = view.segment->sealed_postings();
+    if (sealed != nullptr && are_bounded) {
+      search_impacts(view, *sealed, query, bm25, allowed, best);
+    } else {
+      for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
+        WindowSearch<Variant>(bm25, query.average_length, allowed, best).run(view, query.terms);
+      });
+    }
+  }
 }
 
 }  // namespace oneiros::lexical

@@ -78,20 +78,6 @@ TEST_CASE("PostingList: a term without postings has no blocks") {
   const GrowingPostings growing;
   CHECK(growing.find(1).size() == 0);
   CHECK(growing.find(1).block_count() == 0);
-  const SealedPostings sealed;
-  CHECK(sealed.find(1).block_count() == 0);
-}
-
-TEST_CASE("SealedPostings: each term owns its part") {
-  TermTable slots;
-  slots.find_or_insert(9);
-  slots.find_or_insert(4);
-  const SealedPostings postings(std::move(slots), {9, 4}, {0, 2, 3}, {0, 5, 1}, {1, 2, 3});
-  CHECK(documents_of(postings.find(9)) == std::vector<DocumentNumber>{0, 5});
-  CHECK(documents_of(postings.find(4)) == std::vector<DocumentNumber>{1});
-  CHECK(postings.find(4).block(0).frequencies[0] == 3);
-  CHECK(postings.find(5).size() == 0);
-  CHECK(postings.size() == 3);
 }
 
 TEST_CASE("DocumentTable: terms come back as they went in") {

@@ -1,0 +1,228 @@
+#include "lexical/sealed_postings.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace oneiros::lexical {
+
+namespace {
+
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kPadding = sizeof(std::uint64_t);  // differences are read eight bytes at once
+
+void append_u32(std::vector<std::uint8_t>& bytes, std::uint32_t value) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof(value));
+  std::memcpy(bytes.data() + at, &value, sizeof(value));
+}
+
+}  // namespace
+
+std::size_t PackedBlock::lower_bound(DocumentNumber document) const {
+  std::size_t at = 0;
+  for (std::size_t left = size_; left > 0;) {
+    const std::size_t half = left / 2;
+    const bool is_below = this->document(at + half) < document;
+    at += is_below ? left - half : 0;
+    left = half;
+  }
+  return at;
+}
+
+std::uint32_t PackedBlock::open_frequency(std::size_t i, const ImpactCells& cells) const {
+  std::size_t rank = 0;
+  for (std::size_t j = 0; j < i; ++j) {
+    rank += cells[codes_[j]].tells_frequency() ? 0 : 1;
+  }
+  std::uint32_t frequency = 0;
+  const std::uint8_t* const open = packed_ + (size_ * bits_ + 7) / 8;
+  std::memcpy(&frequency, open + rank * sizeof(frequency), sizeof(frequency));
+  return frequency;
+}
+
+PackedList::PackedList(const std::uint8_t* bytes, std::size_t size) : size_(size) {
+  assert(size != 0);
+  if (size <= kBlockSize) {
+    firsts_ = bytes;
+    blocks_ = bytes + sizeof(DocumentNumber);
+    return;
+  }
+  codes_ = bytes;
+  firsts_ = codes_ + sizeof(CodeSet);
+  starts_ = firsts_ + block_count() * sizeof(DocumentNumber);
+  blocks_ = starts_ + block_count() * sizeof(std::uint32_t);
+}
+
+std::size_t PackedList::find_block(DocumentNumber document, std::size_t from) const {
+  assert(from < block_count());
+  std::size_t step = 1;
+  std::size_t low = from;  // begins at or below the document, or is `from`
+  while (low + step < block_count() && first(low + step) <= document) {
+    low += step;
+    step *= 2;
+  }
+  for (; step > 0; step /= 2) {
+    if (low + step < block_count() && first(low + step) <= document) {
+      low += step;
+    }
+  }
+  return low;
+}
+
+CodeSet PackedList::codes() const {
+  CodeSet codes{};
+  if (codes_ != nullptr) {
+    std::memcpy(codes.data(), codes_, sizeof(codes));
+  } else if (size_ != 0) {
+    const PackedBlock only = block(0);
+    for (std::size_t i = 0; i < only.size(); ++i) {
+      const std::uint8_t code = only.codes()[i];
+      codes[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
+    }
+  }
+  return codes;
+}
+
+void PackedList::look_up(const ImpactCells& cells, std::span<const DocumentNumber> documents,
+                         std::span<std::uint32_t> frequencies) const {
+  assert(documents.size() == frequencies.size());
+  if (size_ == 0) {
+    std::ranges::fill(frequencies, 0);
+    return;
+  }
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const PackedBlock found = block(find_block(documents[i], 0));
+    const std::size_t at = found.lower_bound(documents[i]);
+    const bool is_there = at < found.size() && found.document(at) == documents[i];
+    frequencies[i] = is_there ? found.frequency(at, cells) : 0;
+  }
+}
+
+PackedList SealedPostings::list(std::size_t slot) const {
+  return {bytes_.data() + entries_[slot].start, entries_[slot].size};
+}
+
+PackedList SealedPostings::find(TermId term) const {
+  const std::size_t bucket = term >> bucket_shift_;
+  if (bucket + 1 >= buckets_.size()) {
+    return {};
+  }
+  const auto begin = terms_.begin() + buckets_[bucket];
+  const auto end = terms_.begin() + buckets_[bucket + 1];
+  const auto found = std::lower_bound(begin, end, term);
+  if (found == end || *found != term) {
+    return {};
+  }
+  return list(static_cast<std::size_t>(found - terms_.begin()));
+}
+
+std::size_t SealedPostings::resident_bytes() const {
+  return terms_.capacity() * sizeof(TermId) + entries_.capacity() * sizeof(Entry) +
+         buckets_.capacity() * sizeof(std::uint32_t) + bytes_.capacity() +
+         cells_.cells().size_bytes();
+}
+
+SealedPostingsBuilder::SealedPostingsBuilder(const ImpactEncoder& encoder, ImpactCells cells)
+    : encoder_(encoder) {
+  built_.cells_ = std::move(cells);
+}
+
+void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> documents,
+                                std::span<const std::uint32_t> frequencies,
+                                std::span<const std::uint32_t> lengths) {
+  assert(!documents.empty() && documents.size() == frequencies.size());
+  assert(built_.terms_.empty() || built_.terms_.back() < term);
+  std::vector<std::uint8_t>& bytes = built_.bytes_;
+  const std::size_t start = bytes.size();
+  const std::size_t size = documents.size();
+  const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
+  codes_.fill(0);
+  std::size_t firsts_at = start;
+  if (block_count > 1) {
+    firsts_at = start + sizeof(CodeSet);
+    bytes.resize(firsts_at + block_count * 2 * sizeof(std::uint32_t));
+  } else {
+    bytes.resize(start + sizeof(DocumentNumber));
+  }
+  const std::size_t blocks_at = bytes.size();
+  for (std::size_t index = 0; index < block_count; ++index) {
+    const std::size_t from = index * kBlockSize;
+    const std::size_t count = std::min(kBlockSize, size - from);
+    const auto block_start = static_cast<std::uint32_t>(bytes.size() - blocks_at);
+    std::memcpy(bytes.data() + firsts_at + index * sizeof(DocumentNumber), &documents[from],
+                sizeof(DocumentNumber));
+    if (block_count > 1) {
+      std::memcpy(bytes.data() + firsts_at + (block_count + index) * sizeof(block_start),
+                  &block_start, sizeof(block_start));
+    }
+    add_block(documents.subspan(from, count), frequencies.subspan(from, count), lengths);
+  }
+  if (block_count > 1) {
+    std::memcpy(bytes.data() + start, codes_.data(), sizeof(codes_));
+  }
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - kPadding) {
+    throw std::length_error("a segment holds at most 4 GiB of postings");
+  }
+  built_.terms_.push_back(term);
+  built_.entries_.push_back(
+      {.size = static_cast<std::uint32_t>(size), .start = static_cast<std::uint32_t>(start)});
+  built_.size_ += size;
+}
+
+void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
+                                      std::span<const std::uint32_t> frequencies,
+                                      std::span<const std::uint32_t> lengths) {
+  std::vector<std::uint8_t>& bytes = built_.bytes_;
+  const auto bits = static_cast<unsigned>(std::bit_width(documents.back() - documents.front()));
+  const std::size_t codes_at = bytes.size() + 1;
+  const std::size_t packed_at = codes_at + documents.size();
+  const std::size_t packed_bytes = (documents.size() * bits + 7) / 8;
+  bytes.push_back(static_cast<std::uint8_t>(bits));
+  bytes.resize(packed_at + packed_bytes);
+  std::uint64_t pending = 0;
+  unsigned pending_bits = 0;
+  std::size_t at = packed_at;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const std::uint8_t code = encoder_.encode(frequencies[i], lengths[documents[i]]);
+    bytes[codes_at + i] = code;
+    codes_[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
+    pending |= std::uint64_t{documents[i] - documents.front()} << pending_bits;
+    for (pending_bits += bits; pending_bits >= 8; pending_bits -= 8) {
+      bytes[at++] = static_cast<std::uint8_t>(pending);
+      pending >>= 8U;
+    }
+  }
+  if (pending_bits != 0) {
+    bytes[at] = static_cast<std::uint8_t>(pending);
+  }
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (!built_.cells_[bytes[codes_at + i]].tells_frequency()) {
+      append_u32(bytes, frequencies[i]);
+    }
+  }
+}
+
+SealedPostings SealedPostingsBuilder::take() {
+  std::vector<TermId>& terms = built_.terms_;
+  built_.bytes_.resize(built_.bytes_.size() + kPadding);
+  if (!terms.empty()) {
+    const std::size_t spread = std::size_t{terms.back()} + 1;
+    while ((spread >> built_.bucket_shift_) > terms.size()) {
+      ++built_.bucket_shift_;
+    }
+    built_.buckets_.reserve((spread >> built_.bucket_shift_) + 2);
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      built_.buckets_.resize((terms[i] >> built_.bucket_shift_) + 1, static_cast<std::uint32_t>(i));
+    }
+    built_.buckets_.push_back(static_cast<std::uint32_t>(terms.size()));
+  }
+  terms.shrink_to_fit();
+  built_.entries_.shrink_to_fit();
+  built_.buckets_.shrink_to_fit();
+  built_.bytes_.shrink_to_fit();
+  return std::move(built_);
+}
+
+}  // namespace oneiros::lexical

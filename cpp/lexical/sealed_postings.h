@@ -1,0 +1,192 @@
+// Postings that never change, packed: for each term the documents that hold it, in blocks of 128.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "lexical/impact_cells.h"
+#include "lexical/postings.h"
+#include "lexical/window_loops.h"
+
+namespace oneiros::lexical {
+
+// A block's documents are kept as differences from its first, each in the same number of bits, so
+// that any of them is read alone; beside them a byte each, the impact code. The frequencies that
+// the codes leave open follow, four bytes each.
+class PackedBlock {
+ public:
+  PackedBlock() = default;
+  PackedBlock(DocumentNumber first, const std::uint8_t* bytes, std::size_t size)
+      : first_(first), size_(size), bits_(bytes[0]), codes_(bytes + 1), packed_(codes_ + size) {}
+
+  std::size_t size() const { return size_; }
+  DocumentNumber first() const { return first_; }
+  const std::uint8_t* codes() const { return codes_; }
+
+  // Postings [begin, end), placed in a window that begins with the document `base`.
+  PackedRun run(std::size_t begin, std::size_t end, DocumentNumber base) const {
+    return {.codes = codes_,
+            .differences = packed_,
+            .bits = bits_,
+            .begin = static_cast<std::uint32_t>(begin),
+            .end = static_cast<std::uint32_t>(end),
+            .shift = first_ - base};
+  }
+
+  // REQUIRES: i < size().
+  DocumentNumber document(std::size_t i) const { return first_ + difference(i); }
+  std::uint32_t difference(std::size_t i) const {
+    const std::size_t bit = i * bits_;
+    std::uint64_t word = 0;
+    std::memcpy(&word, packed_ + bit / 8, sizeof(word));
+    return static_cast<std::uint32_t>((word >> (bit % 8)) & ((std::uint64_t{1} << bits_) - 1));
+  }
+
+  void prefetch() const {
+    constexpr std::size_t kLine = 64;
+    const std::uint8_t* const end = packed_ + size_ * bits_ / 8;
+    for (const std::uint8_t* at = codes_; at < end; at += kLine) {
+      __builtin_prefetch(at);
+    }
+  }
+
+  // The first posting whose document is `document` or above; size() if there is none.
+  std::size_t lower_bound(DocumentNumber document) const;
+
+  std::uint32_t frequency(std::size_t i, const ImpactCells& cells) const {
+    const ImpactCell& cell = cells[codes_[i]];
+    return cell.tells_frequency() ? cell.lowest_frequency : open_frequency(i, cells);
+  }
+
+ private:
+  std::uint32_t open_frequency(std::size_t i, const ImpactCells& cells) const;
+
+  DocumentNumber first_ = 0;
+  std::size_t size_ = 0;
+  unsigned bits_ = 0;
+  const std::uint8_t* codes_ = nullptr;
+  const std::uint8_t* packed_ = nullptr;
+};
+
+// Which codes occur in a list.
+using CodeSet = std::array<std::uint64_t, ImpactCells::kCount / 64>;
+
+// One term's postings in a sealed segment. Valid as long as the segment.
+class PackedList {
+ public:
+  PackedList() = default;  // empty
+  // REQUIRES: what SealedPostings wrote, `size` >= 1.
+  PackedList(const std::uint8_t* bytes, std::size_t size);
+
+  std::size_t size() const { return size_; }
+  std::size_t block_count() const { return (size_ + kBlockSize - 1) / kBlockSize; }
+
+  // REQUIRES: index < block_count()
+  DocumentNumber first(std::size_t index) const {
+    DocumentNumber first = 0;
+    std::memcpy(&first, firsts_ + index * sizeof(first), sizeof(first));
+    return first;
+  }
+  PackedBlock block(std::size_t index) const {
+    return {first(index), blocks_ + start(index), std::min(kBlockSize, size_ - index * kBlockSize)};
+  }
+
+  // The last block, from `from` on, that begins at or below the document; `from` if none does.
+  // REQUIRES: from < block_count(). Quick where it is near.
+  std::size_t find_block(DocumentNumber document, std::size_t from) const;
+
+  CodeSet codes() const;
+
+  // Calls visit(document, frequency) for each posting, ascending.
+  template <typename Visit>
+  void for_each(const ImpactCells& cells, Visit visit) const {
+    for (std::size_t index = 0; index < block_count(); ++index) {
+      const PackedBlock one = block(index);
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        visit(one.document(i), one.frequency(i, cells));
+      }
+    }
+  }
+
+  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
+  // REQUIRES: documents.size() == frequencies.size().
+  void look_up(const ImpactCells& cells, std::span<const DocumentNumber> documents,
+               std::span<std::uint32_t> frequencies) const;
+
+ private:
+  std::uint32_t start(std::size_t index) const {
+    if (codes_ == nullptr) {
+      return 0;  // one block
+    }
+    std::uint32_t start = 0;
+    std::memcpy(&start, starts_ + index * sizeof(start), sizeof(start));
+    return start;
+  }
+
+  std::size_t size_ = 0;
+  // Of lists of several blocks: the set of codes, the first document of each block, where each
+  // block's bytes start, the blocks. Of others: the first document, the block.
+  const std::uint8_t* codes_ = nullptr;
+  const std::uint8_t* firsts_ = nullptr;
+  const std::uint8_t* starts_ = nullptr;
+  const std::uint8_t* blocks_ = nullptr;
+};
+
+class SealedPostings {
+ public:
+  SealedPostings() = default;
+
+  PackedList find(TermId term) const;
+  std::span<const TermId> terms() const { return terms_; }  // ascending
+  PackedList list(std::size_t slot) const;                  // of terms()[slot]
+  const ImpactCells& cells() const { return cells_; }
+  std::size_t size() const { return size_; }
+  std::size_t resident_bytes() const;
+
+ private:
+  friend class SealedPostingsBuilder;
+
+  struct Entry {
+    std::uint32_t size;
+    std::uint32_t start;  // of its bytes
+  };
+
+  ImpactCells cells_;
+  std::vector<TermId> terms_;
+  std::vector<Entry> entries_;
+  // Terms from buckets_[i] on are those from i << bucket_shift_ on: about one a bucket.
+  std::vector<std::uint32_t> buckets_;
+  unsigned bucket_shift_ = 0;
+  std::vector<std::uint8_t> bytes_;
+  std::size_t size_ = 0;
+};
+
+// Takes the lists term by term.
+class SealedPostingsBuilder {
+ public:
+  // `encoder` has assigned `cells`, and outlives the builder.
+  SealedPostingsBuilder(const ImpactEncoder& encoder, ImpactCells cells);
+
+  // REQUIRES: terms ascend from call to call, documents within one; at least one posting; the
+  // encoder has seen each pair of frequency and length.
+  void add(TermId term, std::span<const DocumentNumber> documents,
+           std::span<const std::uint32_t> frequencies, std::span<const std::uint32_t> lengths);
+
+  SealedPostings take();
+
+ private:
+  void add_block(std::span<const DocumentNumber> documents,
+                 std::span<const std::uint32_t> frequencies,
+                 std::span<const std::uint32_t> lengths);
+
+  const ImpactEncoder& encoder_;
+  SealedPostings built_;
+  CodeSet codes_{};
+};
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,63 @@
+// A window of documents whose scores are gathered side by side in 16-bit whole numbers: the loops
+// that a search spends its time in, compiled for each width of SIMD register.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace oneiros::lexical {
+
+// Documents of a window where most of them may score: 32 KiB of scores, which the first cache
+// holds. Where few do, one of kSparseWindow documents is read by its marks.
+inline constexpr std::uint32_t kDenseWindow = 1U << 14U;
+inline constexpr std::uint32_t kSparseWindow = 1U << 15U;
+
+// Documents that share a mark.
+inline constexpr std::uint32_t kMarkedDocuments = 32;
+
+// A document of a window and its score.
+struct WindowCandidate {
+  std::uint16_t place;
+  std::uint16_t score;
+};
+
+// Postings [begin, end) of a packed block: see PackedBlock.
+struct PackedRun {
+  const std::uint8_t* codes;
+  const std::uint8_t* differences;
+  std::uint32_t bits;
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t shift;  // to be added to a difference, modulo 2^32, to get the place in the window
+};
+
+// The scores of a window and, unless it is a dense one, where some of them are above 0. All are 0
+// before the first posting is added. `size` is a multiple of kMarkedDocuments.
+struct WindowScores {
+  std::uint16_t* scores;
+  std::uint8_t* marks;  // null: none
+  std::size_t size;
+};
+
+// Plain pointers only: nothing that these are compiled with may reach other code through the
+// linker. All paths give the same answers.
+struct WindowLoops {
+  // scores[place] += values[code] for each posting.
+  void (*accumulate)(const PackedRun& run, const std::uint16_t* values, const WindowScores& window);
+
+  // How many of the scores are `least` or more. REQUIRES: least >= 1.
+  std::size_t (*count)(const WindowScores& window, std::uint16_t least);
+
+  // Writes those to `candidates`, which has room for all, in order; returns their number.
+  // REQUIRES: least >= 1.
+  std::size_t (*take)(const WindowScores& window, std::uint16_t least, WindowCandidate* candidates);
+
+  // The same, and makes all scores and marks 0.
+  std::size_t (*take_last)(const WindowScores& window, std::uint16_t least,
+                           WindowCandidate* candidates);
+};
+
+// Those of the SIMD path in use.
+const WindowLoops& window_loops() noexcept;
+
+}  // namespace oneiros::lexical

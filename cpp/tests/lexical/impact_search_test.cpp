@@ -1,0 +1,121 @@
+#include "lexical/impact_search.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lexical/index.h"
+#include "simd/path.h"
+#include "tests/lexical/plain_index.h"
+
+using namespace oneiros::lexical;
+using oneiros::TermId;
+using testing::document_of;
+using testing::PlainIndex;
+using testing::same;
+
+namespace {
+
+// More documents than a window holds. A few terms stand in most documents, most in few; some
+// documents are very long.
+struct World {
+  explicit World(const Bm25& bm25, std::size_t documents, std::size_t usual_length)
+      : index(bm25, {.documents = documents / 3}), plain(bm25) {
+    for (std::uint32_t row = 0; row < documents; ++row) {
+      add(row, usual_length);
+    }
+    for (std::uint32_t row = 0; row < documents; row += 7) {
+      index.remove(row);
+      plain.remove(row);
+    }
+    index.seal();
+    for (std::uint32_t row = 3; row < documents; row += 501) {
+      index.remove(row);  // dead in a sealed segment
+      plain.remove(row);
+    }
+    for (std::uint32_t row = 1; row < documents; row += 1'001) {
+      add(row, usual_length);  // some in a growing one
+    }
+  }
+
+  void add(std::uint32_t row, std::size_t usual_length) {
+    const std::size_t length =
+        1 + random() % (random() % 50 == 0 ? 30 * usual_length : usual_length);
+    std::vector<TermId> terms(length);
+    for (TermId& term : terms) {
+      term = some_term();
+    }
+    const Document document = document_of(row, terms);
+    index.add({&document, 1});
+    plain.add(row, terms);
+  }
+
+  TermId some_term() { return static_cast<TermId>(random() % (1U << random() % 14)); }
+
+  std::mt19937 random{11};
+  Index index;
+  PlainIndex plain;
+};
+
+void check_searches(World& world, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<TermId> query;
+    for (std::size_t terms = 1 + world.random() % 6; terms > 0; --terms) {
+      query.push_back(world.some_term());
+    }
+    std::vector<std::uint8_t> bits(8'000);
+    for (std::uint8_t& byte : bits) {
+      byte = static_cast<std::uint8_t>(world.random() % 64 == 0 ? world.random() : 0U);
+    }
+    for (const AllowedRows& allowed : {AllowedRows(), AllowedRows(bits)}) {
+      const std::vector<Hit> want = world.plain.search(query, 60'000, allowed);
+      for (const std::size_t k :
+           {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{60'000}}) {
+        const std::vector<Hit> best(
+            want.begin(), want.begin() + static_cast<std::ptrdiff_t>(std::min(k, want.size())));
+        CHECK(same(world.index.search(count_query_terms(query), k, allowed).hits, best));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("search_impacts: what exhaustive scoring finds, to the bit, with every variant") {
+  for (const char* const variant : {"lucene", "atire", "bm25plus", "bm25l"}) {
+    World world(make_bm25(variant, 1.2, 0.75, 0.5), 5'000, 12);
+    check_searches(world, 6);
+  }
+}
+
+TEST_CASE("search_impacts: over several windows, on every SIMD path") {
+  World world(make_bm25("lucene", 0.9, 0.4, 0.0), 45'000, 8);
+  const std::string_view best =
+      oneiros::kSimdPathNames[static_cast<std::size_t>(oneiros::simd_path())];
+  for (const oneiros::SimdPath path : oneiros::simd_paths()) {
+    oneiros::use_simd_path(oneiros::kSimdPathNames[static_cast<std::size_t>(path)]);
+    world.random.seed(5);
+    check_searches(world, 5);
+  }
+  oneiros::use_simd_path(best);
+}
+
+TEST_CASE("search_impacts: long documents, whose cells are of many pairs") {
+  World world(make_bm25("lucene", 2.0, 1.0, 0.0), 4'000, 150);
+  check_searches(world, 10);
+}
+
+TEST_CASE("search_impacts: terms without weight still find") {
+  World world(make_bm25("atire", 1.2, 0.75, 0.0), 100, 10);
+  for (std::uint32_t row = 0; row < 200; ++row) {
+    const Document all = document_of(row, {3});  // idf ln(N / df) = 0
+    world.index.add({&all, 1});
+  }
+  world.index.seal();
+  CHECK(world.index.search(count_query_terms(std::vector<TermId>{3}), 10, AllowedRows())
+            .hits.size() == 10);
+}
