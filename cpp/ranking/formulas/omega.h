@@ -96,7 +96,7 @@ struct FlooredDecay {
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate,
                                           Real floor) {
     // Without decay an endless age is as good as any.
-    const Real exponent = rate == Real(0) ? Real(0) : age_days * rate;
+    const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
     const Real decayed = at_least(decay(exponent), floor);
     const Real timed = is_nan(age_days) ? Real(1) : decayed;
     return is_nan(rate + floor) ? kNaN<Real> : timed;
