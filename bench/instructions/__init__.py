@@ -1,0 +1,1 @@
+"""Instructions of fixed searches, counted by callgrind."""
