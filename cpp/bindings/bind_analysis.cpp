@@ -113,16 +113,6 @@ std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
   return spelt;
 }
 
-lexical::QuerySyntax syntax_of(const std::string& name) {
-  if (name == "plain") {
-    return lexical::QuerySyntax::kPlain;
-  }
-  if (name == "query") {
-    return lexical::QuerySyntax::kQuery;
-  }
-  throw py::value_error("syntax: must be 'plain' or 'query', got '" + name + "'");
-}
-
 const char* name_of(lexical::Occur occur) {
   static constexpr std::array<const char*, 3> kNames = {"should", "must", "must_not"};
   return kNames[static_cast<std::size_t>(occur)];
@@ -140,7 +130,7 @@ py::str str_of(std::string_view utf8) {
 
 py::list parse_query(const py::object& text, const std::string& syntax) {
   const std::string_view utf8 = text_of(text);
-  const lexical::QuerySyntax chosen = syntax_of(syntax);
+  const lexical::QuerySyntax chosen = lexical::syntax_of(syntax);
   lexical::ParsedQuery query;
   {
     const ReleasedGil nogil;
@@ -157,7 +147,7 @@ py::list parse_query(const py::object& text, const std::string& syntax) {
 py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::string& syntax,
                   std::size_t most_terms) {
   const std::string_view utf8 = text_of(text);
-  const lexical::QuerySyntax chosen = syntax_of(syntax);
+  const lexical::QuerySyntax chosen = lexical::syntax_of(syntax);
   lexical::AnalyzedClauses analyzed;
   std::vector<std::vector<std::string>> spelt;
   {

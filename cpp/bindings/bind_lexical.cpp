@@ -82,17 +82,50 @@ Pause interruptible() {
   };
 }
 
-std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text_object) {
-  const std::string_view utf8 = utf8_of(text_object, "text");
+std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text,
+                const py::object& title, const py::object& tags) {
+  const IndexedText read{.text = utf8_of(text, "text"),
+                         .title = utf8_of(title, "title"),
+                         .tags = utf8_of(tags, "tags")};
   const ReleasedGil nogil;
-  return index.add(row, utf8);
+  return index.add(row, read);
 }
 
-std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list& texts) {
+std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list& texts,
+                     const std::optional<py::list>& titles, const std::optional<py::list>& tags) {
   const auto read_rows = read_1d<std::uint32_t>(rows, "rows");
   const Texts read = read_texts(texts, "texts");
+  const Texts read_titles = read_texts(titles.value_or(py::list()), "titles");
+  const Texts read_tags = read_texts(tags.value_or(py::list()), "tags");
+  std::vector<IndexedText> indexed(read.views.size());
+  const auto check_size = [&](const Texts& field, const char* name) {
+    if (field.views.size() != indexed.size()) {
+      throw py::value_error(std::string(name) + ": must be as many as texts (" +
+                            std::to_string(indexed.size()) + "), got " +
+                            std::to_string(field.views.size()));
+    }
+  };
+  for (std::size_t i = 0; i < indexed.size(); ++i) {
+    indexed[i].text = read.views[i];
+  }
+  if (titles) {
+    check_size(read_titles, "titles");
+    for (std::size_t i = 0; i < indexed.size(); ++i) {
+      indexed[i].title = read_titles.views[i];
+    }
+  }
+  if (tags) {
+    check_size(read_tags, "tags");
+    for (std::size_t i = 0; i < indexed.size(); ++i) {
+      indexed[i].tags = read_tags.views[i];
+    }
+  }
   const ReleasedGil nogil;
-  return index.add_many(read_rows, read.views, interruptible());
+  return index.add_many(read_rows, indexed, interruptible());
+}
+
+QueryReading reading_of(const std::string& syntax, std::size_t minimum_should_match) {
+  return {.syntax = lexical::syntax_of(syntax), .minimum_should_match = minimum_should_match};
 }
 
 // Rows and scores of hit lists, one list after the other.
@@ -113,13 +146,15 @@ struct HitArrays {
 };
 
 py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t k,
-                 const std::optional<py::array>& allowed) {
+                 const std::optional<py::array>& allowed, const std::string& syntax,
+                 std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
   Found found;
   {
     const ReleasedGil nogil;
-    found = index.search(utf8, k, rows);
+    found = index.search(utf8, k, rows, reading);
   }
   HitArrays arrays(found.hits.size());
   arrays.append(found.hits);
@@ -127,14 +162,16 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
 }
 
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
-                      const std::optional<py::array>& allowed, std::size_t threads) {
+                      const std::optional<py::array>& allowed, std::size_t threads,
+                      const std::string& syntax, std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
   const Texts read = read_texts(queries, "queries");
   const AllowedRows rows = read_allowed(allowed);
   std::vector<Found> lists;
   std::vector<std::int64_t> offsets{0};
   {
     const ReleasedGil nogil;
-    lists = index.search_many(read.views, k, rows, threads, interruptible());
+    lists = index.search_many(read.views, k, rows, threads, reading, interruptible());
     for (const Found& found : lists) {
       offsets.push_back(offsets.back() + static_cast<std::int64_t>(found.hits.size()));
     }
@@ -148,10 +185,27 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
   return py::make_tuple(arrays.rows, arrays.scores, copied(offsets), weighed);
 }
 
-WeighedQuery weigh(const LexicalIndex& index, const py::object& query) {
+std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
+                                                   const py::object& query,
+                                                   const std::optional<py::array>& allowed,
+                                                   const std::string& syntax) {
+  const QueryReading reading = reading_of(syntax, 0);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  std::optional<std::vector<std::uint8_t>> bits;
+  {
+    const ReleasedGil nogil;
+    bits = index.permitted(utf8, reading, rows);
+  }
+  return bits ? std::optional(copied(*bits)) : std::nullopt;
+}
+
+WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std::string& syntax,
+                   std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const ReleasedGil nogil;
-  return index.weigh(utf8);
+  return index.weigh(utf8, reading);
 }
 
 py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& query,
@@ -188,28 +242,44 @@ void register_lexical(py::module_& module) {
   py::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>(
       module, "LexicalIndex", "Texts in, rows ranked by BM25 out; thread-safe.")
       .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
-                       double b, double delta) {
-             return std::make_shared<LexicalIndex>(std::move(analyzer),
-                                                   lexical::make_bm25(variant, k1, b, delta));
+                       double b, double delta, std::optional<double> title_weight,
+                       std::optional<double> tags_weight) {
+             lexical::Bm25 bm25 = lexical::make_bm25(variant, k1, b, delta);
+             if (title_weight || tags_weight) {
+               bm25.weights = lexical::make_field_weights(title_weight.value_or(1.0),
+                                                          tags_weight.value_or(1.0));
+             }
+             return std::make_shared<LexicalIndex>(std::move(analyzer), bm25);
            }),
            py::kw_only(), py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"),
-           py::arg("b"), py::arg("delta"))
-      .def("add", &add, py::kw_only(), py::arg("row"), py::arg("text"),
-           "Indexes a text in place of the row's former one; returns the number of cut tokens.")
+           py::arg("b"), py::arg("delta"), py::arg("title_weight") = py::none(),
+           py::arg("tags_weight") = py::none())
+      .def("add", &add, py::kw_only(), py::arg("row"), py::arg("text"), py::arg("title") = "",
+           py::arg("tags") = "",
+           "Indexes a text in place of the row's former one; returns the number of cut tokens. "
+           "Tags: one a line.")
       .def("add_many", &add_many, py::kw_only(), py::arg("rows"), py::arg("texts"),
+           py::arg("titles") = py::none(), py::arg("tags") = py::none(),
            "The same for many. Ctrl-C leaves the texts up to some point in.")
       .def("delete", &LexicalIndex::remove, Unlocked(), py::kw_only(), py::arg("row"),
            "False if the row has no text.")
       .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),
            "Whether the row has a text.")
       .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
+           py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
            "The best k rows and their scores, higher score first, then the smaller row; and the "
            "query as it was weighed.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
-           py::arg("allowed"), py::arg("threads"),
+           py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
+           py::arg("minimum_should_match") = 0,
            "All rows, all scores, where each query's begin, with the end as the last; and the "
            "queries as they were weighed.")
-      .def("weigh", &weigh, py::kw_only(), py::arg("query"), "The query as the texts now weigh it.")
+      .def("permitted", &permitted, py::kw_only(), py::arg("query"), py::arg("allowed"),
+           py::arg("syntax"),
+           "The allowed rows that a query's signs permit, as packed bits; None if no sign forbids "
+           "any.")
+      .def("weigh", &weigh, py::kw_only(), py::arg("query"), py::arg("syntax") = "plain",
+           py::arg("minimum_should_match") = 0, "The query as the texts now weigh it.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
            "The score of each row for a weighed query: the bits that a search gives, 0 for no "
            "match.")

@@ -49,7 +49,8 @@ Bm25 make_bm25(std::string_view variant, double k1, double b, double delta) {
   return {.variant = variant_of(variant),
           .k1 = within("k1", k1, kLargest),
           .b = within("b", b, 1.0),
-          .delta = within("delta", delta, kLargest)};
+          .delta = within("delta", delta, kLargest),
+          .weights = {}};
 }
 
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df) {

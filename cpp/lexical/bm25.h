@@ -11,11 +11,16 @@
 //     bm25plus   ln((N + 1)/df)                     delta + (k1 + 1) tf / (tf + k1 B)
 //     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta)/(k1 + c + delta), c = tf /
 //     B
+//
+// With fields, tf and dl are sums over them (BM25F with one b: Robertson, Zaragoza, Taylor: "Simple
+// BM25 Extension to Multiple Weighted Fields", CIKM 2004).
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+
+#include "lexical/fields.h"
 
 namespace oneiros::lexical {
 
@@ -26,6 +31,7 @@ struct Bm25 {
   double k1 = 1.2;
   double b = 0.75;
   double delta = 0.0;  // read by bm25plus and bm25l only
+  FieldWeights weights = {};
 };
 
 // By name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
@@ -43,10 +49,17 @@ class Saturation {
  public:
   // REQUIRES: average_length > 0.
   Saturation(const Bm25& bm25, double average_length)
-      : k1_(bm25.k1), b_(bm25.b), delta_(bm25.delta), average_length_(average_length) {}
+      : k1_(bm25.k1),
+        b_(bm25.b),
+        delta_(bm25.delta),
+        part_(bm25.weights.part),
+        average_length_(average_length) {}
 
-  // REQUIRES: 1 <= tf <= length.
-  double operator()(double tf, double length) const {
+  // All lengths and frequencies in parts, as FieldWeights has them. Times a power of two is exact:
+  // without a title and tags, a text scores the same bits whatever the weights.
+  // REQUIRES: 1 <= frequency <= length.
+  double operator()(double frequency, double length) const {
+    const double tf = frequency * part_;
     const double normaliser = 1.0 - b_ + b_ * length / average_length_;
     if constexpr (Variant == Bm25Variant::kBm25L) {
       const double c = tf / normaliser;
@@ -64,6 +77,7 @@ class Saturation {
   double k1_;
   double b_;
   double delta_;
+  double part_;
   double average_length_;
 };
 

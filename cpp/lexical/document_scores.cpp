@@ -1,9 +1,12 @@
 #include "lexical/document_scores.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "lexical/query/clause_search.h"
 
 namespace oneiros::lexical {
 
@@ -20,6 +23,20 @@ void score_documents(const SegmentView& view, const WeighedQuery& query, const B
     }
   }
   if (documents.empty()) {
+    return;
+  }
+  if (!query.clauses.empty()) {
+    std::vector<DocumentNumber> within = documents;
+    std::ranges::sort(within);
+    const auto repeats = std::ranges::unique(within);
+    within.erase(repeats.begin(), repeats.end());
+    const ScoredDocuments found = match_clauses(view, query, bm25, {}, &within);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      const auto at = std::ranges::lower_bound(found.documents, documents[i]);
+      if (at != found.documents.end() && *at == documents[i]) {
+        scores[places[i]] += found.scores[static_cast<std::size_t>(at - found.documents.begin())];
+      }
+    }
     return;
   }
   const std::span<const std::uint32_t> lengths = segment.documents().lengths();

@@ -1,41 +1,80 @@
 #include "lexical/document_table.h"
 
+#include <array>
 #include <cassert>
+#include <cstring>
+#include <limits>
 
 namespace oneiros::lexical {
 
+namespace {
+
+constexpr std::size_t kStride = 64;
+constexpr std::uint16_t kLong = std::numeric_limits<std::uint16_t>::max();
+using LongSize = std::uint64_t;
+
+LongSize read_size(const std::uint8_t* bytes) {
+  LongSize size = 0;
+  std::memcpy(&size, bytes, sizeof(size));
+  return size;
+}
+
+std::size_t stored_bytes(std::size_t size) { return size + (size >= kLong ? sizeof(LongSize) : 0); }
+
+}  // namespace
+
 DocumentNumber DocumentTable::append(const Document& document) {
-  term_bytes_.resize(term_starts_[size()]);  // what a failed append may have left
-  TermId former = 0;
-  for (const auto& [term, frequency] : document.terms) {
-    TermId difference = term - former;
-    for (; difference > kPayload; difference >>= kPayloadBits) {
-      term_bytes_.push_back(static_cast<std::uint8_t>((difference & kPayload) | kMore));
-    }
-    term_bytes_.push_back(static_cast<std::uint8_t>(difference));
-    former = term;
-  }
-  return add_row(document.row, document.length);
+  return append(document.row, document.length, document.occurrences);
 }
 
 DocumentNumber DocumentTable::append_from(const DocumentTable& other, DocumentNumber number) {
-  term_bytes_.resize(term_starts_[size()]);
-  const std::uint8_t* const bytes = other.term_bytes_.data();
-  term_bytes_.insert(term_bytes_.end(), bytes + other.term_starts_[number],
-                     bytes + other.term_starts_[number + 1]);
-  return add_row(other.rows()[number], other.lengths()[number]);
+  return append(other.rows()[number], other.lengths()[number], other.occurrences(number));
 }
 
 // The row comes last: it alone says how many documents there are.
-DocumentNumber DocumentTable::add_row(std::uint32_t row, std::uint32_t length) {
+DocumentNumber DocumentTable::append(std::uint32_t row, std::uint32_t length,
+                                     std::span<const std::uint8_t> occurrences) {
   const std::size_t number = rows_.size();
-  term_starts_.resize(number + 1);  // what a failed append may have left
+  const bool is_long = occurrences.size() >= kLong;
+  const std::size_t stored = stored_bytes(occurrences.size());
   rows_.reserve_ahead(number + 1);
   lengths_.reserve_ahead(number + 1);
-  term_starts_.push_back(term_bytes_.size());
+  sizes_.reserve_ahead(number + 1);
+  starts_.reserve_ahead(number / kStride + 1);
+  occurrences_.reserve_ahead(occurrences_.size() + stored);
+  // Nothing below can fail.
+  if (number % kStride == 0) {
+    starts_.push_back(occurrences_.size());
+  }
+  if (is_long) {
+    const LongSize size = occurrences.size();
+    std::array<std::uint8_t, sizeof(size)> bytes{};
+    std::memcpy(bytes.data(), &size, sizeof(size));
+    occurrences_.append(bytes);
+  }
+  occurrences_.append(occurrences);
+  sizes_.push_back(is_long ? kLong : static_cast<std::uint16_t>(occurrences.size()));
   lengths_.push_back(length);
   rows_.push_back(row);
   return static_cast<DocumentNumber>(number);
+}
+
+std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number) const {
+  const std::span<const std::uint16_t> sizes = sizes_.elements();
+  const std::uint64_t start = starts_.elements()[number / kStride];
+  const std::span<const std::uint8_t> bytes = occurrences_.elements();
+  const std::uint8_t* at = bytes.data() + start;
+  for (std::size_t i = number / kStride * kStride; i < number; ++i) {
+    at += sizes[i] == kLong ? sizeof(LongSize) + read_size(at) : sizes[i];
+  }
+  if (sizes[number] == kLong) {
+    return {at + sizeof(LongSize), read_size(at)};
+  }
+  return {at, sizes[number]};
+}
+
+std::size_t DocumentTable::occurrence_bytes(DocumentNumber number) const {
+  return stored_bytes(occurrences(number).size());
 }
 
 void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
@@ -44,17 +83,17 @@ void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
   ++dead_count_;
 }
 
-void DocumentTable::reserve(std::size_t document_count) {
+void DocumentTable::reserve(std::size_t document_count, std::size_t occurrence_bytes) {
   rows_.reserve(document_count);
   lengths_.reserve(document_count);
-  term_starts_.reserve(document_count + 1);
+  sizes_.reserve(document_count);
+  starts_.reserve((document_count + kStride - 1) / kStride);
+  occurrences_.reserve(occurrence_bytes);
 }
-
-void DocumentTable::shrink_to_fit() { term_bytes_.shrink_to_fit(); }
 
 std::size_t DocumentTable::resident_bytes() const {
   return rows_.resident_bytes() + lengths_.resident_bytes() + deaths_.resident_bytes() +
-         term_bytes_.capacity() + term_starts_.capacity() * sizeof(std::size_t);
+         occurrences_.resident_bytes() + starts_.resident_bytes() + sizes_.resident_bytes();
 }
 
 }  // namespace oneiros::lexical

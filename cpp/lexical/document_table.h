@@ -1,4 +1,4 @@
-// The documents of one segment: row, length, when they died, and the terms they hold.
+// The documents of one segment: row, length, when they died, and their terms in text order.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include "lexical/document.h"
 #include "lexical/growing_array.h"
 #include "lexical/merge_policy.h"
+#include "lexical/occurrence_bytes.h"
 #include "lexical/postings.h"
 #include "lexical/sparse_array.h"
 
@@ -18,7 +19,7 @@ namespace oneiros::lexical {
 using Epoch = std::uint64_t;
 
 // Append-only but for the epochs in which documents die. One thread writes; any number may read
-// rows, lengths and deaths meanwhile.
+// meanwhile.
 class DocumentTable {
  public:
   // The number of the new document. If memory runs out, nothing has changed.
@@ -44,42 +45,37 @@ class DocumentTable {
   SegmentSize extent() const {  // for the writer
     return {.live_count = size() - dead_count_, .dead_count = dead_count_};
   }
-  void reserve(std::size_t document_count);
-  void shrink_to_fit();
+  // Makes room for so many documents and bytes of occurrences, and no more.
+  void reserve(std::size_t document_count, std::size_t occurrence_bytes);
   std::size_t resident_bytes() const;  // for the writer
 
-  // Calls visit(term) for each distinct term of the document, ascending.
+  // What the document takes of reserve()'s bytes.
+  std::size_t occurrence_bytes(DocumentNumber number) const;
+  // As OccurrenceBytes wrote them. Valid as long as the table.
+  std::span<const std::uint8_t> occurrences(DocumentNumber number) const;
+
+  // Calls visit(term) for each distinct term of the document, in order of first appearance.
   template <typename Visit>
   void for_each_term(DocumentNumber number, Visit visit) const {
-    std::size_t at = term_starts_[number];
-    TermId term = 0;
-    while (at != term_starts_[number + 1]) {
-      TermId difference = 0;
-      unsigned shift = 0;
-      std::uint8_t byte = 0;
-      do {
-        byte = term_bytes_[at++];
-        difference |= static_cast<TermId>(byte & kPayload) << shift;
-        shift += kPayloadBits;
-      } while ((byte & kMore) != 0);
-      term += difference;
-      visit(term);
-    }
+    for_each_occurrence(occurrences(number), [&visit](const FieldOccurrence& occurrence) {
+      if (!occurrence.is_repeat) {
+        visit(occurrence.term);
+      }
+    });
   }
 
  private:
-  static constexpr std::uint8_t kMore = 0x80;
-  static constexpr std::uint8_t kPayload = 0x7F;
-  static constexpr unsigned kPayloadBits = 7;
-
-  DocumentNumber add_row(std::uint32_t row, std::uint32_t length);
+  DocumentNumber append(std::uint32_t row, std::uint32_t length,
+                        std::span<const std::uint8_t> occurrences);
 
   GrowingArray<std::uint32_t> rows_;
   GrowingArray<std::uint32_t> lengths_;
   SparseArray<Epoch> deaths_;
-  // Differences of the ascending terms, 7 bits a byte: what a deletion takes back from df.
-  std::vector<std::uint8_t> term_bytes_;
-  std::vector<std::size_t> term_starts_{0};
+  // Documents' occurrences one after the other: where those of each kStride-th document begin, and
+  // how many bytes each has. kLong: eight bytes before them say how many.
+  GrowingArray<std::uint8_t> occurrences_;
+  GrowingArray<std::uint64_t> starts_;
+  GrowingArray<std::uint16_t> sizes_;
   std::size_t dead_count_ = 0;
 };
 

@@ -43,6 +43,14 @@ class GrowingArray {
     size_.store(size + 1, std::memory_order_release);
   }
 
+  // The same of many.
+  void append(std::span<const T> values) noexcept {
+    const std::size_t size = size_.load(std::memory_order_relaxed);
+    assert(size + values.size() <= capacity_);
+    std::copy(values.begin(), values.end(), data_.load(std::memory_order_relaxed) + size);
+    size_.store(size + values.size(), std::memory_order_release);
+  }
+
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
   // The size comes first: whatever memory is found then has that many.
   std::span<const T> elements() const {

@@ -27,6 +27,7 @@ class GrowingSegment final : public Segment {
                std::span<std::uint32_t> frequencies) const override {
     postings_.find(term).look_up(documents, frequencies);
   }
+  std::size_t list_size(TermId term) const override { return postings_.find(term).size(); }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {
     return documents().resident_bytes() + postings_.resident_bytes() + formers_.resident_bytes();

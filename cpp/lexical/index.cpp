@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "lexical/document_scores.h"
+#include "lexical/query/clause_search.h"
+#include "lexical/query/clause_weights.h"
 #include "lexical/term_table.h"
 
 namespace oneiros::lexical {
@@ -171,11 +173,52 @@ WeighedQuery Index::weigh(std::span<const QueryTerm> query) const { return weigh
 
 Found Index::search(std::span<const QueryTerm> query, std::size_t k,
                     const AllowedRows& allowed) const {
-  Moment moment = weighed(query);
+  return search(weighed(query), k, allowed);
+}
+
+Index::Moment Index::weighed(const ClauseQuery& query) const {
+  ClauseStatistics told;
+  for (const CountedClause& one : query.clauses) {
+    for (const TermId term : one.clause.terms) {
+      told.df.emplace(term, 0);
+    }
+  }
+  Moment moment;
+  published_.read([&](const Published& published) noexcept {
+    moment.view = published.view;
+    const Statistics& statistics = published.statistics;
+    told.document_count = statistics.document_count();
+    told.average_length = told.document_count == 0 ? 0 : statistics.average_length();
+    for (auto& [term, df] : told.df) {
+      df = statistics.df(term);
+    }
+  });
+  moment.query = weigh_clauses(query, bm25_, told, moment.view.searched());
+  return moment;
+}
+
+WeighedQuery Index::weigh(const ClauseQuery& query) const { return weighed(query).query; }
+
+Found Index::search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const {
+  return search(weighed(query), k, allowed);
+}
+
+std::vector<std::uint8_t> Index::permitted(const ClauseQuery& query,
+                                           const AllowedRows& allowed) const {
+  const Moment moment = weighed(query);
+  return permitted_rows(moment.view.searched(), moment.query, bm25_, allowed);
+}
+
+Found Index::search(Moment moment, std::size_t k, const AllowedRows& allowed) const {
   Found found{.hits = {}, .query = std::move(moment.query)};
-  if (k != 0 && !found.query.terms.empty()) {
+  if (k != 0 && !found.query.is_empty()) {
     TopK best(k);
-    search_segments(moment.view.searched(), found.query, bm25_, allowed, best);
+    const std::vector<SegmentView> segments = moment.view.searched();
+    if (found.query.clauses.empty()) {
+      search_segments(segments, found.query, bm25_, allowed, best);
+    } else {
+      search_clauses(segments, found.query, bm25_, allowed, best);
+    }
     found.hits = best.take();
   }
   return found;
@@ -185,7 +228,7 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
                        std::span<double> scores) const {
   assert(rows.size() == scores.size());
   std::ranges::fill(scores, 0.0);
-  if (query.terms.empty()) {
+  if (query.is_empty()) {
     return;
   }
   std::vector<bool> is_scored(rows.size());

@@ -13,6 +13,7 @@
 #include "lexical/allowed_rows.h"
 #include "lexical/bm25.h"
 #include "lexical/document.h"
+#include "lexical/query/clauses.h"
 #include "lexical/row_map.h"
 #include "lexical/statistics.h"
 #include "lexical/top_k.h"
@@ -81,8 +82,14 @@ class Index {
   // The query as the documents alive now weigh it. REQUIRES: no term twice.
   WeighedQuery weigh(std::span<const QueryTerm> query) const;
 
+  // The same by clauses.
+  Found search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const;
+  WeighedQuery weigh(const ClauseQuery& query) const;
+  // The rows that permitted_rows() tells of.
+  std::vector<std::uint8_t> permitted(const ClauseQuery& query, const AllowedRows& allowed) const;
+
   // Writes the score that a search of the same weighing gives each row's document, to the bit; 0
-  // where it holds none of the terms. REQUIRES: rows.size() == scores.size().
+  // where it does not match. REQUIRES: rows.size() == scores.size().
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
@@ -114,6 +121,8 @@ class Index {
   };
 
   Moment weighed(std::span<const QueryTerm> query) const;
+  Moment weighed(const ClauseQuery& query) const;
+  Found search(Moment moment, std::size_t k, const AllowedRows& allowed) const;
 
   // All of these REQUIRE that the caller holds writer_mutex_.
   const View& latest() const { return published_.latest().view; }

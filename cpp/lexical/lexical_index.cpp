@@ -1,6 +1,7 @@
 #include "lexical/lexical_index.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 constexpr std::size_t kBatchTexts = 256;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
 
+// From the last word of a tag to the first of the next.
+constexpr std::uint32_t kTagGap = 64;
+
 std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
   if (!analyzer) {
     throw std::invalid_argument("analyzer: must not be null");
@@ -21,45 +25,93 @@ std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
   return analyzer;
 }
 
-void check_text(std::string_view text, const std::string& name) {
-  if (text.size() > LexicalIndex::kMaxTextBytes) {
+void check_field(std::string_view field, const std::string& name) {
+  if (field.size() > LexicalIndex::kMaxTextBytes) {
     throw std::invalid_argument(name + ": must be at most " +
                                 std::to_string(LexicalIndex::kMaxTextBytes) +
-                                " bytes of UTF-8, got " + std::to_string(text.size()));
+                                " bytes of UTF-8, got " + std::to_string(field.size()));
   }
+}
+
+// `place` follows the names of the fields' lists, as in texts[3].
+void check_text(const IndexedText& text, const std::array<const char*, 3>& names,
+                const std::string& place) {
+  check_field(text.text, names[0] + place);
+  check_field(text.title, names[1] + place);
+  check_field(text.tags, names[2] + place);
+}
+
+[[noreturn]] void refuse(std::size_t most, const char* what, const std::string& got) {
+  throw QueryTooLarge("query: must hold at most " + std::to_string(most) + " distinct " + what +
+                      ", got " + got);
+}
+
+// Whether a search for the words alone does the same.
+bool is_plain(const lexical::AnalyzedClauses& analyzed) {
+  return std::ranges::all_of(analyzed.clauses, [](const lexical::Clause& clause) {
+    return clause.occur == lexical::Occur::kShould && clause.kind == lexical::ClauseKind::kWord &&
+           clause.fields == lexical::kAllFields;
+  });
 }
 
 }  // namespace
 
 LexicalIndex::LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                            const lexical::SegmentLimits& limits)
-    : analyzer_(required(std::move(analyzer))), index_(bm25, limits) {}
+    : analyzer_(required(std::move(analyzer))), weights_(bm25.weights), index_(bm25, limits) {}
 
-std::size_t LexicalIndex::add(std::uint32_t row, std::string_view text) {
-  check_text(text, "text");
-  const AnalyzedText analyzed = analyzer_->analyze(text);
-  const lexical::Document document = lexical::count_terms(row, analyzed.occurrences);
+std::size_t LexicalIndex::add(std::uint32_t row, const IndexedText& text) {
+  check_text(text, {"text", "title", "tags"}, "");
+  std::size_t cut_token_count = 0;
+  const lexical::Document document = document_of(row, text, cut_token_count);
   index_.add({&document, 1});
-  return analyzed.cut_token_count;
+  return cut_token_count;
+}
+
+lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText& text,
+                                            std::size_t& cut_token_count) const {
+  const AnalyzedText title = analyzer_->analyze(text.title);
+  const AnalyzedText body = analyzer_->analyze(text.text);
+  cut_token_count += title.cut_token_count + body.cut_token_count;
+  const std::vector<Occurrence> tags = analyze_tags(text.tags, cut_token_count);
+  return lexical::count_terms(row, {title.occurrences, body.occurrences, tags}, weights_);
+}
+
+std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
+                                                   std::size_t& cut_token_count) const {
+  std::vector<Occurrence> occurrences;
+  std::uint32_t start = 0;
+  while (!tags.empty()) {
+    const std::size_t end = std::min(tags.find('\n'), tags.size());
+    const AnalyzedText tag = analyzer_->analyze(tags.substr(0, end));
+    cut_token_count += tag.cut_token_count;
+    for (const Occurrence& occurrence : tag.occurrences) {
+      occurrences.push_back({.term = occurrence.term, .position = start + occurrence.position});
+    }
+    if (!occurrences.empty()) {
+      start = occurrences.back().position + kTagGap;
+    }
+    tags.remove_prefix(std::min(end + 1, tags.size()));
+  }
+  return occurrences;
 }
 
 std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
-                                   std::span<const std::string_view> texts, const Pause& pause) {
+                                   std::span<const IndexedText> texts, const Pause& pause) {
   if (rows.size() != texts.size()) {
     throw std::invalid_argument("texts: must be as many as rows (" + std::to_string(rows.size()) +
                                 "), got " + std::to_string(texts.size()));
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    check_text(texts[i], "texts[" + std::to_string(i) + "]");
+    check_text(texts[i], {"texts", "titles", "tags"},
+               std::string("[").append(std::to_string(i)) + "]");
   }
   std::size_t cut_token_count = 0;
   std::vector<lexical::Document> batch;
   std::size_t batch_bytes = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const AnalyzedText text = analyzer_->analyze(texts[i]);
-    batch.push_back(lexical::count_terms(rows[i], text.occurrences));
-    cut_token_count += text.cut_token_count;
-    batch_bytes += texts[i].size();
+    batch.push_back(document_of(rows[i], texts[i], cut_token_count));
+    batch_bytes += texts[i].text.size() + texts[i].title.size() + texts[i].tags.size();
     if (batch.size() == kBatchTexts || batch_bytes >= kBatchBytes || i + 1 == texts.size()) {
       index_.add(batch);
       batch.clear();
@@ -72,38 +124,78 @@ std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
   return cut_token_count;
 }
 
-std::vector<lexical::QueryTerm> LexicalIndex::analyze_query(std::string_view query) const {
+LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
+                                                         const QueryReading& reading) const {
   if (query.size() > kMaxQueryBytes) {
     throw QueryTooLarge("query: must be at most " + std::to_string(kMaxQueryBytes) +
                         " bytes of UTF-8, got " + std::to_string(query.size()));
   }
-  const AnalyzedQuery analyzed = analyzer_->analyze_whole_query(query);
-  std::vector<lexical::QueryTerm> terms = lexical::count_query_terms(analyzed.terms);
-  if (const std::size_t count = terms.size() + analyzed.unknown_term_count;
-      count > kMaxQueryTerms) {
-    throw QueryTooLarge("query: must hold at most " + std::to_string(kMaxQueryTerms) +
-                        " distinct terms, got " + std::to_string(count));
+  if (reading.syntax == lexical::QuerySyntax::kPlain && reading.minimum_should_match <= 1) {
+    const AnalyzedQuery analyzed = analyzer_->analyze_whole_query(query);
+    std::vector<lexical::QueryTerm> terms = lexical::count_query_terms(analyzed.terms);
+    if (const std::size_t count = terms.size() + analyzed.unknown_term_count;
+        count > kMaxQueryTerms) {
+      refuse(kMaxQueryTerms, "terms", std::to_string(count));
+    }
+    return terms;
   }
-  return terms;
+  lexical::AnalyzedClauses analyzed = lexical::analyze_clauses(
+      lexical::parse_query(query, reading.syntax), *analyzer_, kMaxQueryTerms);
+  if (analyzed.term_count > kMaxQueryTerms) {
+    refuse(kMaxQueryTerms, "terms", "more");  // the rest was not read
+  }
+  if (reading.minimum_should_match <= 1 && is_plain(analyzed)) {
+    std::vector<TermId> terms;
+    for (const lexical::Clause& clause : analyzed.clauses) {
+      terms.insert(terms.end(), clause.terms.begin(), clause.terms.end());
+    }
+    return lexical::count_query_terms(terms);
+  }
+  std::vector<lexical::CountedClause> clauses = lexical::count_clauses(std::move(analyzed.clauses));
+  if (clauses.size() > kMaxQueryClauses) {
+    refuse(kMaxQueryClauses, "clauses", std::to_string(clauses.size()));
+  }
+  return lexical::ClauseQuery{.clauses = std::move(clauses),
+                              .minimum_should_match = reading.minimum_should_match};
 }
 
 lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
-                                    const lexical::AllowedRows& allowed) const {
-  return index_.search(analyze_query(query), k, allowed);
+                                    const lexical::AllowedRows& allowed,
+                                    const QueryReading& reading) const {
+  return std::visit([&](const auto& analyzed) { return index_.search(analyzed, k, allowed); },
+                    analyze_query(query, reading));
 }
 
-std::vector<lexical::Found> LexicalIndex::search_many(std::span<const std::string_view> queries,
-                                                      std::size_t k,
-                                                      const lexical::AllowedRows& allowed,
-                                                      std::size_t thread_count,
-                                                      const Pause& pause) const {
+std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
+    std::string_view query, const QueryReading& reading,
+    const lexical::AllowedRows& allowed) const {
+  const AnalyzedAsRead analyzed = analyze_query(query, reading);
+  const auto* const asked = std::get_if<lexical::ClauseQuery>(&analyzed);
+  const auto forbids = [](const lexical::CountedClause& one) {
+    return one.clause.occur != lexical::Occur::kShould;
+  };
+  if (asked == nullptr || std::ranges::none_of(asked->clauses, forbids)) {
+    return std::nullopt;
+  }
+  return index_.permitted(*asked, allowed);
+}
+
+lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
+                                          const QueryReading& reading) const {
+  return std::visit([&](const auto& analyzed) { return index_.weigh(analyzed); },
+                    analyze_query(query, reading));
+}
+
+std::vector<lexical::Found> LexicalIndex::search_many(
+    std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
+    std::size_t thread_count, const QueryReading& reading, const Pause& pause) const {
   if (thread_count == 0) {
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
   std::vector<lexical::Found> found(queries.size());
   const auto search_each = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      found[i] = search(queries[i], k, allowed);
+      found[i] = search(queries[i], k, allowed, reading);
     }
   };
   for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause});

@@ -5,23 +5,41 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "analysis/analyzer.h"
 #include "lexical/allowed_rows.h"
 #include "lexical/bm25.h"
 #include "lexical/index.h"
+#include "lexical/query/clauses.h"
 #include "lexical/top_k.h"
 
 namespace oneiros {
 
-// A query over kMaxQueryBytes or kMaxQueryTerms.
+// A query over kMaxQueryBytes, kMaxQueryTerms or kMaxQueryClauses.
 class QueryTooLarge : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
+};
+
+// What the index takes of one row. A title or tags that are empty are none.
+struct IndexedText {
+  std::string_view text;
+  std::string_view title = {};
+  std::string_view tags = {};  // one a line; their words stand far apart
+};
+
+// How a query is read.
+struct QueryReading {
+  lexical::QuerySyntax syntax = lexical::QuerySyntax::kPlain;
+  // Of the words, phrases and prefixes without a sign, so many must match; at least one anyway, if
+  // none has the sign of a must.
+  std::size_t minimum_should_match = 0;
 };
 
 // Called between the parts of a long call, with no lock held, from the thread that made the call.
@@ -31,40 +49,47 @@ using Pause = std::function<void()>;
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
 class LexicalIndex {
  public:
-  // A title and a text of 16 MiB each, and what stands between them.
-  static constexpr std::size_t kMaxTextBytes = (std::size_t{32} << 20U) + 1;
+  static constexpr std::size_t kMaxTextBytes = std::size_t{32} << 20U;  // of one field
   static constexpr std::size_t kMaxQueryBytes = std::size_t{64} << 10U;
-  static constexpr std::size_t kMaxQueryTerms = 1024;  // distinct
+  static constexpr std::size_t kMaxQueryTerms = 1024;    // distinct
+  static constexpr std::size_t kMaxQueryClauses = 1024;  // distinct
 
   // Throws std::invalid_argument without an analyzer.
   LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                const lexical::SegmentLimits& limits = {});
 
   // Each text takes the place of its row's former one. Returns how many tokens were cut to
-  // Analyzer::kMaxTokenBytes. Throws std::invalid_argument if the text is over kMaxTextBytes.
-  std::size_t add(std::uint32_t row, std::string_view text);
+  // Analyzer::kMaxTokenBytes. Throws std::invalid_argument if a field is over kMaxTextBytes.
+  std::size_t add(std::uint32_t row, const IndexedText& text);
+  std::size_t add(std::uint32_t row, std::string_view text) {
+    return add(row, IndexedText{.text = text});
+  }
 
   // The same for many; a row that comes twice has the last. Throws std::invalid_argument, with
-  // nothing changed, if the sizes differ or a text is too long. Whatever is thrown later: the
+  // nothing changed, if the sizes differ or a field is too long. Whatever is thrown later: the
   // texts up to some point are in, the others are not.
-  std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const std::string_view> texts,
+  std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const IndexedText> texts,
                        const Pause& pause = {});
 
   // False if the row has no text.
   bool remove(std::uint32_t row) { return index_.remove(row); }
 
-  // The best k texts that hold a word of the query, in rank order. Any bytes are a query.
-  // Throws QueryTooLarge.
-  lexical::Found search(std::string_view query, std::size_t k,
-                        const lexical::AllowedRows& allowed) const;
+  // The best k texts that match the query, in rank order: in plain words, that hold one of them.
+  // Any bytes are a query. Throws QueryTooLarge.
+  lexical::Found search(std::string_view query, std::size_t k, const lexical::AllowedRows& allowed,
+                        const QueryReading& reading = {}) const;
+
+  // The allowed rows that the query's signs permit, as bits; nothing if it has no sign that forbids
+  // any. Throws QueryTooLarge.
+  std::optional<std::vector<std::uint8_t>> permitted(std::string_view query,
+                                                     const QueryReading& reading,
+                                                     const lexical::AllowedRows& allowed) const;
 
   // The query as the texts of this moment weigh it. Throws QueryTooLarge.
-  lexical::WeighedQuery weigh(std::string_view query) const {
-    return index_.weigh(analyze_query(query));
-  }
+  lexical::WeighedQuery weigh(std::string_view query, const QueryReading& reading = {}) const;
 
   // Writes each row's score, as a search that weighed the query so finds it, to the bit; 0 where
-  // the row holds no word of it or has no text. REQUIRES: rows.size() == scores.size().
+  // the row does not match or has no text. REQUIRES: rows.size() == scores.size().
   void score_rows(const lexical::WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const {
     index_.score_rows(query, rows, scores);
@@ -74,7 +99,9 @@ class LexicalIndex {
   // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
   std::vector<lexical::Found> search_many(std::span<const std::string_view> queries, std::size_t k,
                                           const lexical::AllowedRows& allowed,
-                                          std::size_t thread_count, const Pause& pause = {}) const;
+                                          std::size_t thread_count,
+                                          const QueryReading& reading = {},
+                                          const Pause& pause = {}) const;
 
   void seal() { index_.seal(); }
   bool contains(std::uint32_t row) const { return index_.contains(row); }
@@ -83,9 +110,15 @@ class LexicalIndex {
   std::size_t resident_bytes() const;  // the analyzer's vocabulary included
 
  private:
-  std::vector<lexical::QueryTerm> analyze_query(std::string_view query) const;
+  using AnalyzedAsRead = std::variant<std::vector<lexical::QueryTerm>, lexical::ClauseQuery>;
+
+  lexical::Document document_of(std::uint32_t row, const IndexedText& text,
+                                std::size_t& cut_token_count) const;
+  std::vector<Occurrence> analyze_tags(std::string_view tags, std::size_t& cut_token_count) const;
+  AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading) const;
 
   std::shared_ptr<Analyzer> analyzer_;
+  lexical::FieldWeights weights_;
   lexical::Index index_;
 };
 

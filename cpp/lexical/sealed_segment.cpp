@@ -79,14 +79,20 @@ std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const
 
 void copy_documents(std::span<const Source> sources, std::span<const Origin> origins,
                     DocumentTable& into, const std::atomic<bool>* is_cancelled) {
-  into.reserve(origins.size());
+  const auto documents = [&](const Origin& origin) -> const DocumentTable& {
+    return sources[origin.source].view.segment->documents();
+  };
+  std::size_t bytes = 0;
+  for (const Origin& origin : origins) {
+    bytes += documents(origin).occurrence_bytes(origin.number);
+  }
+  into.reserve(origins.size(), bytes);
   for (std::size_t i = 0; i < origins.size(); ++i) {
     if (i % kCancelStep == 0 && is_set(is_cancelled)) {
       return;
     }
-    into.append_from(sources[origins[i].source].view.segment->documents(), origins[i].number);
+    into.append_from(documents(origins[i]), origins[i].number);
   }
-  into.shrink_to_fit();
 }
 
 // One term's postings in the merged segment, as they come from the sources.

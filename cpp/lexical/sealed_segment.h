@@ -38,6 +38,7 @@ class SealedSegment final : public Segment {
                std::span<std::uint32_t> frequencies) const override {
     postings_.find(term).look_up(postings_.cells(), documents, frequencies);
   }
+  std::size_t list_size(TermId term) const override { return postings_.find(term).size(); }
   const SealedPostings* sealed_postings() const override { return &postings_; }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {

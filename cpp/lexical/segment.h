@@ -30,6 +30,8 @@ class Segment {
   // REQUIRES: documents.size() == frequencies.size().
   virtual void look_up(TermId term, std::span<const DocumentNumber> documents,
                        std::span<std::uint32_t> frequencies) const = 0;
+  // How many postings list() gives.
+  virtual std::size_t list_size(TermId term) const = 0;
   // The postings as a sealed segment has them; null in a growing one.
   virtual const SealedPostings* sealed_postings() const { return nullptr; }
   virtual std::size_t posting_count() const = 0;   // for the writer

@@ -13,6 +13,7 @@ namespace oneiros::lexical {
 
 // Offers to `best` every visible, allowed document that holds one of the terms. Contributions add
 // up in the order of the terms, so a score's bits depend on nothing but the query and the document.
+// REQUIRES: the query has no clauses.
 void search_segments(std::span<const SegmentView> segments, const WeighedQuery& query,
                      const Bm25& bm25, const AllowedRows& allowed, TopK& best);
 

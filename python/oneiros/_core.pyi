@@ -36,19 +36,52 @@ class WeighedQuery:
 
 class LexicalIndex:
     def __init__(
-        self, *, analyzer: Analyzer, variant: str, k1: float, b: float, delta: float
+        self,
+        *,
+        analyzer: Analyzer,
+        variant: str,
+        k1: float,
+        b: float,
+        delta: float,
+        title_weight: float | None = None,
+        tags_weight: float | None = None,
     ) -> None: ...
-    def add(self, *, row: int, text: str) -> int: ...
-    def add_many(self, *, rows: Rows, texts: list[str]) -> int: ...
+    def add(self, *, row: int, text: str, title: str = "", tags: str = "") -> int: ...
+    def add_many(
+        self,
+        *,
+        rows: Rows,
+        texts: list[str],
+        titles: list[str] | None = None,
+        tags: list[str] | None = None,
+    ) -> int: ...
     def delete(self, *, row: int) -> bool: ...
     def contains(self, *, row: int) -> bool: ...
     def search(
-        self, *, query: str, k: int, allowed: npt.NDArray[np.uint8] | None
+        self,
+        *,
+        query: str,
+        k: int,
+        allowed: npt.NDArray[np.uint8] | None,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
     ) -> tuple[Rows, npt.NDArray[np.float64], WeighedQuery]: ...
     def search_many(
-        self, *, queries: list[str], k: int, allowed: npt.NDArray[np.uint8] | None, threads: int
+        self,
+        *,
+        queries: list[str],
+        k: int,
+        allowed: npt.NDArray[np.uint8] | None,
+        threads: int,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
     ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64], list[WeighedQuery]]: ...
-    def weigh(self, *, query: str) -> WeighedQuery: ...
+    def permitted(
+        self, *, query: str, allowed: npt.NDArray[np.uint8] | None, syntax: str
+    ) -> npt.NDArray[np.uint8] | None: ...
+    def weigh(
+        self, *, query: str, syntax: str = "plain", minimum_should_match: int = 0
+    ) -> WeighedQuery: ...
     def score_rows(self, *, query: WeighedQuery, rows: Rows) -> npt.NDArray[np.float64]: ...
     def seal(self) -> None: ...
     @property

@@ -41,6 +41,7 @@ class AskingWhy(Searching):
         reinforce: bool | None = None,
         explain: bool = True,
         status: str | Sequence[str] | None = None,
+        syntax: str = "plain",
     ) -> WhyNot:
         """Tell why a search does not return a memory; never counts as an access.
 
@@ -56,6 +57,7 @@ class AskingWhy(Searching):
             reinforce: taken, and of no effect here.
             explain: taken, and of no effect here.
             status: the search's.
+            syntax: the search's.
 
         Returns:
             :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
@@ -70,7 +72,7 @@ class AskingWhy(Searching):
         if session is not None:
             FIELDS["session"].check(session)
         self._follow_others()
-        question = self._question(query, embedding, k, now, profile, True)
+        question = self._question(query, embedding, k, now, profile, True, syntax)
         limits = Limits(
             question.profile.selection, self._checked(where), statuses(status), question.now
         )

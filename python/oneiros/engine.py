@@ -44,6 +44,9 @@ class Engine(Memories):
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
         k1: BM25's term saturation, >= 0.
         b: BM25's length normalisation, in [0, 1].
+        title_weight: how much a word of the title counts beside one of the text (BM25F), a multiple
+            of 0.25 from 0.25 to 8; None: as recorded, at first 2.
+        tags_weight: the same of a word of the tags; at first 1.5.
         vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw".
         durability: "full" survives a power cut, "normal" a crash of the process.
         busy_timeout_seconds: how long a write waits for another process's.
@@ -67,6 +70,8 @@ class Engine(Memories):
         variant: str | None = None,
         k1: float | None = None,
         b: float | None = None,
+        title_weight: float | None = None,
+        tags_weight: float | None = None,
         vector_index: Kind = "auto",
         durability: str = "full",
         busy_timeout_seconds: float = 5.0,
@@ -81,7 +86,14 @@ class Engine(Memories):
             decode_embedding=lambda blob: decoded([blob])[0],
         )
         try:
-            asked = {"analyzer": analyzer, "variant": variant, "k1": k1, "b": b}
+            asked = {
+                "analyzer": analyzer,
+                "variant": variant,
+                "k1": k1,
+                "b": b,
+                "title_weight": title_weight,
+                "tags_weight": tags_weight,
+            }
             options = _lexical_options(store, asked, chosen)
             projections = Projections(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)

@@ -18,7 +18,10 @@ from oneiros.lexical_arguments import (
     checked_id,
     checked_ids,
     checked_number,
+    checked_reading,
+    checked_tags,
     checked_texts,
+    checked_weights,
 )
 from oneiros.lexical_rows import IdRows
 
@@ -26,6 +29,10 @@ __all__ = ["Hits", "LexicalIndex"]
 
 PUBLISHED_DELTA = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
 """Lower bound of a match, by variant: Lv and Zhai (2011)."""
+
+
+FIELD_WEIGHTS = {"title_weight": 2.0, "tags_weight": 1.5}
+"""How much a word of a field counts beside one of the text, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +69,14 @@ class LexicalIndex:
         analyzer: a name of :data:`oneiros.analyzers.NAMES`; :mod:`oneiros.analyzers` tells them.
         delta: what a match is worth at least, from 0 to 1e100; of ``"bm25plus"`` (1.0 unless given)
             and ``"bm25l"`` (0.5) only.
+        fields: whether texts may have a title and tags (BM25F).
+        title_weight: how much a word of the title counts beside one of the text, which counts 1; a
+            multiple of 0.25 from 0.25 to 8. Default: 2.
+        tags_weight: the same of a word of the tags. Default: 1.5.
 
     Raises:
-        ValueError: an unknown variant or analyzer, a number out of its range, or a ``delta`` for a
-            variant that has none.
+        ValueError: an unknown variant or analyzer, a number out of its range, a ``delta`` for a
+            variant that has none, or a weight for an index without fields.
     """
 
     def __init__(
@@ -76,10 +87,16 @@ class LexicalIndex:
         analyzer: str = "english",
         *,
         delta: float | None = None,
+        fields: bool = False,
+        title_weight: float | None = None,
+        tags_weight: float | None = None,
     ) -> None:
         if delta is not None and variant not in PUBLISHED_DELTA:
             msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
             raise ValueError(msg)
+        weights = checked_weights(
+            fields, {"title_weight": title_weight, "tags_weight": tags_weight}, FIELD_WEIGHTS
+        )
         self._core = _core.LexicalIndex(
             analyzer=analyzers.make(analyzer),
             variant=variant,
@@ -88,8 +105,14 @@ class LexicalIndex:
             delta=checked_number(
                 PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
             ),
+            **weights,
         )
+        self._has_fields = bool(fields)
         self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
+        if fields:
+            self._settings += (
+                f", fields=True, {', '.join(f'{n}={w!r}' for n, w in weights.items())}"
+            )
         self._write_lock = ForkSafeLock()
         self._rows = IdRows()  # whether a row has a text, the core knows
 
@@ -112,31 +135,49 @@ class LexicalIndex:
         """Memory held, in bytes: an estimate that leaves out the ids' own objects."""
         return self._core.resident_bytes + self._rows.nbytes
 
-    def add(self, id: Id, text: str) -> int:
+    def add(
+        self, id: Id, text: str, title: str | None = None, tags: Sequence[str] | None = None
+    ) -> int:
         """Add a text, or put it in place of the id's former one.
 
         Args:
             id: an int of 64 bits or a str. 1 and "1" are two ids.
             text: any str of at most 32 MiB of UTF-8; an empty one counts as a text, too.
+            title: the same; None for none. Needs an index with fields, as do tags.
+            tags: any strs; None for none.
 
         Returns:
             How many words were longer than 256 bytes and were cut to that.
 
         Raises:
-            TypeError: the id is neither int nor str, or the text no str.
-            ValueError: the id is out of range or the text too long.
+            TypeError: the id is neither int nor str, the text or title no str, or the tags no
+                sequence of str.
+            ValueError: the id is out of range, a field too long, or the index has no fields.
             TextEncodingError: the text (or the id) holds lone surrogates.
         """
         id = checked_id(id, "id")
+        fields: dict[str, str] = {}
+        if title is not None:
+            self._require_fields("title")
+            fields["title"] = title
+        if tags is not None:
+            self._require_fields("tags")
+            fields["tags"] = checked_tags(tags, "tags")
         with self._write_lock:
             try:
                 (row,) = self._rows.assigned([id])
-                return self._core.add(row=row, text=text)
+                return self._core.add(row=row, text=text, **fields)
             except BaseException:
                 self._forget_missing([id])
                 raise
 
-    def add_many(self, ids: Sequence[Id] | npt.NDArray[Any], texts: Sequence[str]) -> int:
+    def add_many(
+        self,
+        ids: Sequence[Id] | npt.NDArray[Any],
+        texts: Sequence[str],
+        titles: Sequence[str | None] | None = None,
+        tags: Sequence[Sequence[str] | None] | None = None,
+    ) -> int:
         """Add many texts; an id that comes twice has its last text.
 
         Nothing is added if an argument is wrong. Ctrl-C ends the call between two texts: what came
@@ -155,10 +196,21 @@ class LexicalIndex:
         if len(checked) != len(given):
             msg = f"texts: must be as many as ids ({len(checked)}), got {len(given)}"
             raise ValueError(msg)
+        fields: dict[str, list[str]] = {}
+        if titles is not None:
+            self._require_fields("titles")
+            listed = checked_texts(titles, "titles")
+            fields["titles"] = ["" if title is None else title for title in listed]
+        if tags is not None:
+            self._require_fields("tags")
+            fields["tags"] = [
+                "" if one is None else checked_tags(one, f"tags[{place}]")
+                for place, one in enumerate(checked_texts(tags, "tags"))
+            ]
         with self._write_lock:
             try:
                 rows = np.array(self._rows.assigned(checked), dtype=np.uint32)
-                return self._core.add_many(rows=rows, texts=given)
+                return self._core.add_many(rows=rows, texts=given, **fields)
             except BaseException:
                 self._forget_missing(checked)
                 raise
@@ -179,24 +231,43 @@ class LexicalIndex:
             self._rows.forget(id)
         return is_deleted
 
-    def search(self, query: str, k: int = 10, where: Collection[Id] | None = None) -> Hits:
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        where: Collection[Id] | None = None,
+        *,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
+    ) -> Hits:
         """Return the best ``k`` texts that hold a word of the query.
 
         Args:
-            query: any str of at most 64 KiB of UTF-8 and 1,024 distinct words; nothing in it is
-                syntax. A word asked for twice counts twice.
+            query: any str of at most 64 KiB of UTF-8 and 1,024 distinct words. A word asked for
+                twice counts twice.
             k: how many at most, from 0.
             where: the ids that may be found (unknown ones do no harm); None for all. Scores are
                 the same with and without.
+            syntax: ``"plain"``: the query is words, nothing in it is syntax. ``"query"``: it may
+                have signs, phrases, prefixes and fields (``+must -not "a phrase" pre* title:x``),
+                as docs/query_syntax.md tells; what does not parse is words.
+            minimum_should_match: how many words, phrases and prefixes without a sign a text must
+                match; one anyway, if none has the sign ``+``.
 
         Raises:
-            TypeError: the query is no str, ``k`` no int, or ``where`` no collection of ids.
-            ValueError: ``k`` is below 0.
+            TypeError: the query is no str, ``k`` or ``minimum_should_match`` no int, or ``where``
+                no collection of ids.
+            ValueError: ``k`` or ``minimum_should_match`` is below 0, or the syntax unknown.
             QueryTooLarge: the query is over a limit.
             TextEncodingError: the query holds lone surrogates.
         """
         count = checked_count(k, "k", least=0)
-        rows, scores, _ = self._core.search(query=query, k=count, allowed=self._allowed(where))
+        rows, scores, _ = self._core.search(
+            query=query,
+            k=count,
+            allowed=self._allowed(where),
+            **checked_reading(syntax, minimum_should_match),
+        )
         return Hits(ids=self._rows.ids_of(rows), scores=scores)
 
     def search_many(
@@ -205,6 +276,9 @@ class LexicalIndex:
         k: int = 10,
         threads: int = 1,
         where: Collection[Id] | None = None,
+        *,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
     ) -> list[Hits]:
         """Return :meth:`search` of each query, the same for any number of threads.
 
@@ -213,10 +287,12 @@ class LexicalIndex:
             k: how many at most for each, from 0.
             threads: from 1; more than 64 are not used.
             where: as for :meth:`search`.
+            syntax: as for :meth:`search`.
+            minimum_should_match: as for :meth:`search`.
 
         Raises:
             TypeError: as :meth:`search`.
-            ValueError: ``k`` is below 0 or ``threads`` below 1.
+            ValueError: as :meth:`search`, or ``threads`` is below 1.
             QueryTooLarge: a query is over a limit.
             TextEncodingError: a query holds lone surrogates.
         """
@@ -225,6 +301,7 @@ class LexicalIndex:
             k=checked_count(k, "k", least=0),
             allowed=self._allowed(where),
             threads=checked_count(threads, "threads", least=1),
+            **checked_reading(syntax, minimum_should_match),
         )
         ids = self._rows.ids_of(rows)
         bounds = offsets.tolist()
@@ -233,25 +310,37 @@ class LexicalIndex:
             for start, end in itertools.pairwise(bounds)
         ]
 
-    def score(self, query: str, ids: Sequence[Id] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def score(
+        self,
+        query: str,
+        ids: Sequence[Id] | npt.NDArray[Any],
+        *,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
+    ) -> npt.NDArray[np.float64]:
         """Return the exact score of given texts: the bits that :meth:`search` gives each.
 
         Args:
             query: as for :meth:`search`.
             ids: whose texts to score; an id may come twice.
+            syntax: as for :meth:`search`.
+            minimum_should_match: as for :meth:`search`.
 
         Returns:
-            Shape (n,); 0 where the text holds no word of the query, or the id has no text.
+            Shape (n,); 0 where the text does not match, or the id has no text.
 
         Raises:
             TypeError: the query is no str, or ``ids`` no collection of ids.
-            ValueError: an id is out of range.
+            ValueError: an id is out of range, or as :meth:`search`.
             QueryTooLarge: the query is over a limit.
             TextEncodingError: the query (or an id) holds lone surrogates.
         """
         checked = checked_ids(ids, "ids")
         scores = np.zeros(len(checked), dtype=np.float64)
-        weighed = self._core.weigh(query=query)
+        weighed = self._core.weigh(
+            query=query,
+            **checked_reading(syntax, minimum_should_match),
+        )
         rows = [self._rows.row_of(id) for id in checked]
         places = [place for place, row in enumerate(rows) if row is not None]
         known = np.array([rows[place] for place in places], dtype=np.uint32)
@@ -261,6 +350,11 @@ class LexicalIndex:
     def seal(self) -> None:
         """Move fresh texts to where they are packed for search; happens by itself, too."""
         self._core.seal()
+
+    def _require_fields(self, name: str) -> None:
+        if not self._has_fields:
+            msg = f"{name}: the index has no fields; make it with fields=True"
+            raise ValueError(msg)
 
     def _forget_missing(self, ids: list[Id]) -> None:
         """Forget the ids whose texts did not get in."""

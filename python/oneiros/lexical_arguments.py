@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.errors import TextEncodingError
 
-__all__ = ["Id", "checked_count", "checked_id", "checked_ids", "checked_number", "checked_texts"]
+__all__ = [
+    "Id",
+    "checked_count",
+    "checked_id",
+    "checked_ids",
+    "checked_number",
+    "checked_reading",
+    "checked_tags",
+    "checked_texts",
+    "checked_weights",
+]
 
 Id = int | str
+
+T = TypeVar("T")
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
@@ -60,7 +72,53 @@ def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
     ]
 
 
-def checked_texts(texts: Sequence[str], name: str) -> list[str]:
+def checked_weights(
+    fields: object, given: Mapping[str, object], default: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the weights of an index's fields, none if it has no fields."""
+    if not isinstance(fields, bool | np.bool_):
+        msg = f"fields: must be a bool, got {type(fields).__name__}"
+        raise TypeError(msg)
+    if fields:
+        return {
+            name: default[name] if weight is None else checked_number(weight, name)
+            for name, weight in given.items()
+        }
+    for name, weight in given.items():
+        if weight is not None:
+            msg = f"{name}: only an index with fields has one, got {weight!r}"
+            raise ValueError(msg)
+    return {}
+
+
+def checked_text(text: object, name: str) -> str:
+    """Return a str; TypeError if it is none."""
+    if not isinstance(text, str):
+        msg = f"{name}: expected str, got {type(text).__name__}"
+        raise TypeError(msg)
+    return text
+
+
+class Reading(TypedDict):
+    """How the core reads a query."""
+
+    syntax: str
+    minimum_should_match: int
+
+
+def checked_reading(syntax: object, minimum_should_match: object) -> Reading:
+    """Return how a query is read; which syntaxes there are, the core knows."""
+    least = checked_count(minimum_should_match, "minimum_should_match", least=0)
+    return Reading(syntax=checked_text(syntax, "syntax"), minimum_should_match=least)
+
+
+def checked_tags(tags: Sequence[str], name: str) -> str:
+    """Return the tags as the core takes them, one a line."""
+    items = checked_texts(tags, name)
+    return "\n".join(checked_text(tag, f"{name}[{place}]") for place, tag in enumerate(items))
+
+
+def checked_texts(texts: Sequence[T], name: str) -> list[T]:
     """Return the texts as a list; what is in it, the core checks."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Sequence | np.ndarray):
         msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"

@@ -109,7 +109,10 @@ class Placing:
                 return "it has no embedding"
             is_far = channel.minimum is not None and score < channel.minimum
             return f"farther than the least cosine {channel.minimum:g}" if is_far else beyond
-        return "no word of the query is in it" if score is None else beyond
+        if score is not None:
+            return beyond
+        is_plain = self._question.syntax == "plain"
+        return "no word of the query is in it" if is_plain else "it does not match the query"
 
     def _factors(self, row: int) -> tuple[FactorValue, ...]:
         """What the factors give a memory that is no candidate: as the only one there is."""

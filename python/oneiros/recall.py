@@ -35,6 +35,8 @@ class Question:
     """One search, checked: what the channels and the plan need to know."""
 
     query: str
+    syntax: str
+    """How the query is read: "plain" or "query"."""
     vector: npt.NDArray[np.float32] | None
     """Unit length, shape (dimension,); None leaves the vector channel out."""
     absent: str
@@ -133,10 +135,11 @@ def _ask(
     for channel in question.profile.channels:
         depth, note = channel.depth_for(question.k), ""
         if isinstance(channel, VectorChannel):
-            heard = indexes.by_vector(question.vector, channel, depth, visible.bits)
+            permitted = indexes.permitted(question.query, visible.bits, question.syntax)
+            heard = indexes.by_vector(question.vector, channel, depth, permitted)
             note = question.absent
         else:
-            heard = indexes.by_words(question.query, depth, visible.bits)
+            heard = indexes.by_words(question.query, depth, visible.bits, question.syntax)
         answers.append(heard)
         count = len(heard.hits.rows)
         stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
@@ -156,6 +159,8 @@ def answer_many(
     """
     if not questions:
         return []
+    if questions[0].syntax != "plain":  # each permits rows of its own
+        return [answer(question, projections, visible, load) for question in questions]
     stages = [_Stages() for _ in questions]
     for part in stages:
         part.end("validity_filter", visible.bounds_count, visible.row_count)

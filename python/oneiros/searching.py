@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from oneiros import _core
 from oneiros.argument_checks import count, require_instance, require_text, statuses, texts
 from oneiros.bounded import Bounded
 from oneiros.fields import FIELDS
@@ -41,11 +42,12 @@ class Searching(Bounded):
         reinforce: bool | None = None,
         explain: bool = False,
         status: str | Sequence[str] | None = None,
+        syntax: str = "plain",
     ) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
         Args:
-            query: any text; it is always taken literally.
+            query: any text; taken literally unless ``syntax`` says otherwise.
             k: at most so many results, >= 0.
             where: a filter, applied inside every channel.
             session: who asks; reinforcement adds it to the sessions of what is found.
@@ -56,6 +58,9 @@ class Searching(Bounded):
                 and never with ``explain``: looking into scores is not use.
             explain: give each result its explanation.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
+            syntax: "plain", or "query": then ``+must -not "a phrase" pre* title:word`` are
+                understood, as docs/query_syntax.md tells. What must or must not be holds for every
+                channel; meaning is sought by the words without what must not be.
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -65,7 +70,7 @@ class Searching(Bounded):
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
         self._follow_others()
-        question = self._question(query, embedding, k, now, profile, explain)
+        question = self._question(query, embedding, k, now, profile, explain, syntax)
         parts = self._parts
         visible = parts.projections.row_sets.visible(
             question.profile.selection,
@@ -90,6 +95,7 @@ class Searching(Bounded):
         reinforce: bool | None = None,
         explain: bool = False,
         status: str | Sequence[str] | None = None,
+        syntax: str = "plain",
         threads: int | None = None,
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
@@ -108,6 +114,7 @@ class Searching(Bounded):
             reinforce: whether what is returned counts as accessed, as :meth:`search` says.
             explain: give each result its explanation.
             status: only memories of these statuses.
+            syntax: how all queries are read, as for :meth:`search`.
             threads: for the channels, >= 1; default: one a core.
 
         Returns:
@@ -117,6 +124,7 @@ class Searching(Bounded):
             As :meth:`search`.
         """
         asked = texts("queries", queries)
+        require_text("syntax", syntax)
         vectors = [None] * len(queries) if embeddings is None else list(embeddings)
         if len(vectors) != len(queries):
             msg = f"embeddings: expected {len(queries)}, one a query, got {len(vectors)}"
@@ -125,9 +133,9 @@ class Searching(Bounded):
             threads = os.cpu_count() or 1
         self._follow_others()
         moment = self._now(now)
-        vectors = self._embedded(asked, vectors)
+        vectors = self._embedded([_spoken(query, syntax) for query in asked], vectors)
         questions = [
-            self._question(query, vector, k, moment, profile, explain)
+            self._question(query, vector, k, moment, profile, explain, syntax)
             for query, vector in zip(asked, vectors, strict=True)
         ]
         if not questions:
@@ -154,11 +162,14 @@ class Searching(Bounded):
         now: Time | None,
         profile: Profile | str | None,
         is_explained: bool,
+        syntax: str,
     ) -> Question:
         require_text("query", query)
-        vector, absent = self._query_vector(query, embedding)
+        require_text("syntax", syntax)
+        vector, absent = self._query_vector(_spoken(query, syntax), embedding)
         return Question(
             query=query,
+            syntax=syntax,
             vector=vector,
             absent=absent,
             k=count("k", k),
@@ -215,3 +226,11 @@ class Searching(Bounded):
                 )
             told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
         return told
+
+
+def _spoken(query: str, syntax: str) -> str:
+    """What a query says in words, which an embedder understands."""
+    if syntax == "plain":
+        return query
+    clauses = _core.parse_query(text=query, syntax=syntax)
+    return " ".join(text for occur, _, _, text in clauses if occur != "must_not")

@@ -109,25 +109,25 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
 
 
 def test_why_not_tells_what_a_memory_lacks(run: Run, store: Path) -> None:
-    asked = ("why-not", "coffee", "m1", "-k", 1, "-s", store, "--now", NOW)
+    asked = ("why-not", "coffee", "m2", "-k", 1, "-s", store, "--now", NOW)
     outcome = run(*asked)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert outcome.stdout.startswith("'m1' for 'coffee': in place 2 of 2, k is 1")
+    assert outcome.stdout.startswith("'m2' for 'coffee': in place 2 of 2, k is 1")
     assert "needs +0.0" in outcome.stdout
     assert outcome.stdout.splitlines()[-1].split()[0] == "score"  # beside the first one's
     document = run(*asked, "--json").document
-    assert (document["place"], document["is_returned"], document["kth_id"]) == (2, False, "m2")
+    assert (document["place"], document["is_returned"], document["kth_id"]) == (2, False, "m1")
     assert document["gap"] == document["kth_score"] - document["score"]
     assert document["lacked"].startswith("needs +0.0")
-    assert [channel["rank"] for channel in document["channels"]] == [2, None]
-    assert access_count(store, "m1") == 0
+    assert [channel["rank"] for channel in document["channels"]] == [1, None]
+    assert access_count(store, "m2") == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["m3"], "no channel finds it"),
-        (["m1"], "returned, in place 2"),
+        (["m2"], "returned, in place 2"),
         (["absent"], "no memory has this id"),
         (["m1", "--kind", "note"], 'the filter {"kind": "note"}: its kind is "user_preference"'),
     ],

@@ -49,6 +49,6 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2"]
     assert set(mind.search("", embedding=[1.0, 0.0], reinforce=False).ids) == {"a0", "a1", "a2"}
     assert mind.count(oneiros.where(tags="t")) == 2
-    mind.add("ant three", id="a3")
+    mind.add("ant three", id="a3", tags=["u"])
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2", "a3"]
     assert [memory.id for memory in mind.list()] == ["a0", "a1", "a2", "a3"]

@@ -10,7 +10,7 @@ import pytest
 import oneiros
 from oneiros import LexicalIndex
 
-LIMIT = 2 * 16 * 2**20 + 1  # a title and a text of 16 MiB, and what stands between them
+LIMIT = 32 * 2**20
 
 
 def small(**settings: object) -> LexicalIndex:
@@ -146,13 +146,13 @@ def test_cut_words_are_counted() -> None:
     assert index.search("a" * 1000).ids.tolist() == [1]
 
 
-def test_a_text_may_be_as_long_as_a_title_and_a_text() -> None:
+def test_a_text_may_be_long() -> None:
     index = LexicalIndex(analyzer="simple")
     index.add(1, "ant " * (LIMIT // 4))
     assert index.search("ant").ids.tolist() == [1]
-    with pytest.raises(ValueError, match="text: must be at most 33554433 bytes"):
+    with pytest.raises(ValueError, match="text: must be at most 33554432 bytes"):
         index.add(1, "é" * (LIMIT // 2 + 1))
-    with pytest.raises(ValueError, match=r"texts\[1\]: must be at most 33554433 bytes"):
+    with pytest.raises(ValueError, match=r"texts\[1\]: must be at most 33554432 bytes"):
         index.add_many([2, 3], ["ant", "a" * (LIMIT + 1)])
     assert len(index) == 1
     assert 2 not in index

@@ -103,4 +103,20 @@ AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyz
   return std::move(analysis).result();
 }
 
+std::vector<CountedClause> count_clauses(std::vector<Clause> clauses) {
+  using Key =
+      std::tuple<Occur, ClauseKind, std::uint8_t, std::vector<TermId>, std::vector<std::uint32_t>>;
+  std::map<Key, std::size_t> places;
+  std::vector<CountedClause> counted;
+  for (Clause& clause : clauses) {
+    Key key(clause.occur, clause.kind, clause.fields, clause.terms, clause.positions);
+    const auto [place, is_new] = places.emplace(std::move(key), counted.size());
+    if (is_new) {
+      counted.push_back({.clause = std::move(clause), .count = 0});
+    }
+    ++counted[place->second].count;
+  }
+  return counted;
+}
+
 }  // namespace oneiros::lexical

@@ -23,6 +23,19 @@ struct Clause {
   bool matches_nothing = false;          // it asks for what no text holds; then terms is empty
 };
 
+// A clause and how often a query has it.
+struct CountedClause {
+  Clause clause;
+  std::uint32_t count;
+};
+
+// Documents are found by the signs of the clauses. Of those without one, at least
+// `minimum_should_match` have to match; one, if there is none that must be there.
+struct ClauseQuery {
+  std::vector<CountedClause> clauses;  // no clause twice
+  std::size_t minimum_should_match = 0;
+};
+
 struct AnalyzedClauses {
   // In text order. What says nothing (stop words and signs alone) is left out, and so is a prefix
   // that was asked for before.
@@ -38,5 +51,8 @@ struct AnalyzedClauses {
 // is a phrase.
 AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyzer,
                                 std::size_t most_terms);
+
+// In order of first appearance.
+std::vector<CountedClause> count_clauses(std::vector<Clause> clauses);
 
 }  // namespace oneiros::lexical

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 
 #include "analysis/utf8.h"
 
@@ -107,6 +109,17 @@ ParsedClause next_clause(Reader& reader) {
 }
 
 }  // namespace
+
+QuerySyntax syntax_of(std::string_view name) {
+  if (name == "plain") {
+    return QuerySyntax::kPlain;
+  }
+  if (name == "query") {
+    return QuerySyntax::kQuery;
+  }
+  throw std::invalid_argument("syntax: must be 'plain' or 'query', got '" + std::string(name) +
+                              "'");
+}
 
 ParsedQuery parse_query(std::string_view utf8, QuerySyntax syntax) {
   ParsedQuery query;

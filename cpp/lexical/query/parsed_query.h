@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lexical/fields.h"
+
 namespace oneiros::lexical {
 
 enum class QuerySyntax : std::uint8_t {
@@ -12,14 +14,11 @@ enum class QuerySyntax : std::uint8_t {
   kQuery,  // signs, phrases, prefixes and fields are understood
 };
 
+// By name: plain, query. Throws std::invalid_argument on another name.
+QuerySyntax syntax_of(std::string_view name);
+
 enum class Occur : std::uint8_t { kShould, kMust, kMustNot };
 enum class ClauseKind : std::uint8_t { kWord, kPhrase, kPrefix };
-
-// Bits of a field mask.
-inline constexpr std::uint8_t kTitleField = 1;
-inline constexpr std::uint8_t kTextField = 2;
-inline constexpr std::uint8_t kTagsField = 4;
-inline constexpr std::uint8_t kAllFields = kTitleField | kTextField | kTagsField;
 
 struct ParsedClause {
   Occur occur = Occur::kShould;

@@ -36,6 +36,7 @@ std::vector<std::uint32_t> rows_of(const std::vector<Hit>& hits) {
 
 using Rows = std::vector<std::uint32_t>;
 using Texts = std::vector<std::string_view>;
+using IndexedTexts = std::vector<IndexedText>;
 
 }  // namespace
 
@@ -58,7 +59,7 @@ TEST_CASE("LexicalIndex: texts are found by their words until they go") {
 
 TEST_CASE("LexicalIndex: a call that ends early leaves whole batches") {
   LexicalIndex index(simple(), {});
-  const std::vector<std::string_view> texts(1000, "ant");
+  const std::vector<IndexedText> texts(1000, {.text = "ant"});
   Rows rows(texts.size());
   for (std::uint32_t row = 0; row < rows.size(); ++row) {
     rows[row] = row;
@@ -86,9 +87,10 @@ TEST_CASE("LexicalIndex: limits and wrong arguments change nothing") {
   index.add(0, "ant");
   const std::string large(LexicalIndex::kMaxTextBytes + 1, 'a');
   CHECK_THROWS_WITH(index.add(1, large),
-                    "text: must be at most 33554433 bytes of UTF-8, got 33554434");
-  CHECK_THROWS_AS(index.add_many(Rows{1, 2}, Texts{"bee", large}), std::invalid_argument);
-  CHECK_THROWS_AS(index.add_many(Rows{1}, Texts{"bee", "cat"}), std::invalid_argument);
+                    "text: must be at most 33554432 bytes of UTF-8, got 33554433");
+  CHECK_THROWS_AS(index.add_many(Rows{1, 2}, IndexedTexts{{"bee"}, {large}}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(index.add_many(Rows{1}, IndexedTexts{{"bee"}, {"cat"}}), std::invalid_argument);
   CHECK(index.document_count() == 1);
   const std::string long_query(LexicalIndex::kMaxQueryBytes + 1, ' ');
   CHECK_THROWS_AS(index.search(long_query, 1, {}), QueryTooLarge);

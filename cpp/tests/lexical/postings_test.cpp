@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "lexical/document_table.h"
 #include "lexical/growing_postings.h"
 #include "lexical/row_map.h"
 #include "lexical/term_table.h"
@@ -78,49 +77,6 @@ TEST_CASE("PostingList: a term without postings has no blocks") {
   const GrowingPostings growing;
   CHECK(growing.find(1).size() == 0);
   CHECK(growing.find(1).block_count() == 0);
-}
-
-TEST_CASE("DocumentTable: terms come back as they went in") {
-  const TermId last = std::numeric_limits<TermId>::max();
-  const std::vector<std::vector<TermId>> documents{
-      {0}, {}, {127, 128, 255, 16'383, 16'384, 1U << 21U, 1U << 28U, last}, {0, last}, {5}};
-  DocumentTable table;
-  DocumentTable copy;
-  for (std::uint32_t i = 0; i < documents.size(); ++i) {
-    Document document{.row = 10 + i, .length = i, .terms = {}};
-    for (const TermId term : documents[i]) {
-      document.terms.push_back({.term = term, .frequency = 1});
-    }
-    CHECK(table.append(document) == i);
-    CHECK(copy.append_from(table, i) == i);
-  }
-  for (std::uint32_t i = 0; i < documents.size(); ++i) {
-    for (const DocumentTable* const one : {&table, &copy}) {
-      std::vector<TermId> terms;
-      one->for_each_term(i, [&](TermId term) { terms.push_back(term); });
-      CHECK(terms == documents[i]);
-      CHECK(one->rows()[i] == 10 + i);
-      CHECK(one->lengths()[i] == i);
-    }
-  }
-}
-
-TEST_CASE("DocumentTable: a document lives in the epochs before its death") {
-  DocumentTable table;
-  for (std::uint32_t row = 0; row < 3'000; ++row) {
-    table.append({.row = row, .length = 1, .terms = {}});
-  }
-  for (const auto& [number, epoch] : std::vector<std::pair<DocumentNumber, Epoch>>{
-           {0, 5}, {63, 5}, {64, 7}, {2'999, Epoch{1} << 40U}}) {
-    table.reserve_death(number);
-    table.die(number, epoch);
-    CHECK(table.is_alive_at(number, epoch - 1));
-    CHECK_FALSE(table.is_alive_at(number, epoch));
-    CHECK(table.death(number) == epoch);
-  }
-  CHECK(table.is_alive_at(1, std::numeric_limits<Epoch>::max()));
-  CHECK(table.is_alive_at(2'000, std::numeric_limits<Epoch>::max()));
-  CHECK(table.extent().dead_count == 4);
 }
 
 TEST_CASE("PostingList: cut at a limit") {

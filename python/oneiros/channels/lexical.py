@@ -23,18 +23,21 @@ class LexicalSearch:
     def __init__(self, index: _core.LexicalIndex) -> None:
         self._index = index
 
-    def search(self, query: str, k: int, allowed: Bits | None = None) -> ChannelAnswer:
-        """Return the best ``k`` rows by BM25; a row without any word of the query is not among them.
+    def search(
+        self, query: str, k: int, allowed: Bits | None = None, syntax: str = "plain"
+    ) -> ChannelAnswer:
+        """Return the best ``k`` rows by BM25; a row that does not match is not among them.
 
         Args:
             query: any text; a query without a word finds nothing.
             k: most rows to return, >= 0.
             allowed: rows that may be returned, None for all.
+            syntax: "plain", or "query" if signs, phrases, prefixes and fields are understood.
 
         Raises:
-            ValueError: ``k`` is negative.
+            ValueError: ``k`` is negative, or the syntax unknown.
         """
-        rows, scores, weighed = self._index.search(query=query, k=k, allowed=allowed)
+        rows, scores, weighed = self._index.search(query=query, k=k, allowed=allowed, syntax=syntax)
         return self._answer(RankedList(rows, scores), weighed)
 
     def search_many(
@@ -50,6 +53,13 @@ class LexicalSearch:
                 itertools.pairwise(offsets.tolist()), weighed, strict=True
             )
         ]
+
+    def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
+        """Return the allowed rows that hold what they must by the query, and not what they must not."""
+        if syntax == "plain":
+            return allowed
+        bits = self._index.permitted(query=query, allowed=allowed, syntax=syntax)
+        return allowed if bits is None else bits
 
     def _answer(self, hits: RankedList, weighed: _core.WeighedQuery) -> ChannelAnswer:
         """Score other rows by the very measure of this search, whatever is written meanwhile."""

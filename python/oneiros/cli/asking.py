@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["get", "search", "why_not"]
 
-QueryArgument = Annotated[str, typer.Argument(help="What to look for; any text, taken literally.")]
+QueryArgument = Annotated[str, typer.Argument(help="What to look for; any text.")]
+SyntaxOption = Annotated[
+    str,
+    typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
+]
 CountOption = Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")]
 WhereOption = Annotated[
     str | None, typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.')
@@ -40,6 +44,7 @@ def search(
     tag: NamesOption = None,
     now: NowOption = None,
     profile: ProfileOption = None,
+    syntax: SyntaxOption = "plain",
     explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
     json: JsonOption = False,
     no_reinforce: Annotated[
@@ -57,6 +62,7 @@ def search(
             now=clock,
             profile=profile,
             explain=explain,
+            syntax=syntax,
             reinforce=False if no_reinforce else None,
         )
         # Inside the block: the memories of results are read from the store when first touched.
@@ -88,13 +94,16 @@ def why_not(
     tag: NamesOption = None,
     now: NowOption = None,
     profile: ProfileOption = None,
+    syntax: SyntaxOption = "plain",
     json: JsonOption = False,
 ) -> None:
     """Tell why a search does not return a memory; the memory is left as it is."""
     condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
     clock = seconds_of("--now", now)
     with opened(existing(store)) as engine:
-        told = engine.why_not(query, id, k=k, where=condition, now=clock, profile=profile)
+        told = engine.why_not(
+            query, id, k=k, where=condition, now=clock, profile=profile, syntax=syntax
+        )
     from oneiros.cli import explained  # noqa: PLC0415
     from oneiros.cli.terminal import output  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ from oneiros import _core, analyzers
 from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.channels.lexical import LexicalSearch
 from oneiros.channels.vector import VectorIndex
-from oneiros.lexical import PUBLISHED_DELTA
+from oneiros.lexical import FIELD_WEIGHTS, PUBLISHED_DELTA
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class LexicalOptions:
     variant: str = "lucene"
     k1: float = 1.2
     b: float = 0.75
+    title_weight: float = FIELD_WEIGHTS["title_weight"]
+    tags_weight: float = FIELD_WEIGHTS["tags_weight"]
 
 
 def _by_cosine(
@@ -73,6 +75,8 @@ class Indexes:
             k1=options.k1,
             b=options.b,
             delta=PUBLISHED_DELTA.get(options.variant, 0.0),
+            title_weight=options.title_weight,
+            tags_weight=options.tags_weight,
         )
         self.vectors: VectorIndex | None = None
         self._words = LexicalSearch(self.lexical)
@@ -81,9 +85,13 @@ class Indexes:
         self._text_digests = array("q")
         self._vector_digests = array("q")
 
-    def by_words(self, query: str, depth: int, allowed: Bits | None) -> ChannelAnswer:
+    def by_words(self, query: str, depth: int, allowed: Bits | None, syntax: str) -> ChannelAnswer:
         """The lexical channel: one crossing."""
-        return self._words.search(query, depth, allowed)
+        return self._words.search(query, depth, allowed, syntax)
+
+    def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
+        """The allowed rows, without those that the query's signs forbid."""
+        return self._words.permitted(query, allowed, syntax)
 
     def by_words_many(
         self, queries: Sequence[str], depth: int, allowed: Bits | None, threads: int
@@ -145,21 +153,27 @@ class Indexes:
     # an error cuts off is done again by the next follow.
 
     def _apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        changed, texts = {}, []
+        changed: dict[int, int] = {}
+        texts: list[str] = []
+        titles: list[str] = []
+        tags: list[str] = []  # a memory's, one a line
         for row, memory in zip(rows, batch, strict=True):
             if memory.deleted_at is not None:
                 self._text_digests[row] = 0
                 self.lexical.delete(row=row)
                 continue
-            text = f"{memory.title}\n{memory.text}" if memory.title else memory.text
-            digest = hash(text) or 1
+            digest = hash((memory.text, memory.title, memory.tags_json)) or 1
             if self._text_digests[row] != digest:
                 changed[row] = digest
-                texts.append(text)
+                texts.append(memory.text)
+                titles.append(memory.title)
+                tags.append("\n".join(memory.tags))
         for row in changed:
             self._text_digests[row] = 0
         if texts:
-            self.lexical.add_many(rows=np.array(list(changed), np.uint32), texts=texts)
+            self.lexical.add_many(
+                rows=np.array(list(changed), np.uint32), texts=texts, titles=titles, tags=tags
+            )
         for row, digest in changed.items():
             self._text_digests[row] = digest
 

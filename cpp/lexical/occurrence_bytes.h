@@ -1,0 +1,77 @@
+// A document's terms in text order, as bytes: what phrases and fields are told by, and what a
+// deletion takes back from df.
+//
+// A varint for each occurrence, ((term + 1) << 2) + (2 if the document has had the term before) +
+// (1 if the position is not the one after the last, and another varint says how far on it is).
+// Documents begin in the text; a varint of 0 says that the title follows, one of 1 the tags. Each
+// field counts its positions from 0.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "lexical/fields.h"
+
+namespace oneiros::lexical {
+
+class OccurrenceBytes {
+ public:
+  // REQUIRES: the text comes first, if at all; each field at most once; `field` is a single bit.
+  void begin(std::uint8_t field);
+  // REQUIRES: positions do not fall within a field.
+  void add(const Occurrence& occurrence, bool is_repeat);
+
+  std::vector<std::uint8_t> take() && { return std::move(bytes_); }
+
+ private:
+  void append(std::uint64_t value);
+
+  std::vector<std::uint8_t> bytes_;
+  std::uint32_t next_ = 0;  // the position after the last
+};
+
+// An occurrence as it is read.
+struct FieldOccurrence {
+  TermId term;
+  std::uint32_t position;
+  std::uint8_t field;
+  bool is_repeat;
+};
+
+// Calls visit(occurrence) for each, in the order they were written.
+template <typename Visit>
+void for_each_occurrence(std::span<const std::uint8_t> bytes, Visit visit) {
+  constexpr unsigned kPayloadBits = 7;
+  constexpr std::uint8_t kMore = 1U << kPayloadBits;
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  const auto read = [&at] {
+    std::uint64_t value = *at & (kMore - 1U);
+    for (unsigned shift = kPayloadBits; (*at++ & kMore) != 0; shift += kPayloadBits) {
+      value |= std::uint64_t{*at & (kMore - 1U)} << shift;
+    }
+    return value;
+  };
+  std::uint8_t field = kTextField;
+  std::uint32_t next = 0;
+  while (at != end) {
+    const std::uint64_t code = read();
+    if (code <= 1) {
+      field = code == 0 ? kTitleField : kTagsField;
+      next = 0;
+      continue;
+    }
+    // What is skipped counts modulo 2^32: a part of an identifier goes back to where it stands.
+    const std::uint32_t position =
+        next + ((code & 1U) == 0 ? 0 : static_cast<std::uint32_t>(read() - 1));
+    visit(FieldOccurrence{.term = static_cast<TermId>((code >> 2U) - 1),
+                          .position = position,
+                          .field = field,
+                          .is_repeat = (code & 2U) != 0});
+    next = position + 1;
+  }
+}
+
+}  // namespace oneiros::lexical
