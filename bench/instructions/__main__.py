@@ -30,8 +30,17 @@ TOLERANCE: Final = 0.02
 
 def built(folder: Path) -> Path:
     """Build the searches, with the core, in a folder; return the program."""
-    configure = ["cmake", "-S", str(FOLDER.parents[1]), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release"]
-    subprocess.run([*configure, "-DONEIROS_BUILD_PYTHON=OFF", "-DONEIROS_BUILD_BENCH=ON"], check=True)
+    configure = [
+        "cmake",
+        "-S",
+        str(FOLDER.parents[1]),
+        "-B",
+        str(folder),
+        "-DCMAKE_BUILD_TYPE=Release",
+    ]
+    subprocess.run(
+        [*configure, "-DONEIROS_BUILD_PYTHON=OFF", "-DONEIROS_BUILD_BENCH=ON"], check=True
+    )
     build = ["cmake", "--build", str(folder), "--target", "search_instructions", "--parallel", "2"]
     subprocess.run(build, check=True)
     return folder / "search_instructions"
@@ -42,7 +51,13 @@ def counted(program: Path) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         subprocess.run(
-            ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", program],
+            [
+                "valgrind",
+                "--tool=callgrind",
+                "--instr-atstart=no",
+                f"--callgrind-out-file={out}",
+                program,
+            ],
             check=True,
             env=os.environ | {"LC_ALL": "C"},
             stderr=subprocess.DEVNULL,
@@ -59,7 +74,9 @@ def counted(program: Path) -> dict[str, int]:
 
 def main() -> int:
     """Return 1 if the searches together cost more than on record, by over the tolerance."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--update", action="store_true", help="put the counts on record")
     parser.add_argument("--build", type=Path, help="folder to build in, kept for the next time")
     arguments = parser.parse_args()
@@ -72,12 +89,11 @@ def main() -> int:
         BASELINE.write_text(json.dumps(counts, indent=1) + "\n")
     recorded: dict[str, int] = json.loads(BASELINE.read_text())
     if counts.keys() != recorded.keys():
-        print("the searches are not the ones on record: run with --update", file=sys.stderr)
-        return 1
-    for name, count in counts.items():
-        print(f"{count:>10,} {count / recorded[name]:6.3f}  {name}")
+        parser.exit(2, "the searches are not the ones on record: run with --update\n")
+    lines = [f"{n:>10,} {n / recorded[name]:6.3f}  {name}" for name, n in counts.items()]
     ratio = statistics.geometric_mean(count / recorded[name] for name, count in counts.items())
-    print(f"{ratio:.3f} of the instructions on record")
+    lines.append(f"{ratio:.3f} of the instructions on record")
+    sys.stdout.write("\n".join(lines) + "\n")
     return int(ratio > 1 + TOLERANCE)
 
 
