@@ -63,7 +63,10 @@ int main() {
     texts.push_back(random.words(4 + random.below(16)));
     rows.push_back(row);
   }
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<oneiros::IndexedText> views;
+  for (const std::string& text : texts) {
+    views.push_back({.text = text});
+  }
   index.add_many(rows, views);
   index.seal();
   for (std::size_t i = 0; i < kQueries; ++i) {

@@ -27,6 +27,20 @@ def test_search_finds_by_words(run: Run, store: Path) -> None:
     assert found(run, store, "coffee", "-k", 0) == []
 
 
+def test_search_understands_signs_if_asked(run: Run, store: Path) -> None:
+    asked = ("--syntax", "query", "--no-reinforce")
+    assert found(run, store, "coffee -machine", *asked) == ["m1"]
+    assert found(run, store, '"coffee black"', *asked) == ["m1"]
+    assert found(run, store, "tags:kitch*", *asked) == ["m2"]
+    assert set(found(run, store, "coffee -machine")) == {"m1", "m2"}
+    assert run("why-not", "+black", "m2", "--syntax", "query", "-s", store).stdout.startswith(
+        "'m2'"
+    )
+    refused = run("search", "coffee", "--syntax", "lucene", "-s", store)
+    assert refused.exit_code != 0
+    assert "syntax: must be 'plain' or 'query'" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [
