@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
+#include <stdexcept>
 #include <unordered_set>
 #include <utility>
 
@@ -219,6 +220,24 @@ std::string Analyzer::term(TermId id) const {
   const std::shared_lock lock(state_->mutex);
   assert(id < state_->vocabulary.term_count());
   return std::string(state_->vocabulary.term(id));
+}
+
+void Analyzer::write(SnapshotWriter& snapshot) const {
+  Vocabulary::Image image;
+  {
+    const std::shared_lock lock(state_->mutex);
+    image = state_->vocabulary.image();
+  }
+  Vocabulary::write(image, snapshot);
+}
+
+void Analyzer::read(const SnapshotReader& snapshot) {
+  Vocabulary vocabulary = Vocabulary::read(snapshot);
+  const std::unique_lock lock(state_->mutex);
+  if (state_->vocabulary.term_count() != 0) {
+    throw std::invalid_argument("analyzer: must not have met a text yet");
+  }
+  state_->vocabulary = std::move(vocabulary);
 }
 
 std::size_t Analyzer::resident_bytes() const {

@@ -14,6 +14,9 @@
 
 namespace oneiros {
 
+class SnapshotReader;
+class SnapshotWriter;
+
 using TermId = std::uint32_t;
 inline constexpr TermId kUnknownTerm = 0xFFFFFFFF;  // of a word that no indexed text holds
 
@@ -96,6 +99,13 @@ class Analyzer {
   std::size_t vocabulary_size() const;  // terms
   std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()
   std::size_t resident_bytes() const;   // an estimate, for reports
+
+  // Puts the vocabulary of this moment into a snapshot.
+  void write(SnapshotWriter& snapshot) const;
+  // Takes over the vocabulary of an analyzer of the same options. Throws SnapshotDamaged where it
+  // makes no sense, std::invalid_argument if this one has learnt terms already; it is then as it
+  // was.
+  void read(const SnapshotReader& snapshot);
 
  private:
   struct State;

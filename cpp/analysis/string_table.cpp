@@ -76,7 +76,9 @@ std::uint64_t hash_of(std::string_view string, std::uint64_t head, std::uint64_t
 }  // namespace
 
 StringTable::StringTable()
-    : slots_(kFirstSlots, Slot{0, 0, kAbsent}), mask_(kFirstSlots - 1), seed_(process_seed()) {}
+    : slots_(std::vector<Slot>(kFirstSlots, Slot{0, 0, kAbsent})),
+      mask_(kFirstSlots - 1),
+      seed_(process_seed()) {}
 
 StringTable::Key StringTable::key(std::string_view string) const {
   const std::uint64_t head = head_of(string);
@@ -87,9 +89,10 @@ StringTable::Key StringTable::key(std::string_view string) const {
 
 std::uint32_t StringTable::find(const Key& key) const {
   const bool is_short = key.string.size() <= kHeadBytes;
+  const Slot* const slots = slots_.data();
   std::size_t at = key.tag & mask_;
-  while (slots_[at].number != kAbsent) {
-    const Slot& slot = slots_[at];
+  while (slots[at].number != kAbsent) {
+    const Slot& slot = slots[at];
     if (slot.head == key.head && slot.tag == key.tag &&
         (is_short || this->at(slot.number) == key.string)) {
       return slot.number;
@@ -105,29 +108,30 @@ std::uint32_t StringTable::insert(std::string_view string) {
   if (known != kAbsent) {
     return known;
   }
-  if (strings_.size() >= kAbsent - 1 || string.size() >= kAbsent) {
+  if (size() >= kAbsent - 1 || string.size() >= kAbsent) {
     throw std::length_error("string table: full, or the string is too long");
   }
-  if ((strings_.size() + 1) * 3 > slots_.size() * 2) {
+  if ((size() + 1) * 3 > slots_.size() * 2) {
     grow();
   }
-  const auto number = static_cast<std::uint32_t>(strings_.size());
+  const auto number = static_cast<std::uint32_t>(size());
   strings_.push_back({keep(string), static_cast<std::uint32_t>(string.size())});
   place({wanted.head, wanted.tag, number});
   return number;
 }
 
 void StringTable::place(const Slot& slot) {
+  std::vector<Slot>& slots = slots_.own();
   std::size_t at = slot.tag & mask_;
-  while (slots_[at].number != kAbsent) {
+  while (slots[at].number != kAbsent) {
     at = (at + 1) & mask_;
   }
-  slots_[at] = slot;
+  slots[at] = slot;
 }
 
 void StringTable::grow() {
   std::vector<Slot> former(slots_.size() * 2, Slot{0, 0, kAbsent});
-  slots_.swap(former);
+  slots_.own().swap(former);
   mask_ = slots_.size() - 1;
   for (const Slot& slot : former) {
     if (slot.number != kAbsent) {
@@ -155,7 +159,8 @@ const char* StringTable::keep(std::string_view string) {
 }
 
 std::size_t StringTable::resident_bytes() const {
-  return arena_bytes_ + slots_.capacity() * sizeof(Slot) + strings_.capacity() * sizeof(Stored);
+  return arena_bytes_ + slots_.resident_bytes() + strings_.capacity() * sizeof(Kept) +
+         mapped_bytes_.resident_bytes() + mapped_starts_.resident_bytes();
 }
 
 }  // namespace oneiros

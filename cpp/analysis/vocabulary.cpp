@@ -19,32 +19,36 @@ TermId Vocabulary::learn(std::string_view surface, std::string_view term) {
     return meanings_[surface_number].surface;
   }
   const std::uint32_t term_number = enter(term);
-  if (meanings_[term_number].term == kUnknown) {
-    if (terms_.size() >= kStopWord) {
+  std::vector<Meaning>& meanings = meanings_.own();
+  std::vector<std::uint32_t>& surfaces = surfaces_.own();
+  if (meanings[term_number].term == kUnknown) {
+    std::vector<std::uint32_t>& terms = terms_.own();
+    if (terms.size() >= kStopWord) {
       throw std::length_error("vocabulary: no term number left");
     }
-    terms_.push_back(term_number);
-    meanings_[term_number].term = static_cast<TermId>(terms_.size() - 1);
+    terms.push_back(term_number);
+    meanings[term_number].term = static_cast<TermId>(terms.size() - 1);
   }
-  surfaces_.push_back(surface_number);
-  meanings_[surface_number].surface = meanings_[term_number].term;
-  return meanings_[term_number].term;
+  surfaces.push_back(surface_number);
+  meanings[surface_number].surface = meanings[term_number].term;
+  return meanings[term_number].term;
 }
 
 std::uint32_t Vocabulary::enter(std::string_view string) {
-  if (meanings_.size() == meanings_.capacity()) {  // so that nothing throws once the string is in
-    meanings_.reserve(meanings_.size() * 2 + 1);
+  std::vector<Meaning>& meanings = meanings_.own();
+  if (meanings.size() == meanings.capacity()) {  // so that nothing throws once the string is in
+    meanings.reserve(meanings.size() * 2 + 1);
   }
   const std::uint32_t number = strings_.insert(string);
-  if (number == meanings_.size()) {
-    meanings_.push_back({kUnknown, kUnknown});
+  if (number == meanings.size()) {
+    meanings.push_back({kUnknown, kUnknown});
   }
   return number;
 }
 
 std::size_t Vocabulary::resident_bytes() const {
-  return strings_.resident_bytes() + meanings_.capacity() * sizeof(Meaning) +
-         (terms_.capacity() + surfaces_.capacity()) * sizeof(std::uint32_t);
+  return strings_.resident_bytes() + meanings_.resident_bytes() + terms_.resident_bytes() +
+         surfaces_.resident_bytes();
 }
 
 }  // namespace oneiros

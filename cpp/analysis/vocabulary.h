@@ -20,7 +20,10 @@ class Vocabulary {
   static constexpr TermId kStopWord = 0xFFFFFFFE;
 
   // Makes a surface a stop word: known, not a term. REQUIRES: the surface is not known yet.
-  void add_stop_word(std::string_view surface) { meanings_[enter(surface)].surface = kStopWord; }
+  void add_stop_word(std::string_view surface) {
+    const std::uint32_t number = enter(surface);
+    meanings_.own()[number].surface = kStopWord;
+  }
 
   // The term of a surface, kStopWord, or kUnknown.
   TermId of_surface(std::string_view surface) const;
@@ -45,6 +48,14 @@ class Vocabulary {
   std::string_view term(TermId id) const { return strings_.at(terms_[id]); }
   std::size_t resident_bytes() const;
 
+  // What write() puts down: taken quickly, while nobody learns, and good whatever comes later, as
+  // long as the vocabulary lives.
+  struct Image;
+  Image image() const;
+  static void write(const Image& image, SnapshotWriter& snapshot);
+  // Throws SnapshotDamaged where numbers lead nowhere.
+  static Vocabulary read(const SnapshotReader& snapshot);
+
  private:
   struct Meaning {
     TermId surface;  // what the string stands for as a surface
@@ -56,9 +67,16 @@ class Vocabulary {
   }
 
   StringTable strings_;  // surfaces and terms in one, since most are both
-  std::vector<Meaning> meanings_;
-  std::vector<std::uint32_t> terms_;     // number of each term's string
-  std::vector<std::uint32_t> surfaces_;  // of each surface's
+  Stored<Meaning> meanings_;
+  Stored<std::uint32_t> terms_;     // number of each term's string
+  Stored<std::uint32_t> surfaces_;  // of each surface's
+};
+
+struct Vocabulary::Image {
+  StringTable::Image strings;
+  std::vector<Meaning> meanings;
+  std::vector<std::uint32_t> terms;
+  std::vector<std::uint32_t> surfaces;
 };
 
 template <typename Spell>

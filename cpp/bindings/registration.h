@@ -13,5 +13,6 @@ void register_columns(py::module_& module);
 void register_ranking(py::module_& module);
 void register_programs(py::module_& module);
 void register_encoding(py::module_& module);
+void register_snapshot(py::module_& module);
 
 }  // namespace oneiros

@@ -46,10 +46,67 @@ std::uint64_t eight_bytes(const std::byte* bytes) {
 }
 
 #ifdef ONEIROS_CRC_INSTRUCTION
+// The instruction takes its time but can begin anew every cycle: so three stretches of a block are
+// summed side by side, and each sum is moved over what follows it.
+constexpr std::size_t kStretch = 4096;
+
+// What a sum becomes once kStretch zero bytes have followed it, by each of its four bytes.
+using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
+
+// `columns[i]` is what bit i becomes.
+using BitMatrix = std::array<std::uint32_t, 32>;
+
+constexpr std::uint32_t applied(const BitMatrix& columns, std::uint32_t sum) {
+  std::uint32_t moved = 0;
+  for (std::size_t i = 0; sum != 0; ++i, sum >>= 1) {
+    moved ^= (sum & 1) != 0 ? columns[i] : 0;
+  }
+  return moved;
+}
+
+constexpr Shift make_shift() {
+  BitMatrix columns{kPolynomial};  // of one zero bit
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    columns[i] = std::uint32_t{1} << (i - 1);
+  }
+  for (std::size_t bits = 1; bits < kStretch * 8; bits *= 2) {
+    BitMatrix squared{};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      squared[i] = applied(columns, columns[i]);
+    }
+    columns = squared;
+  }
+  Shift shift{};
+  for (std::size_t byte = 0; byte < shift.size(); ++byte) {
+    for (std::uint32_t value = 0; value < 256; ++value) {
+      shift[byte][value] = applied(columns, value << (8 * byte));
+    }
+  }
+  return shift;
+}
+
+constexpr Shift kShift = make_shift();
+
+std::uint32_t moved_over_stretch(std::uint64_t sum) {
+  return kShift[0][sum & 0xff] ^ kShift[1][(sum >> 8) & 0xff] ^ kShift[2][(sum >> 16) & 0xff] ^
+         kShift[3][(sum >> 24) & 0xff];
+}
+
 __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(
     std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint64_t sum = ~before;
   std::size_t at = 0;
+  for (; at + 3 * kStretch <= bytes.size(); at += 3 * kStretch) {
+    const std::byte* const block = bytes.data() + at;
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+    for (std::size_t i = 0; i < kStretch; i += kStride) {
+      sum = _mm_crc32_u64(sum, eight_bytes(block + i));
+      second = _mm_crc32_u64(second, eight_bytes(block + kStretch + i));
+      third = _mm_crc32_u64(third, eight_bytes(block + 2 * kStretch + i));
+    }
+    sum = moved_over_stretch(moved_over_stretch(sum) ^ second) ^ third;
+  }
   for (; at + kStride <= bytes.size(); at += kStride) {
     sum = _mm_crc32_u64(sum, eight_bytes(bytes.data() + at));
   }

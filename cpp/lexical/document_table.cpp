@@ -3,23 +3,16 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <limits>
 
 namespace oneiros::lexical {
 
 namespace {
 
-constexpr std::size_t kStride = 64;
-constexpr std::uint16_t kLong = std::numeric_limits<std::uint16_t>::max();
-using LongSize = std::uint64_t;
-
-LongSize read_size(const std::uint8_t* bytes) {
-  LongSize size = 0;
+std::uint64_t read_size(const std::uint8_t* bytes) {
+  std::uint64_t size = 0;
   std::memcpy(&size, bytes, sizeof(size));
   return size;
 }
-
-std::size_t stored_bytes(std::size_t size) { return size + (size >= kLong ? sizeof(LongSize) : 0); }
 
 }  // namespace
 
@@ -36,7 +29,7 @@ DocumentNumber DocumentTable::append(std::uint32_t row, std::uint32_t length,
                                      std::span<const std::uint8_t> occurrences) {
   const std::size_t number = rows_.size();
   const bool is_long = occurrences.size() >= kLong;
-  const std::size_t stored = stored_bytes(occurrences.size());
+  const std::size_t stored = occurrences.size() + (is_long ? sizeof(LongSize) : 0);
   rows_.reserve_ahead(number + 1);
   lengths_.reserve_ahead(number + 1);
   sizes_.reserve_ahead(number + 1);
@@ -74,7 +67,8 @@ std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number) 
 }
 
 std::size_t DocumentTable::occurrence_bytes(DocumentNumber number) const {
-  return stored_bytes(occurrences(number).size());
+  const std::size_t size = occurrences(number).size();
+  return size + (size >= kLong ? sizeof(LongSize) : 0);
 }
 
 void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "lexical/occurrence_bytes.h"
 #include "lexical/postings.h"
 #include "lexical/sparse_array.h"
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
 
 namespace oneiros::lexical {
 
@@ -49,6 +52,16 @@ class DocumentTable {
   void reserve(std::size_t document_count, std::size_t occurrence_bytes);
   std::size_t resident_bytes() const;  // for the writer
 
+  // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
+  // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
+  // nor right before check() has returned.
+  void write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const;
+  void read(const SnapshotReader& snapshot, std::uint32_t number);
+
+  // Throws SnapshotDamaged unless each document's occurrences can be read, their terms are below
+  // `term_count`, and the documents stand by length.
+  void check(std::size_t term_count, std::size_t threads) const;
+
   // What the document takes of reserve()'s bytes.
   std::size_t occurrence_bytes(DocumentNumber number) const;
   // As OccurrenceBytes wrote them. Valid as long as the table.
@@ -73,6 +86,9 @@ class DocumentTable {
   SparseArray<Epoch> deaths_;
   // Documents' occurrences one after the other: where those of each kStride-th document begin, and
   // how many bytes each has. kLong: eight bytes before them say how many.
+  static constexpr std::size_t kStride = 64;
+  static constexpr std::uint16_t kLong = std::numeric_limits<std::uint16_t>::max();
+  using LongSize = std::uint64_t;
   GrowingArray<std::uint8_t> occurrences_;
   GrowingArray<std::uint64_t> starts_;
   GrowingArray<std::uint16_t> sizes_;

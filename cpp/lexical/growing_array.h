@@ -51,6 +51,14 @@ class GrowingArray {
     size_.store(size + values.size(), std::memory_order_release);
   }
 
+  // REQUIRES: it is empty. If memory runs out, nothing has changed.
+  void assign(std::span<const T> values) {
+    assert(size() == 0);
+    reserve(values.size());
+    std::ranges::copy(values, data_.load(std::memory_order_relaxed));
+    size_.store(values.size(), std::memory_order_release);
+  }
+
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
   // The size comes first: whatever memory is found then has that many.
   std::span<const T> elements() const {

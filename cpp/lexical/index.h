@@ -97,6 +97,14 @@ class Index {
   // when it goes.
   View view() const;
 
+  // The documents of this moment, none of them in a segment that still grows; and puts them into a
+  // snapshot, whatever is written meanwhile.
+  View frozen_view();
+  void write(const View& documents, SnapshotWriter& snapshot) const;
+  // Takes over what another index wrote, of any Bm25. Throws SnapshotDamaged where that makes no
+  // sense. REQUIRES: it is new, and goes if this throws.
+  void read(const SnapshotReader& snapshot, std::size_t term_count, std::size_t threads);
+
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
   std::size_t segment_count() const;   // the growing one too, unless empty

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -46,6 +48,13 @@ struct QueryReading {
 // What it throws ends the call.
 using Pause = std::function<void()>;
 
+// What a snapshot says beside its documents.
+struct SnapshotNotes {
+  std::string identity;    // of all that the documents were made with: is compared
+  std::string attachment;  // whatever belongs to them: is kept
+  std::uint64_t revision = 0;
+};
+
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
 class LexicalIndex {
  public:
@@ -57,6 +66,19 @@ class LexicalIndex {
   // Throws std::invalid_argument without an analyzer.
   LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                const lexical::SegmentLimits& limits = {});
+
+  // Writes the texts of this moment to a file that open() takes back, whole or not at all; writers
+  // wait hardly. Throws std::system_error.
+  void save(const std::filesystem::path& path, const SnapshotNotes& notes);
+
+  // An index over the mapped file, which must stay as it is, though it may be replaced by another.
+  // `analyzer` has the options of the one it was saved with, and has met no text. Throws
+  // SnapshotDamaged if the identity is another, or unless all of the file can be relied upon;
+  // std::system_error if it cannot be read.
+  struct Opened;
+  static Opened open(const std::filesystem::path& path, std::string_view identity,
+                     std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
+                     std::size_t threads, const lexical::SegmentLimits& limits = {});
 
   // Each text takes the place of its row's former one. Returns how many tokens were cut to
   // Analyzer::kMaxTokenBytes. Throws std::invalid_argument if a field is over kMaxTextBytes.
@@ -120,6 +142,11 @@ class LexicalIndex {
   std::shared_ptr<Analyzer> analyzer_;
   lexical::FieldWeights weights_;
   lexical::Index index_;
+};
+
+struct LexicalIndex::Opened {
+  std::unique_ptr<LexicalIndex> index;
+  SnapshotNotes notes;
 };
 
 }  // namespace oneiros

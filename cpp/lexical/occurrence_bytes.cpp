@@ -22,6 +22,35 @@ void OccurrenceBytes::add(const Occurrence& occurrence, bool is_repeat) {
   next_ = occurrence.position + 1;
 }
 
+bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count) {
+  constexpr unsigned kPayloadBits = 7;
+  constexpr std::uint8_t kMore = 1U << kPayloadBits;
+  constexpr unsigned kMostBits = 35;  // five bytes hold the largest term
+  std::size_t at = 0;
+  const auto read = [&](std::uint64_t& value) {
+    value = 0;
+    for (unsigned shift = 0; at != bytes.size() && shift < kMostBits; shift += kPayloadBits) {
+      const std::uint8_t byte = bytes[at++];
+      value |= static_cast<std::uint64_t>(byte & (kMore - 1U)) << shift;
+      if ((byte & kMore) == 0) {
+        return true;
+      }
+    }
+    return false;
+  };
+  while (at != bytes.size()) {
+    std::uint64_t code = 0;
+    std::uint64_t step = 0;
+    if (!read(code) || ((code & 1U) != 0 && code > 1 && !read(step))) {
+      return false;
+    }
+    if (code > 1 && ((code >> 2U) == 0 || (code >> 2U) - 1 >= term_count)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void OccurrenceBytes::append(std::uint64_t value) {
   constexpr unsigned kPayloadBits = 7;
   constexpr std::uint64_t kMore = 1U << kPayloadBits;

@@ -7,6 +7,7 @@
 // field counts its positions from 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,10 @@ class OccurrenceBytes {
   std::vector<std::uint8_t> bytes_;
   std::uint32_t next_ = 0;  // the position after the last
 };
+
+// Whether for_each_occurrence() can read the bytes, whatever they are, and finds terms below
+// `term_count` only.
+bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count);
 
 // An occurrence as it is read.
 struct FieldOccurrence {

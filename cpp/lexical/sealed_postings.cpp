@@ -10,7 +10,6 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kPadding = sizeof(std::uint64_t);  // differences are read eight bytes at once
 
 void append_u32(std::vector<std::uint8_t>& bytes, std::uint32_t value) {
   const std::size_t at = bytes.size();
@@ -109,19 +108,33 @@ PackedList SealedPostings::find(TermId term) const {
   if (bucket + 1 >= buckets_.size()) {
     return {};
   }
-  const auto begin = terms_.begin() + buckets_[bucket];
-  const auto end = terms_.begin() + buckets_[bucket + 1];
+  const auto begin = terms().begin() + buckets_[bucket];
+  const auto end = terms().begin() + buckets_[bucket + 1];
   const auto found = std::lower_bound(begin, end, term);
   if (found == end || *found != term) {
     return {};
   }
-  return list(static_cast<std::size_t>(found - terms_.begin()));
+  return list(static_cast<std::size_t>(found - terms().begin()));
 }
 
 std::size_t SealedPostings::resident_bytes() const {
-  return terms_.capacity() * sizeof(TermId) + entries_.capacity() * sizeof(Entry) +
-         buckets_.capacity() * sizeof(std::uint32_t) + bytes_.capacity() +
-         cells_.cells().size_bytes();
+  return terms_.resident_bytes() + entries_.resident_bytes() + bytes_.resident_bytes() +
+         buckets_.capacity() * sizeof(std::uint32_t) + cells_.cells().size_bytes();
+}
+
+void SealedPostings::make_buckets() {
+  if (terms().empty()) {
+    return;
+  }
+  const std::size_t spread = std::size_t{terms().back()} + 1;
+  while ((spread >> bucket_shift_) > terms().size()) {
+    ++bucket_shift_;
+  }
+  buckets_.reserve((spread >> bucket_shift_) + 2);
+  for (std::uint32_t i = 0; i < terms().size(); ++i) {
+    buckets_.resize((terms()[i] >> bucket_shift_) + 1, i);
+  }
+  buckets_.push_back(static_cast<std::uint32_t>(terms().size()));
 }
 
 SealedPostingsBuilder::SealedPostingsBuilder(const ImpactEncoder& encoder, ImpactCells cells)
@@ -133,8 +146,8 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
                                 std::span<const std::uint32_t> frequencies,
                                 std::span<const std::uint32_t> lengths) {
   assert(!documents.empty() && documents.size() == frequencies.size());
-  assert(built_.terms_.empty() || built_.terms_.back() < term);
-  std::vector<std::uint8_t>& bytes = built_.bytes_;
+  assert(built_.terms().empty() || built_.terms().back() < term);
+  std::vector<std::uint8_t>& bytes = built_.bytes_.own();
   const std::size_t start = bytes.size();
   const std::size_t size = documents.size();
   const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
@@ -162,19 +175,19 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
   if (block_count > 1) {
     std::memcpy(bytes.data() + start, codes_.data(), sizeof(codes_));
   }
-  if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - kPadding) {
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - SealedPostings::kPadding) {
     throw std::length_error("a segment holds at most 4 GiB of postings");
   }
-  built_.terms_.push_back(term);
-  built_.entries_.push_back(
-      {.size = static_cast<std::uint32_t>(size), .start = static_cast<std::uint32_t>(start)});
+  built_.terms_.own().push_back(term);
+  built_.entries_.own().push_back({.size = static_cast<std::uint32_t>(size),
+                             .start = static_cast<std::uint32_t>(start)});
   built_.size_ += size;
 }
 
 void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
                                       std::span<const std::uint32_t> frequencies,
                                       std::span<const std::uint32_t> lengths) {
-  std::vector<std::uint8_t>& bytes = built_.bytes_;
+  std::vector<std::uint8_t>& bytes = built_.bytes_.own();
   const auto bits = static_cast<unsigned>(std::bit_width(documents.back() - documents.front()));
   const std::size_t codes_at = bytes.size() + 1;
   const std::size_t packed_at = codes_at + documents.size();
@@ -205,23 +218,12 @@ void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
 }
 
 SealedPostings SealedPostingsBuilder::take() {
-  std::vector<TermId>& terms = built_.terms_;
-  built_.bytes_.resize(built_.bytes_.size() + kPadding);
-  if (!terms.empty()) {
-    const std::size_t spread = std::size_t{terms.back()} + 1;
-    while ((spread >> built_.bucket_shift_) > terms.size()) {
-      ++built_.bucket_shift_;
-    }
-    built_.buckets_.reserve((spread >> built_.bucket_shift_) + 2);
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      built_.buckets_.resize((terms[i] >> built_.bucket_shift_) + 1, static_cast<std::uint32_t>(i));
-    }
-    built_.buckets_.push_back(static_cast<std::uint32_t>(terms.size()));
-  }
-  terms.shrink_to_fit();
-  built_.entries_.shrink_to_fit();
-  built_.buckets_.shrink_to_fit();
-  built_.bytes_.shrink_to_fit();
+  std::vector<std::uint8_t>& bytes = built_.bytes_.own();
+  bytes.resize(bytes.size() + SealedPostings::kPadding);
+  built_.make_buckets();
+  built_.terms_.own().shrink_to_fit();
+  built_.entries_.own().shrink_to_fit();
+  bytes.shrink_to_fit();
   return std::move(built_);
 }
 

@@ -12,6 +12,9 @@
 #include "lexical/impact_cells.h"
 #include "lexical/postings.h"
 #include "lexical/window_loops.h"
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
+#include "snapshot/stored.h"
 
 namespace oneiros::lexical {
 
@@ -139,17 +142,32 @@ class PackedList {
 
 class SealedPostings {
  public:
+  // Differences are read eight bytes at once.
+  static constexpr std::size_t kPadding = sizeof(std::uint64_t);
+
   SealedPostings() = default;
 
   PackedList find(TermId term) const;
-  std::span<const TermId> terms() const { return terms_; }  // ascending
-  PackedList list(std::size_t slot) const;                  // of terms()[slot]
+  std::span<const TermId> terms() const { return terms_.elements(); }  // ascending
+  PackedList list(std::size_t slot) const;                             // of terms()[slot]
+  std::uint32_t list_size(std::size_t slot) const { return entries_[slot].size; }
   const ImpactCells& cells() const { return cells_; }
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const;
 
+  // The sections of the segment `number`, and back. What was read is neither safe nor right before
+  // check() has returned.
+  void write(SnapshotWriter& snapshot, std::uint32_t number) const;
+  static SealedPostings read(const SnapshotReader& snapshot, std::uint32_t number);
+
+  // Throws SnapshotDamaged unless all is as a builder leaves it for so many documents and terms:
+  // whatever is then asked, is answered from what is there.
+  void check(std::size_t document_count, std::size_t term_count, std::size_t threads);
+
  private:
   friend class SealedPostingsBuilder;
+
+  void make_buckets();
 
   struct Entry {
     std::uint32_t size;
@@ -157,12 +175,12 @@ class SealedPostings {
   };
 
   ImpactCells cells_;
-  std::vector<TermId> terms_;
-  std::vector<Entry> entries_;
+  Stored<TermId> terms_;
+  Stored<Entry> entries_;
   // Terms from buckets_[i] on are those from i << bucket_shift_ on: about one a bucket.
   std::vector<std::uint32_t> buckets_;
   unsigned bucket_shift_ = 0;
-  std::vector<std::uint8_t> bytes_;
+  Stored<std::uint8_t> bytes_;  // kPadding more than the lists have
   std::size_t size_ = 0;
 };
 

@@ -230,4 +230,20 @@ MergedSegment SealedSegment::merge(std::uint32_t serial, std::span<const Segment
   return result;
 }
 
+void SealedSegment::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const {
+  postings_.write(snapshot, number);
+  documents().write(snapshot, number, epoch);
+}
+
+std::unique_ptr<SealedSegment> SealedSegment::read(const SnapshotReader& snapshot,
+                                                   std::uint32_t number, std::size_t term_count,
+                                                   std::size_t threads) {
+  std::unique_ptr<SealedSegment> segment(new SealedSegment(number));
+  segment->documents().read(snapshot, number);
+  segment->documents().check(term_count, threads);
+  segment->postings_ = SealedPostings::read(snapshot, number);
+  segment->postings_.check(segment->documents().size(), term_count, threads);
+  return segment;
+}
+
 }  // namespace oneiros::lexical

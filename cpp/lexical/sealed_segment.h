@@ -32,6 +32,12 @@ class SealedSegment final : public Segment {
   static MergedSegment merge(std::uint32_t serial, std::span<const SegmentView> sources,
                              const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr);
 
+  // The sections `number` of a snapshot, with the documents that are dead at the epoch; and back.
+  // Throws SnapshotDamaged unless every question to the segment has an answer in it.
+  void write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const;
+  static std::unique_ptr<SealedSegment> read(const SnapshotReader& snapshot, std::uint32_t number,
+                                             std::size_t term_count, std::size_t threads);
+
   std::span<const TermId> terms() const override { return postings_.terms(); }
   PostingList list(TermId term, RawPostings& scratch) const override;
   void look_up(TermId term, std::span<const DocumentNumber> documents,

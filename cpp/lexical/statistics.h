@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lexical/document.h"
@@ -30,11 +31,26 @@ class Statistics {
   void remove(std::uint32_t length, ForEachTerm for_each_term) noexcept {
     --document_count_;
     total_length_ -= length;
-    for_each_term([this](TermId term) { --df_[term]; });
+    // None is left only where a snapshot's documents name terms that its postings do not.
+    for_each_term([this](TermId term) { df_[term] -= df_[term] != 0 ? 1U : 0U; });
   }
 
-  // Living documents that hold the term.
-  std::uint64_t df(TermId term) const { return term < df_.size() ? df_[term] : 0; }
+  // Adds documents by their lengths, and their terms by how many of them hold each.
+  // REQUIRES: there is room for the term.
+  void add_lengths(std::span<const std::uint32_t> lengths) noexcept {
+    document_count_ += lengths.size();
+    for (const std::uint32_t length : lengths) {
+      total_length_ += length;
+    }
+  }
+  void add_holders(TermId term, std::uint32_t count) noexcept { df_[term] += count; }
+
+  // Living documents that hold the term: none where all are empty, nor ever more than there are.
+  std::uint64_t df(TermId term) const {
+    return term < df_.size() && total_length_ != 0
+               ? std::min<std::uint64_t>(df_[term], document_count_)
+               : 0;
+  }
   std::uint64_t document_count() const { return document_count_; }
   // REQUIRES: document_count() > 0.
   double average_length() const {

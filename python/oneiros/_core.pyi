@@ -91,6 +91,21 @@ class LexicalIndex:
     @property
     def resident_bytes(self) -> int: ...
 
+def save_lexical_index(
+    *, index: LexicalIndex, path: str, identity: str, attachment: bytes, revision: int
+) -> None: ...
+def open_lexical_index(
+    *,
+    path: str,
+    identity: str,
+    analyzer: Analyzer,
+    variant: str,
+    k1: float,
+    b: float,
+    delta: float,
+) -> tuple[LexicalIndex, bytes, int]: ...
+def snapshot_identity(*, path: str) -> str: ...
+
 # --- columns, ranking, kernels, encoding ---------------------------------------------------------
 
 class Columns:

@@ -12,6 +12,7 @@ __all__ = [
     "EngineClosed",
     "OneirosError",
     "QueryTooLarge",
+    "SnapshotDamaged",
     "StoreBusy",
     "StoreCorrupt",
     "StoreFull",
@@ -57,6 +58,10 @@ class EmbedderMismatch(OneirosError, ValueError):
 
 class EngineClosed(OneirosError, RuntimeError):
     """The engine was used after ``close``."""
+
+
+class SnapshotDamaged(OneirosError):
+    """A snapshot of an index is damaged, or was made with other settings or another version."""
 
 
 class StoreBusy(OneirosError, TimeoutError):
