@@ -244,12 +244,9 @@ void register_lexical(py::module_& module) {
       .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
                        double b, double delta, std::optional<double> title_weight,
                        std::optional<double> tags_weight) {
-             lexical::Bm25 bm25 = lexical::make_bm25(variant, k1, b, delta);
-             if (title_weight || tags_weight) {
-               bm25.weights = lexical::make_field_weights(title_weight.value_or(1.0),
-                                                          tags_weight.value_or(1.0));
-             }
-             return std::make_shared<LexicalIndex>(std::move(analyzer), bm25);
+             return std::make_shared<LexicalIndex>(
+                 std::move(analyzer),
+                 lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight));
            }),
            py::kw_only(), py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"),
            py::arg("b"), py::arg("delta"), py::arg("title_weight") = py::none(),

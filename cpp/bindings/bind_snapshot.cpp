@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -30,13 +31,15 @@ void save(LexicalIndex& index, const std::filesystem::path& path, std::string id
 
 py::tuple open(const std::filesystem::path& path, const std::string& identity,
                std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1, double b,
-               double delta) {
+               double delta, std::optional<double> title_weight,
+               std::optional<double> tags_weight) {
   LexicalIndex::Opened opened;
   {
     const ReleasedGil nogil;
     const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-    opened = LexicalIndex::open(path, identity, std::move(analyzer),
-                                lexical::make_bm25(variant, k1, b, delta), threads);
+    opened = LexicalIndex::open(
+        path, identity, std::move(analyzer),
+        lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight), threads);
   }
   return py::make_tuple(std::shared_ptr<LexicalIndex>(std::move(opened.index)),
                         py::bytes(opened.notes.attachment), opened.notes.revision);
@@ -74,7 +77,8 @@ void register_snapshot(py::module_& module) {
              "Writes a snapshot that open_lexical_index maps: whole or not at all.");
   module.def("open_lexical_index", &open, py::kw_only(), py::arg("path"), py::arg("identity"),
              py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
-             py::arg("delta"),
+             py::arg("delta"), py::arg("title_weight") = py::none(),
+             py::arg("tags_weight") = py::none(),
              "The index of a snapshot, its attachment and its revision; SnapshotDamaged unless all "
              "of it can be relied upon and the identity is its own.");
   module.def("snapshot_identity", &identity_of, py::kw_only(), py::arg("path"),

@@ -45,12 +45,16 @@ double within(const char* field, double value, double largest) {
 
 }  // namespace
 
-Bm25 make_bm25(std::string_view variant, double k1, double b, double delta) {
-  return {.variant = variant_of(variant),
-          .k1 = within("k1", k1, kLargest),
-          .b = within("b", b, 1.0),
-          .delta = within("delta", delta, kLargest),
-          .weights = {}};
+Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
+               std::optional<double> title_weight, std::optional<double> tags_weight) {
+  Bm25 bm25{.variant = variant_of(variant),
+            .k1 = within("k1", k1, kLargest),
+            .b = within("b", b, 1.0),
+            .delta = within("delta", delta, kLargest)};
+  if (title_weight || tags_weight) {
+    bm25.weights = make_field_weights(title_weight.value_or(1.0), tags_weight.value_or(1.0));
+  }
+  return bm25;
 }
 
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df) {

@@ -18,6 +18,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "lexical/fields.h"
@@ -37,7 +38,10 @@ struct Bm25 {
 // By name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
 // Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (beyond,
 // a score could overflow) and b in [0, 1].
-Bm25 make_bm25(std::string_view variant, double k1, double b, double delta);
+// With a weight of the title or the tags, they are fields beside the text: make_field_weights(),
+// which throws too; a weight that is not given is 1.
+Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
+               std::optional<double> title_weight = {}, std::optional<double> tags_weight = {});
 
 // How much a match on the term tells. Robertson's is below 0 for a term that more than half of the
 // documents hold. REQUIRES: 1 <= df <= document_count.

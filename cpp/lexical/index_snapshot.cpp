@@ -54,7 +54,8 @@ void Index::write(const View& now, SnapshotWriter& snapshot) const {
   }
   for (const auto& segment : now.segments->frozen) {
     const SegmentView view = now.of(*segment);
-    const auto sealed = SealedSegment::merge(number, {&view, 1}, bm25_);
+    const std::unique_ptr<SealedSegment> sealed =
+        SealedSegment::merge(number, {&view, 1}, bm25_).segment;
     if (sealed->documents().size() != 0) {
       sealed->write(snapshot, number++, now.epoch);
     }

@@ -28,6 +28,7 @@ language. The others leave out nothing.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -36,7 +37,7 @@ import Stemmer
 
 from oneiros import _core, stop_words
 
-__all__ = ["NAMES", "make"]
+__all__ = ["NAMES", "identity", "make"]
 
 _WORDS: Final = ("simple", "code", "cjk")
 _LANGUAGES: Final[tuple[str, ...]] = tuple(sorted(Stemmer.algorithms()))
@@ -70,6 +71,18 @@ def make(name: str) -> _core.Analyzer:
     return _core.Analyzer(
         stop_words=stop_words.of(language), identifiers=True, folding=folding, stem=_snowball(name)
     )
+
+
+def identity(name: str) -> str:
+    """Return what terms depend on beside the text: equal strings mean equal terms.
+
+    Args:
+        name: as for :func:`make`.
+    """
+    words = [] if name in _WORDS else stop_words.of(_OTHER_STEMS.get(name, name))
+    digest = hashlib.blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
+    stems = "none" if name in _WORDS else Stemmer.version()
+    return f"{name}, stop words {digest}, stems {stems}, Unicode {_core.unicode_version}"
 
 
 def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core, analyzers
 from oneiros.channels.forking import ForkSafeLock
+from oneiros.errors import SnapshotDamaged
 from oneiros.lexical_arguments import (
     Id,
     checked_id,
@@ -19,17 +20,11 @@ from oneiros.lexical_arguments import (
     checked_texts,
     checked_weights,
 )
+from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith, open_saved
 from oneiros.lexical_rows import IdRows
 from oneiros.lexical_searching import Hits, SearchedTexts
 
-__all__ = ["Hits", "LexicalIndex"]
-
-PUBLISHED_DELTA = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
-"""Lower bound of a match, by variant: Lv and Zhai (2011)."""
-
-FIELD_WEIGHTS = {"title_weight": 2.0, "tags_weight": 1.5}
-"""How much a word of a field counts beside one of the text, unless told otherwise."""
-
+__all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 
 class LexicalIndex(SearchedTexts):
     """Texts by id, found by their words and ranked by BM25.
@@ -75,8 +70,8 @@ class LexicalIndex(SearchedTexts):
         weights = checked_weights(
             fields, {"title_weight": title_weight, "tags_weight": tags_weight}, FIELD_WEIGHTS
         )
-        self._core = _core.LexicalIndex(
-            analyzer=analyzers.make(analyzer),
+        self._made_with = MadeWith(
+            analyzer=analyzer,
             variant=variant,
             k1=checked_number(k1, "k1"),
             b=checked_number(b, "b"),
@@ -85,12 +80,7 @@ class LexicalIndex(SearchedTexts):
             ),
             **weights,
         )
-        self._has_fields = bool(fields)
-        self._settings = f"variant={variant!r}, k1={k1!r}, b={b!r}, analyzer={analyzer!r}"
-        if fields:
-            self._settings += (
-                f", fields=True, {', '.join(f'{n}={w!r}' for n, w in weights.items())}"
-            )
+        self._core = self._made_with.new_index()
         self._write_lock = ForkSafeLock()
         self._rows = IdRows()  # whether a row has a text, the core knows
 
@@ -106,7 +96,7 @@ class LexicalIndex(SearchedTexts):
         return row is not None and self._core.contains(row=row)
 
     def __repr__(self) -> str:
-        return f"LexicalIndex({self._settings}, texts={len(self)})"
+        return f"LexicalIndex({self._made_with}, texts={len(self)})"
 
     @property
     def nbytes(self) -> int:
@@ -214,9 +204,42 @@ class LexicalIndex(SearchedTexts):
         self._core.seal()
 
     def _require_fields(self, name: str) -> None:
-        if not self._has_fields:
+        if not self._made_with.has_fields:
             msg = f"{name}: the index has no fields; make it with fields=True"
             raise ValueError(msg)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the texts' index to a file that :meth:`open` maps: whole or not at all.
+
+        The file is readable by its owner only. Texts may be added meanwhile; they are not in it.
+
+        Raises:
+            OSError: it cannot be written; what was there before is there still.
+        """
+        with self._write_lock:
+            self._made_with.save(self._core, os.fspath(path), self._rows.packed())
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> LexicalIndex:
+        """Return an index over a file that :meth:`save` wrote, in milliseconds.
+
+        It is the index that was saved, settings and ids included, and may be changed; the file is
+        not. While the index lives, the file may be replaced or removed, but not written into.
+
+        Raises:
+            SnapshotDamaged: the file is damaged, or another version made it, or another version of
+                the stemmer or of the stop words. Index the texts anew.
+            OSError: it cannot be read.
+        """
+        made_with, core, packed = open_saved(os.fspath(path))
+        rows = IdRows.unpacked(packed)
+        if len(rows) != core.document_count:
+            msg = f"{len(rows)} ids for {core.document_count} texts"
+            raise SnapshotDamaged(msg)
+        index = cls.__new__(cls)
+        index._made_with, index._core, index._rows = made_with, core, rows
+        index._write_lock = ForkSafeLock()
+        return index
 
     def _forget_missing(self, ids: list[Id]) -> None:
         """Forget the ids whose texts did not get in."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros.errors import SnapshotDamaged
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from oneiros.lexical_arguments import Id
 
 __all__ = ["IdRows"]
+
+_LEAST_ROOM = 1 << 25  # bytes that few ids may take, if their rows are far apart
 
 
 class IdRows:
@@ -66,6 +70,50 @@ class IdRows:
         has_text_ids = self._text_id_count > 0 or self._is_text_id[rows].any()
         return ids if has_text_ids else ids.astype(np.int64)
 
+    def packed(self) -> bytes:
+        """Return all that :meth:`unpacked` takes to make it again."""
+        ids = list(self._rows)
+        is_text = np.fromiter((isinstance(id, str) for id in ids), np.uint8, len(ids))
+        numbers = np.array([id for id in ids if isinstance(id, int)], np.int64)
+        texts = [id.encode() for id in ids if isinstance(id, str)]
+        head = np.array([self._row_count, len(ids), len(texts)], np.uint64)
+        rows = np.fromiter(self._rows.values(), np.uint32, len(ids))
+        sizes = np.fromiter(map(len, texts), np.uint64, len(texts))
+        arrays = (head, rows, is_text, numbers, sizes)
+        return b"".join((*(array.tobytes() for array in arrays), *texts))
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> IdRows:
+        """Return what :meth:`packed` was called on.
+
+        Raises:
+            SnapshotDamaged: the bytes are not what it returns.
+        """
+        reader = _Reader(packed)
+        row_count, id_count, text_count = reader.take(np.uint64, 3).tolist()
+        rows = reader.take(np.uint32, id_count)
+        is_text = reader.take(np.uint8, id_count)
+        numbers = reader.take(np.int64, id_count - text_count)
+        sizes = reader.take(np.uint64, text_count).tolist()
+        texts = iter([reader.text(size) for size in sizes])
+        values = iter(numbers.tolist())
+        reader.require(reader.left == 0 and int(np.count_nonzero(is_text)) == text_count)
+        reader.require(bool((rows < row_count).all()) and len(np.unique(rows)) == id_count)
+        reader.require(row_count * 16 <= 2 * len(packed) + _LEAST_ROOM)
+        ids: list[Id] = [next(texts) if flag else next(values) for flag in is_text.tolist()]
+        made = cls()
+        made._make_room(row_count)
+        made._ids[rows] = np.fromiter(ids, np.object_, id_count)
+        made._is_text_id[rows] = is_text
+        made._row_count, made._text_id_count = row_count, text_count
+        made._rows = dict(zip(ids, rows.tolist(), strict=True))
+        reader.require(len(made._rows) == id_count)
+        return made
+
+    def __len__(self) -> int:
+        """Return how many ids have a row."""
+        return len(self._rows)
+
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes, without the ids' own objects."""
@@ -77,6 +125,37 @@ class IdRows:
             size = max(needed, 2 * len(self._ids))
             self._ids = _enlarged(self._ids, size)
             self._is_text_id = _enlarged(self._is_text_id, size)
+
+
+class _Reader:
+    """Takes arrays from the front of bytes that may be anything."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._packed) - self._at
+
+    def require(self, holds: bool) -> None:
+        if not holds:
+            msg = "the ids of its texts make no sense"
+            raise SnapshotDamaged(msg)
+
+    def take(self, kind: type[np.generic], count: int) -> npt.NDArray[Any]:
+        size = count * np.dtype(kind).itemsize
+        self.require(0 <= size <= self.left)
+        taken = np.frombuffer(self._packed, kind, count, self._at)
+        self._at += size
+        return taken
+
+    def text(self, size: int) -> str:
+        try:
+            return bytes(self.take(np.uint8, size)).decode()
+        except UnicodeDecodeError as error:
+            msg = "an id of its texts is not UTF-8"
+            raise SnapshotDamaged(msg) from error
 
 
 def _enlarged(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from oneiros import _core, analyzers
 from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.channels.lexical import LexicalSearch
 from oneiros.channels.vector import VectorIndex
-from oneiros.lexical import FIELD_WEIGHTS, PUBLISHED_DELTA
+from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
@@ -20,8 +19,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from oneiros import _core
     from oneiros.channels import Bits, Rows, Scores
     from oneiros.channels.vector_upkeep import Kind
+    from oneiros.projections.lexical_snapshot import Cover
     from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
@@ -69,8 +70,8 @@ class Indexes:
     """
 
     def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
-        self.lexical = _core.LexicalIndex(
-            analyzer=analyzers.make(options.analyzer),
+        self.made_with = MadeWith(
+            analyzer=options.analyzer,
             variant=options.variant,
             k1=options.k1,
             b=options.b,
@@ -78,12 +79,28 @@ class Indexes:
             title_weight=options.title_weight,
             tags_weight=options.tags_weight,
         )
+        self.lexical = self.made_with.new_index()
+        self.cover: Cover | None = None
+        self.changed_text_count = 0
+        """Texts indexed or deleted that no file beside the store knows of."""
+        self.has_erased = False
+        """Something was forgotten, of which the lexical index may still hold words."""
         self.vectors: VectorIndex | None = None
         self._words = LexicalSearch(self.lexical)
         self._vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
         self._text_digests = array("q")
         self._vector_digests = array("q")
+
+    def take_lexical(self, index: _core.LexicalIndex, cover: Cover) -> None:
+        """Search another lexical index, which knows some rows already. REQUIRES: none was applied."""
+        self.lexical, self._words, self.cover = index, LexicalSearch(index), cover
+
+    def start_lexical_anew(self) -> None:
+        """Forget every text; the caller applies them all."""
+        self.lexical = self.made_with.new_index()
+        self._words, self.cover = LexicalSearch(self.lexical), None
+        self._text_digests = array("q", [0]) * len(self._text_digests)
 
     def by_words(self, query: str, depth: int, allowed: Bits | None, syntax: str) -> ChannelAnswer:
         """The lexical channel: one crossing."""
@@ -132,7 +149,7 @@ class Indexes:
         """Bring the indexes to what the store says."""
         for digests in (self._text_digests, self._vector_digests):
             digests.extend([0] * (max(rows) + 1 - len(digests)))
-        self._apply_texts(rows, batch)
+        self.apply_texts(rows, batch)
         self._apply_vectors(rows, batch)
 
     def erase(self, row: int) -> None:
@@ -141,6 +158,7 @@ class Indexes:
             if row < len(digests):
                 digests[row] = 0
         self.lexical.delete(row=row)
+        self.has_erased = True
         if self.vectors is not None:
             self.vectors.remove(np.array([row], np.uint32))
 
@@ -152,15 +170,19 @@ class Indexes:
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
     # an error cuts off is done again by the next follow.
 
-    def _apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Bring the lexical index alone to what the store says."""
+        cover = self.cover
         changed: dict[int, int] = {}
         texts: list[str] = []
         titles: list[str] = []
         tags: list[str] = []  # a memory's, one a line
         for row, memory in zip(rows, batch, strict=True):
+            if cover is not None and cover.spares(row, memory.revision):
+                continue
             if memory.deleted_at is not None:
                 self._text_digests[row] = 0
-                self.lexical.delete(row=row)
+                self.changed_text_count += self.lexical.delete(row=row)
                 continue
             digest = hash((memory.text, memory.title, memory.tags_json)) or 1
             if self._text_digests[row] != digest:
@@ -174,6 +196,7 @@ class Indexes:
             self.lexical.add_many(
                 rows=np.array(list(changed), np.uint32), texts=texts, titles=titles, tags=tags
             )
+            self.changed_text_count += len(texts)
         for row, digest in changed.items():
             self._text_digests[row] = digest
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.memory import validate_changes
+from oneiros.projections.lexical_snapshot import LexicalSnapshot
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
@@ -67,7 +68,8 @@ class Remember:
         self._is_closed = False
         self._process = os.getpid()
         self.vectors = TextVectors(embedder, store.settings())
-        self.follow()
+        self._snapshot = LexicalSnapshot(store.path)
+        self._read_all()
         _OPEN.add(self)
 
     # -- following the store -----------------------------------------------------------------------
@@ -81,6 +83,17 @@ class Remember:
         """Apply every commit since the last, whoever made it."""
         with self._lock, self._store.read() as reading:
             self._follow(reading)
+
+    def _read_all(self) -> None:
+        """Bring new projections to the store's state, by the lexical index's file where it holds."""
+        indexes = self._projections.indexes
+        with self._lock, self._store.read() as reading:
+            self._snapshot.load(reading, self._projections)
+            self._follow(reading)
+            if not self._snapshot.is_confirmed(self._projections, reading.live_count()):
+                indexes.start_lexical_anew()
+                for batch in reading.changes(0):
+                    indexes.apply_texts(self._lifecycle.rows_of(batch).tolist(), batch)
 
     def _follow(self, reading: Reading) -> None:
         last = reading.last_revision()
@@ -254,6 +267,7 @@ class Remember:
         with self._writing() as transaction:
             self._known(transaction, memory_id, seen)
             transaction.erase(memory_id)
+        self._snapshot.remove()
         self._store.checkpoint()
 
     def reembed(self, embedder: Embedder) -> int:
@@ -326,6 +340,8 @@ class Remember:
         self.reinforcing.close()
         try:
             self._write_events()
+            with self._lock:
+                self._snapshot.save(self._store, self._projections, self._revision)
         finally:
             self._projections.close()
             self._store.close()

@@ -1,0 +1,228 @@
+"""The lexical index's file beside the store: used where it holds, else made again, never wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from oneiros import _core
+from oneiros.projections import lexical_snapshot
+
+WORDS = [f"word{number}" for number in range(60)]
+QUERIES = ["word1", "word2 word3", "word7 word7 word40", "title9", "fresh", "nothing"]
+
+
+@pytest.fixture(autouse=True)
+def _few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical_snapshot, "FEWEST_TEXTS", 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store of 80 texts, some deleted, closed, its snapshot beside it."""
+    chosen = random.Random(5)
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind:
+        mind.add_many(
+            {"id": f"m{i}", "text": " ".join(chosen.choices(WORDS, k=9)), "title": f"title{i % 11}"}
+            for i in range(80)
+        )
+        for i in range(0, 80, 9):
+            mind.delete(f"m{i}")
+    assert beside(path).is_file()
+    return path
+
+
+def beside(path: Path) -> Path:
+    return path.with_name(path.name + "-lexical")
+
+
+def answers(mind: oneiros.Engine) -> list[list[tuple[str, float]]]:
+    return [
+        [
+            (result.memory.id, result.score)
+            for result in mind.search(query, k=30, now=2e9, reinforce=False).results
+        ]
+        for query in QUERIES
+    ]
+
+
+def indexed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts that are indexed from here on."""
+    seen: list[str] = []
+
+    class Watched(_core.LexicalIndex):
+        def add_many(self, *, rows, texts):  # type: ignore[no-untyped-def]
+            seen.extend(texts)
+            return super().add_many(rows=rows, texts=texts)
+
+    monkeypatch.setattr(_core, "LexicalIndex", Watched)
+    return seen
+
+
+def rebuilt(path: Path) -> list[list[tuple[str, float]]]:
+    """What a store without a snapshot answers."""
+    copy = path.with_name("rebuilt.db")
+    shutil.copy(path, copy)
+    log = path.with_name(path.name + "-wal")
+    if log.exists():  # a process was killed
+        shutil.copy(log, copy.with_name(copy.name + "-wal"))
+    with oneiros.Engine(copy) as mind:
+        found = answers(mind)
+    beside(copy).unlink(missing_ok=True)
+    return found
+
+
+def is_mapped(mind: oneiros.Engine) -> bool:
+    return mind._parts.projections.indexes.cover is not None
+
+
+def test_a_store_opens_with_what_its_snapshot_holds(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = rebuilt(path)
+    texts = indexed_texts(monkeypatch)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        assert texts == []
+        assert answers(mind) == want
+        assert mind.check() == []
+    assert beside(path).stat().st_mode & 0o777 == 0o600
+
+
+def test_only_what_changed_since_is_indexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical_snapshot, "_SHARE_CHANGED", 1)  # not yet worth writing again
+    before = beside(path).read_bytes()
+    with oneiros.Engine(path) as mind:
+        mind.add("fresh word1", id="new")
+        mind.update("m4", text="fresh word2")
+        mind.delete("m5")
+        mind.restore("m9")
+        want = answers(mind)
+    assert beside(path).read_bytes() == before
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        assert answers(mind) == want
+        assert mind.check() == []
+    assert rebuilt(path) == want
+
+
+def test_a_store_that_goes_on_writes_its_snapshot_again(path: Path) -> None:
+    for round_number in range(4):
+        with oneiros.Engine(path) as mind:
+            assert is_mapped(mind)
+            mind.add_many({"text": f"fresh word{i} round{round_number}"} for i in range(20))
+            want = answers(mind)
+        assert rebuilt(path) == want
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["missing", "empty", "cut", "flipped", "directory", "unreadable", "other store", "older store"],
+)
+def test_a_snapshot_that_does_not_hold_is_not_used(path: Path, tmp_path: Path, damage: str) -> None:
+    file = beside(path)
+    if damage == "missing":
+        file.unlink()
+    elif damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "cut":
+        file.write_bytes(file.read_bytes()[:-1])
+    elif damage == "flipped":
+        bytes_ = bytearray(file.read_bytes())
+        bytes_[100] ^= 1
+        file.write_bytes(bytes_)
+    elif damage == "directory":
+        file.unlink()
+        file.mkdir()
+    elif damage == "unreadable":
+        file.unlink()
+        file.symlink_to(file)
+    elif damage == "other store":
+        other = tmp_path / "other.db"
+        with oneiros.Engine(other) as mind:
+            mind.add_many({"text": "quite other words"} for _ in range(90))
+        shutil.copy(beside(other), file)
+    else:
+        older = tmp_path / "older.db"
+        shutil.copy(path, older)
+        with oneiros.Engine(path) as mind:
+            mind.add_many({"text": "words of a time to come"} for _ in range(90))
+        shutil.move(older, path)
+    want = rebuilt(path)
+    with oneiros.Engine(path) as mind:
+        assert not is_mapped(mind)
+        assert answers(mind) == want
+        assert mind.check() == []
+
+
+def test_another_analyzer_or_bm25_takes_no_snapshot(path: Path) -> None:
+    with oneiros.Engine(path, analyzer="simple") as mind:
+        assert not is_mapped(mind)
+    with oneiros.Engine(path, k1=0.5) as mind:
+        assert not is_mapped(mind)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+
+
+def test_no_snapshot_outlives_what_was_forgotten(path: Path) -> None:
+    with oneiros.Engine(path) as mind:
+        mind.add("the password is xyzzy", id="secret")
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        mind.forget("secret")
+        assert not beside(path).exists()
+    assert not beside(path).exists()
+    with oneiros.Engine(path) as mind:
+        assert not is_mapped(mind)
+    assert b"xyzzy" not in beside(path).read_bytes()
+
+
+def test_a_full_disk_leaves_the_store_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with oneiros.Engine(path) as mind:
+        mind.add_many({"text": f"fresh word{i}"} for i in range(40))
+        want = answers(mind)
+        monkeypatch.setattr(_core, "save_lexical_index", full)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)  # the former one
+        assert answers(mind) == want
+
+
+@pytest.mark.parametrize("step", ["before", "after"])
+def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
+    """Before the file is in place, or between that and the store's commit."""
+    program = f"""
+    import os, signal, oneiros
+    from oneiros import _core
+    from oneiros.projections import lexical_snapshot
+    lexical_snapshot.FEWEST_TEXTS = 1
+    save = _core.save_lexical_index
+    def killed(**given):
+        if {step!r} == "after":
+            save(**given)
+        os.kill(os.getpid(), signal.SIGKILL)
+    _core.save_lexical_index = killed
+    mind = oneiros.Engine({str(path)!r})
+    mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))
+    mind.close()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    want = rebuilt(path)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind) == (step == "before")
+        assert answers(mind) == want
+        assert mind.check() == []
