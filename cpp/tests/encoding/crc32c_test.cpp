@@ -47,6 +47,17 @@ TEST_CASE("crc32c: the instruction and the tables agree at every length and offs
   }
 }
 
+TEST_CASE("crc32c: the instruction and the tables agree where stretches are summed side by side") {
+  constexpr std::size_t kBlock = 3 * 4096;
+  const std::vector<std::byte> bytes = pattern(3 * kBlock + 50);
+  for (const std::size_t size : {kBlock - 1, kBlock, kBlock + 1, 2 * kBlock + 9, bytes.size()}) {
+    for (const std::uint32_t before : {0U, 1U, 0xe3069283U}) {
+      const auto part = std::span(bytes).first(size);
+      CHECK(oneiros::crc32c(part, before) == oneiros::crc32c_by_tables(part, before));
+    }
+  }
+}
+
 TEST_CASE("crc32c: a checksum goes on where another ended") {
   const std::vector<std::byte> bytes = pattern(100);
   const auto all = std::span(bytes);

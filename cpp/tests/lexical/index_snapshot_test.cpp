@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -71,6 +73,26 @@ void check_same(const LexicalIndex& a, const LexicalIndex& b) {
 LexicalIndex::Opened open(const std::filesystem::path& path) {
   return LexicalIndex::open(path, kNotes.identity, simple(), {}, kThreads, kSmall);
 }
+
+// While it lives, no file grows beyond a size.
+class LimitedFiles {
+ public:
+  explicit LimitedFiles(rlim_t bytes) : former_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &former_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = former_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~LimitedFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &former_);
+    std::signal(SIGXFSZ, former_handler_);
+  }
+  LimitedFiles(const LimitedFiles&) = delete;
+  LimitedFiles& operator=(const LimitedFiles&) = delete;
+
+ private:
+  rlimit former_{};
+  void (*former_handler_)(int);
+};
 
 FileBytes small_snapshot(const ScratchFolder& folder, std::size_t changes) {
   LexicalIndex index(simple(), {}, kSmall);
@@ -162,8 +184,13 @@ TEST_CASE("index snapshot: what cannot be written leaves what was there") {
   const ScratchFolder folder;
   const FileBytes sound = small_snapshot(folder, 50);
   LexicalIndex index(simple(), {});
+  change(index, 4, 300);
   CHECK_THROWS_AS(index.save(folder / "no folder/index", kNotes), std::system_error);
   CHECK_THROWS_AS(index.save(folder.path(), kNotes), std::system_error);
+  {
+    const LimitedFiles limited(4096);  // the disk is full soon
+    CHECK_THROWS_AS(index.save(folder / "sound", kNotes), std::system_error);
+  }
   CHECK(testing::read_file(folder / "sound") == sound);
   const auto entries = std::filesystem::directory_iterator(folder.path());
   CHECK(std::distance(begin(entries), end(entries)) == 1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -11,8 +12,6 @@ from oneiros.fields import ENUMS
 from oneiros.scopes import AttributeIndex, Where, allowed_bits, set_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from oneiros.projections.lifecycle import Lifecycle
@@ -203,6 +202,11 @@ def of_status(status: Sequence[str]) -> Where:
     return Where.from_json({"status": list(status)})
 
 
+# One of each for all the rows without, which are most.
+_NO_TAGS: Final[Sequence[str]] = ()
+_NO_METADATA: Final[dict[str, object]] = {}
+
+
 def _attributes_of(memory: StoredMemory) -> _Attributes:
     return _Attributes(
         memory.id,
@@ -210,8 +214,8 @@ def _attributes_of(memory: StoredMemory) -> _Attributes:
         memory.project,
         memory.session,
         memory.topic,
-        memory.tags,
-        memory.metadata,
+        memory.tags if memory.tags_json else _NO_TAGS,
+        memory.metadata if memory.metadata_json else _NO_METADATA,
         (memory.tags_json, memory.metadata_json),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import threading
 import weakref
@@ -87,7 +88,7 @@ class Remember:
     def _read_all(self) -> None:
         """Bring new projections to the store's state, by the lexical index's file where it holds."""
         indexes = self._projections.indexes
-        with self._lock, self._store.read() as reading:
+        with self._lock, _uncollected(), self._store.read() as reading:
             self._snapshot.load(reading, self._projections)
             self._follow(reading)
             if not self._snapshot.is_confirmed(self._projections, reading.live_count()):
@@ -393,6 +394,18 @@ class Remember:
         if held.deleted_at is not None:
             raise UnknownMemory(unknown(memory_id))
         return held
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no cyclic garbage while a million objects are made that all stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 _OPEN: weakref.WeakSet[Remember] = weakref.WeakSet()
