@@ -48,6 +48,13 @@ class _Codes:
             code = self._code_of[word] = len(self._code_of)
         return code
 
+    def of(self, words: Sequence[str | None]) -> list[int]:
+        """Return the codes of many words."""
+        known = list(map(self._code_of.get, words))
+        if None in known:
+            return [self(word) for word in words]
+        return known  # type: ignore[return-value]
+
     def require(self, words: Iterable[object]) -> None:
         """Raise ValueError if the words, None left out, would be too many."""
         fresh = {word for word in words if word is not None and word not in self._code_of}
@@ -153,6 +160,6 @@ class Lifecycle:
         held = dict(zip(StoredMemory._fields, zip(*batch, strict=True), strict=True))
         values = {name: np.array(held[name], dtype) for name, dtype in _PLAIN_COLUMNS}
         for name, column, dtype in _CODED_COLUMNS:
-            values[column] = np.array([self._codes[name](word) for word in held[name]], dtype)
+            values[column] = np.array(self._codes[name].of(held[name]), dtype)
         values["superseded"] = np.array([by is not None for by in held["superseded_by"]], np.uint8)
         return values

@@ -133,16 +133,24 @@ class RowSets:
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
         self._apply_attributes(rows, batch)
-        for row, memory in zip(rows, batch, strict=True):
-            bounds = (memory.valid_until, memory.valid_from, memory.ttl)
-            _keep(self._archived, row, memory.status == _ARCHIVED)
-            _keep(self._superseded, row, memory.superseded_by is not None)
-            _keep(self._perishable, row, any(bound is not None for bound in bounds))
+        pairs = list(zip(rows, batch, strict=True))
+        archived = [row for row, memory in pairs if memory.status == _ARCHIVED]
+        superseded = [row for row, memory in pairs if memory.superseded_by is not None]
+        perishable = [
+            row
+            for row, memory in pairs
+            if memory.valid_until is not None
+            or memory.valid_from is not None
+            or memory.ttl is not None
+        ]
+        _keep(self._archived, rows, archived)
+        _keep(self._superseded, rows, superseded)
+        _keep(self._perishable, rows, perishable)
 
     def publish(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Make rows live, or no longer, once every index holds what they are."""
-        for row, memory in zip(rows, batch, strict=True):
-            _keep(self.live, row, memory.deleted_at is None)
+        pairs = zip(rows, batch, strict=True)
+        _keep(self.live, rows, [row for row, memory in pairs if memory.deleted_at is None])
 
     def erase(self, row: int) -> None:
         """Drop a row from every set."""
@@ -220,8 +228,8 @@ def _attributes_of(memory: StoredMemory) -> _Attributes:
     )
 
 
-def _keep(rows: BitMap, row: int, is_in: bool) -> None:
-    if is_in:
-        rows.add(row)
-    else:
-        rows.discard(row)
+def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:
+    """Of these rows, keep those inside and no others; no row goes that is to stay."""
+    kept.update(inside)
+    if len(inside) != len(rows):
+        kept.difference_update(BitMap(rows) - BitMap(inside))
