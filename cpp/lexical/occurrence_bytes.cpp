@@ -15,8 +15,9 @@ void OccurrenceBytes::begin(std::uint8_t field) {
 void OccurrenceBytes::add(const Occurrence& occurrence, bool is_repeat) {
   assert(occurrence.position + 1 >= next_);
   const std::uint32_t step = occurrence.position + 1 - next_;
-  append(((std::uint64_t{occurrence.term} + 1) << 2U) + (is_repeat ? 2 : 0) + (step != 1 ? 1 : 0));
-  if (step != 1) {
+  const bool is_near = step >= 1 && step <= 3;
+  append(((std::uint64_t{occurrence.term} + 1) << 3U) + (is_repeat ? 4 : 0) + (is_near ? step : 0));
+  if (!is_near) {
     append(step);
   }
   next_ = occurrence.position + 1;
@@ -25,7 +26,7 @@ void OccurrenceBytes::add(const Occurrence& occurrence, bool is_repeat) {
 bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count) {
   constexpr unsigned kPayloadBits = 7;
   constexpr std::uint8_t kMore = 1U << kPayloadBits;
-  constexpr unsigned kMostBits = 35;  // five bytes hold the largest term
+  constexpr unsigned kMostBits = 42;  // six bytes hold the largest term
   std::size_t at = 0;
   const auto read = [&](std::uint64_t& value) {
     value = 0;
@@ -41,10 +42,13 @@ bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count
   while (at != bytes.size()) {
     std::uint64_t code = 0;
     std::uint64_t step = 0;
-    if (!read(code) || ((code & 1U) != 0 && code > 1 && !read(step))) {
+    if (!read(code)) {
       return false;
     }
-    if (code > 1 && ((code >> 2U) == 0 || (code >> 2U) - 1 >= term_count)) {
+    if (code <= 1) {
+      continue;  // a field begins
+    }
+    if ((code >> 3U) == 0 || (code >> 3U) - 1 >= term_count || ((code & 3U) == 0 && !read(step))) {
       return false;
     }
   }

@@ -1,8 +1,8 @@
 // A document's terms in text order, as bytes: what phrases and fields are told by, and what a
 // deletion takes back from df.
 //
-// A varint for each occurrence, ((term + 1) << 2) + (2 if the document has had the term before) +
-// (1 if the position is not the one after the last, and another varint says how far on it is).
+// A varint for each occurrence, ((term + 1) << 3) + (4 if the document has had the term before) +
+// how far on from the last its position is, if 1 to 3; else 0, and another varint says how far.
 // Documents begin in the text; a varint of 0 says that the title follows, one of 1 the tags. Each
 // field counts its positions from 0.
 #pragma once
@@ -68,13 +68,13 @@ void for_each_occurrence(std::span<const std::uint8_t> bytes, Visit visit) {
       next = 0;
       continue;
     }
-    // What is skipped counts modulo 2^32: a part of an identifier goes back to where it stands.
-    const std::uint32_t position =
-        next + ((code & 1U) == 0 ? 0 : static_cast<std::uint32_t>(read() - 1));
-    visit(FieldOccurrence{.term = static_cast<TermId>((code >> 2U) - 1),
+    // Modulo 2^32: a part of an identifier may stand where the whole does, 0 on.
+    const std::uint64_t step = (code & 3U) == 0 ? read() : code & 3U;
+    const std::uint32_t position = next + static_cast<std::uint32_t>(step - 1);
+    visit(FieldOccurrence{.term = static_cast<TermId>((code >> 3U) - 1),
                           .position = position,
                           .field = field,
-                          .is_repeat = (code & 2U) != 0});
+                          .is_repeat = (code & 4U) != 0});
     next = position + 1;
   }
 }

@@ -179,8 +179,8 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
     throw std::length_error("a segment holds at most 4 GiB of postings");
   }
   built_.terms_.own().push_back(term);
-  built_.entries_.own().push_back({.size = static_cast<std::uint32_t>(size),
-                             .start = static_cast<std::uint32_t>(start)});
+  built_.entries_.own().push_back(
+      {.size = static_cast<std::uint32_t>(size), .start = static_cast<std::uint32_t>(start)});
   built_.size_ += size;
 }
 

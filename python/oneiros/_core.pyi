@@ -103,6 +103,8 @@ def open_lexical_index(
     k1: float,
     b: float,
     delta: float,
+    title_weight: float | None = None,
+    tags_weight: float | None = None,
 ) -> tuple[LexicalIndex, bytes, int]: ...
 def snapshot_identity(*, path: str) -> str: ...
 

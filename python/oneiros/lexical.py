@@ -26,6 +26,7 @@ from oneiros.lexical_searching import Hits, SearchedTexts
 
 __all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 
+
 class LexicalIndex(SearchedTexts):
     """Texts by id, found by their words and ranked by BM25.
 
