@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace oneiros::lexical {
 
@@ -16,6 +17,9 @@ class AllowedRows {
   explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
 
   bool are_all() const { return !bits_; }
+
+  // The rows, ascending; nothing if they are all, or more than `most`.
+  std::optional<std::vector<std::uint32_t>> list(std::size_t most) const;
 
   bool contains(std::uint32_t row) const {
     if (!bits_) {

@@ -4,9 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "lexical/document_scores.h"
-#include "lexical/query/clause_search.h"
-#include "lexical/query/clause_weights.h"
 #include "lexical/term_table.h"
 
 namespace oneiros::lexical {
@@ -145,114 +142,6 @@ bool Index::remove(std::uint32_t row) {
     background_.start();
   }
   return true;
-}
-
-Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
-  std::vector<std::uint64_t> df(query.size());
-  std::uint64_t document_count = 0;
-  Moment moment;
-  published_.read([&](const Published& published) noexcept {
-    moment.view = published.view;
-    const Statistics& statistics = published.statistics;
-    document_count = statistics.document_count();
-    moment.query.average_length = document_count == 0 ? 0 : statistics.average_length();
-    for (std::size_t i = 0; i < query.size(); ++i) {
-      df[i] = statistics.df(query[i].term);
-    }
-  });
-  for (std::size_t i = 0; i < query.size(); ++i) {
-    if (df[i] != 0) {
-      const double weight = query[i].count * idf(bm25_.variant, document_count, df[i]);
-      moment.query.terms.push_back({.term = query[i].term, .weight = weight});
-    }
-  }
-  return moment;
-}
-
-WeighedQuery Index::weigh(std::span<const QueryTerm> query) const { return weighed(query).query; }
-
-Found Index::search(std::span<const QueryTerm> query, std::size_t k,
-                    const AllowedRows& allowed) const {
-  return search(weighed(query), k, allowed);
-}
-
-Index::Moment Index::weighed(const ClauseQuery& query) const {
-  ClauseStatistics told;
-  for (const CountedClause& one : query.clauses) {
-    for (const TermId term : one.clause.terms) {
-      told.df.emplace(term, 0);
-    }
-  }
-  Moment moment;
-  published_.read([&](const Published& published) noexcept {
-    moment.view = published.view;
-    const Statistics& statistics = published.statistics;
-    told.document_count = statistics.document_count();
-    told.average_length = told.document_count == 0 ? 0 : statistics.average_length();
-    for (auto& [term, df] : told.df) {
-      df = statistics.df(term);
-    }
-  });
-  moment.query = weigh_clauses(query, bm25_, told, moment.view.searched());
-  return moment;
-}
-
-WeighedQuery Index::weigh(const ClauseQuery& query) const { return weighed(query).query; }
-
-Found Index::search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const {
-  return search(weighed(query), k, allowed);
-}
-
-std::vector<std::uint8_t> Index::permitted(const ClauseQuery& query,
-                                           const AllowedRows& allowed) const {
-  const Moment moment = weighed(query);
-  return permitted_rows(moment.view.searched(), moment.query, bm25_, allowed);
-}
-
-Found Index::search(Moment moment, std::size_t k, const AllowedRows& allowed) const {
-  Found found{.hits = {}, .query = std::move(moment.query)};
-  if (k != 0 && !found.query.is_empty()) {
-    TopK best(k);
-    const std::vector<SegmentView> segments = moment.view.searched();
-    if (found.query.clauses.empty()) {
-      search_segments(segments, found.query, bm25_, allowed, best);
-    } else {
-      search_clauses(segments, found.query, bm25_, allowed, best);
-    }
-    found.hits = best.take();
-  }
-  return found;
-}
-
-void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
-                       std::span<double> scores) const {
-  assert(rows.size() == scores.size());
-  std::ranges::fill(scores, 0.0);
-  if (query.is_empty()) {
-    return;
-  }
-  std::vector<bool> is_scored(rows.size());
-  std::vector<Location> locations(rows.size());
-  for (std::size_t left = rows.size(); left != 0;) {
-    const View now = view();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      locations[i] = {};
-      if (is_scored[i]) {
-        continue;
-      }
-      if (const std::optional<Location> found = now.locate(rows_, rows[i])) {
-        locations[i] = *found;
-        is_scored[i] = true;
-        --left;
-      }
-    }
-    for (const SegmentView& segment : now.searched()) {
-      score_documents(segment, query, bm25_, locations, scores);
-    }
-    if (now.segments->incoming) {
-      score_documents(now.of(*now.segments->incoming), query, bm25_, locations, scores);
-    }
-  }
 }
 
 View Index::view() const {

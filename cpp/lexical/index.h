@@ -120,6 +120,7 @@ class Index {
   struct Moment {
     View view;
     WeighedQuery query;
+    std::uint64_t holder_count = 0;  // df of all terms together
   };
   // Segments that become one, and their documents when that began.
   struct Merge {
@@ -130,6 +131,10 @@ class Index {
 
   Moment weighed(std::span<const QueryTerm> query) const;
   Moment weighed(const ClauseQuery& query) const;
+  // Adds to each score that of the document at its location, where it is one of the view's.
+  void score_locations(const View& now, const WeighedQuery& query,
+                       std::span<const Location> locations, std::span<double> scores) const;
+  bool search_few(const Moment& moment, const AllowedRows& allowed, TopK& best) const;
   Found search(Moment moment, std::size_t k, const AllowedRows& allowed) const;
 
   // All of these REQUIRE that the caller holds writer_mutex_.

@@ -71,7 +71,11 @@ void check_searches(World& world, std::size_t count) {
     for (std::uint8_t& byte : bits) {
       byte = static_cast<std::uint8_t>(world.random() % 64 == 0 ? world.random() : 0U);
     }
-    for (const AllowedRows& allowed : {AllowedRows(), AllowedRows(bits)}) {
+    std::vector<std::uint8_t> few_bits(8'000);
+    for (int few = 0; few < 15; ++few) {
+      few_bits[world.random() % few_bits.size()] = 4;
+    }
+    for (const AllowedRows& allowed : {AllowedRows(), AllowedRows(bits), AllowedRows(few_bits)}) {
       const std::vector<Hit> want = world.plain.search(query, 60'000, allowed);
       for (const std::size_t k :
            {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{60'000}}) {
