@@ -27,16 +27,18 @@ std::optional<std::vector<std::uint32_t>> AllowedRows::list(std::size_t most) co
   if (!bits_) {
     return std::nullopt;
   }
+  constexpr std::size_t kMostBytes = std::size_t{1} << 29U;  // a row has 32 bits
   std::vector<std::uint32_t> rows;
   bool are_few = true;
-  for_each_word(*bits_, [&](std::size_t first, std::uint64_t word) {
-    are_few = rows.size() + static_cast<std::size_t>(std::popcount(word)) <= most;
-    for (; are_few && word != 0; word &= word - 1) {
-      rows.push_back(
-          static_cast<std::uint32_t>(first + static_cast<std::size_t>(std::countr_zero(word))));
-    }
-    return are_few;
-  });
+  for_each_word(bits_->first(std::min(bits_->size(), kMostBytes)),
+                [&](std::size_t first, std::uint64_t word) {
+                  are_few = rows.size() + static_cast<std::size_t>(std::popcount(word)) <= most;
+                  for (; are_few && word != 0; word &= word - 1) {
+                    rows.push_back(static_cast<std::uint32_t>(
+                        first + static_cast<std::size_t>(std::countr_zero(word))));
+                  }
+                  return are_few;
+                });
   return are_few ? std::optional(std::move(rows)) : std::nullopt;
 }
 

@@ -10,8 +10,7 @@
 namespace oneiros::lexical {
 
 namespace {
-constexpr std::size_t kFewestStrides = 64;        // for a thread at a time
-constexpr std::uint32_t kMostTokens = 1U << 30U;  // no text has so many
+constexpr std::size_t kFewestStrides = 64;  // for a thread at a time
 }  // namespace
 
 void DocumentTable::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const {
@@ -56,7 +55,6 @@ void DocumentTable::check(std::size_t term_count, std::size_t threads) const {
   require_sense(sizes.size() == size() && starts.size() == (size() + kStride - 1) / kStride,
                 "not as many occurrences as documents");
   require_sense(std::ranges::is_sorted(lengths()), "documents do not stand by length");
-  require_sense(lengths().empty() || lengths().back() <= kMostTokens, "a document is too long");
   // The documents of a stride, which end where those of the next begin.
   const auto check_stride = [&](std::size_t stride) {
     std::uint64_t at = starts[stride];

@@ -56,6 +56,7 @@ double ImpactCells::bound(const Bm25& bm25, double average_length, std::span<dou
 
 ImpactEncoder::ImpactEncoder() : usual_(kUsualClasses * kUsualLengths) {
   last_length_.fill(std::numeric_limits<std::uint64_t>::max());
+  most_unsorted_.fill(kMostUnsorted);
 }
 
 std::size_t ImpactEncoder::class_of(std::uint32_t frequency) {
@@ -77,8 +78,9 @@ void ImpactEncoder::add(std::uint32_t frequency, std::uint32_t length) {
     return;
   }
   std::vector<std::uint32_t>& lengths = lengths_[index];
-  if (lengths.size() == kMostUnsorted) {
+  if (lengths.size() >= most_unsorted_[index]) {
     sort_unique(lengths);
+    most_unsorted_[index] = std::max(kMostUnsorted, 2 * lengths.size());
   }
   lengths.push_back(length);
 }

@@ -89,6 +89,7 @@ class ImpactEncoder {
   std::vector<std::uint8_t> usual_;
   std::array<std::vector<std::uint32_t>, kClasses> lengths_;  // ascending once assigned
   std::array<std::uint64_t, kClasses> last_length_{};         // most lengths repeat at once
+  std::array<std::size_t, kClasses> most_unsorted_{};  // lengths before they are looked through
   std::array<std::vector<Part>, kClasses> parts_;
 };
 

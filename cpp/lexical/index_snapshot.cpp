@@ -14,14 +14,18 @@ namespace {
 // A page of the map from rows to documents costs so much, however few of its rows are used.
 constexpr std::size_t kRowsOfPage = 1024;
 constexpr std::size_t kPageBytes = kRowsOfPage * sizeof(Location);
-constexpr std::size_t kLeastRowMapBytes = std::size_t{32} << 20U;
+constexpr std::size_t kLeastRowMapBytes = std::size_t{48} << 20U;
 
 // Rows far apart take much memory for a small file.
 void check_spread(std::span<const std::shared_ptr<SealedSegment>> segments, std::size_t file_size) {
   std::vector<bool> is_used;
   for (const auto& segment : segments) {
-    for (const std::uint32_t row : segment->documents().rows()) {
-      const std::size_t page = row / kRowsOfPage;
+    const DocumentTable& documents = segment->documents();
+    for (DocumentNumber number = 0; number < documents.size(); ++number) {
+      if (documents.death(number) != 0) {
+        continue;
+      }
+      const std::size_t page = documents.rows()[number] / kRowsOfPage;
       if (page >= is_used.size()) {
         is_used.resize(page + 1);
       }

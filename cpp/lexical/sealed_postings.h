@@ -160,9 +160,9 @@ class SealedPostings {
   void write(SnapshotWriter& snapshot, std::uint32_t number) const;
   static SealedPostings read(const SnapshotReader& snapshot, std::uint32_t number);
 
-  // Throws SnapshotDamaged unless all is as a builder leaves it for so many documents and terms:
+  // Throws SnapshotDamaged unless all is as a builder leaves it for documents of these lengths:
   // whatever is then asked, is answered from what is there.
-  void check(std::size_t document_count, std::size_t term_count, std::size_t threads);
+  void check(std::span<const std::uint32_t> lengths, std::size_t term_count, std::size_t threads);
 
  private:
   friend class SealedPostingsBuilder;

@@ -28,8 +28,8 @@ void check_cells(std::span<const ImpactCell> cells) {
 // Walks over the bytes of one list as the builder wrote them.
 class ListCheck {
  public:
-  ListCheck(std::span<const ImpactCell> cells, std::size_t document_count)
-      : cells_(cells), document_count_(document_count) {
+  ListCheck(std::span<const ImpactCell> cells, std::span<const std::uint32_t> lengths)
+      : cells_(cells), lengths_(lengths) {
     for (std::size_t code = 0; code < cells.size(); ++code) {
       is_open_[code] = cells[code].tells_frequency() ? 0 : 1;
     }
@@ -37,7 +37,7 @@ class ListCheck {
 
   // `bytes` are those of the list alone; SealedPostings::kPadding more can be read.
   void run(std::span<const std::uint8_t> bytes, std::size_t size) {
-    require_sense(size >= 1 && size <= document_count_, "a list of more documents than there are");
+    require_sense(size >= 1 && size <= lengths_.size(), "a list of more documents than there are");
     const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
     const bool is_long = block_count > 1;
     const std::size_t header = is_long ? sizeof(CodeSet) + 2 * sizeof(std::uint32_t) * block_count
@@ -93,7 +93,11 @@ class ListCheck {
     require_sense(block.difference(0) == 0, "a block does not begin with its first document");
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t document = std::uint64_t{first} + block.difference(i);
-      require_sense(document >= next && document < document_count_, "documents are not in order");
+      require_sense(document >= next && document < lengths_.size(), "documents are not in order");
+      // Bounds on scores fall as lengths grow: a posting in another cell would be passed over.
+      const ImpactCell& cell = cells_[bytes[1 + i]];
+      require_sense(cell.shortest <= lengths_[document] && lengths_[document] <= cell.longest,
+                    "a document's length is not in its posting's cell");
       next = document + 1;
     }
     if (open_count != 0) {
@@ -115,7 +119,7 @@ class ListCheck {
   }
 
   std::span<const ImpactCell> cells_;
-  std::uint64_t document_count_;
+  std::span<const std::uint32_t> lengths_;
   std::array<std::uint8_t, ImpactCells::kCount> is_open_{};  // by code
 };
 
@@ -140,7 +144,7 @@ SealedPostings SealedPostings::read(const SnapshotReader& snapshot, std::uint32_
   return postings;
 }
 
-void SealedPostings::check(std::size_t document_count, std::size_t term_count,
+void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t term_count,
                            std::size_t threads) {
   const std::span<const TermId> terms = this->terms();
   const std::span<const Entry> entries = entries_.elements();
@@ -163,7 +167,7 @@ void SealedPostings::check(std::size_t document_count, std::size_t term_count,
   for_each_chunk(
       terms.size(), threads, grain_for(terms.size(), threads, kFewestLists),
       [&](std::size_t begin, std::size_t end) {
-        ListCheck check(cells_.cells(), document_count);
+        ListCheck check(cells_.cells(), lengths);
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t stop = i + 1 < entries.size() ? entries[i + 1].start : lists.size();
           check.run(lists.subspan(entries[i].start, stop - entries[i].start), entries[i].size);

@@ -242,7 +242,7 @@ std::unique_ptr<SealedSegment> SealedSegment::read(const SnapshotReader& snapsho
   segment->documents().read(snapshot, number);
   segment->documents().check(term_count, threads);
   segment->postings_ = SealedPostings::read(snapshot, number);
-  segment->postings_.check(segment->documents().size(), term_count, threads);
+  segment->postings_.check(segment->documents().lengths(), term_count, threads);
   return segment;
 }
 
