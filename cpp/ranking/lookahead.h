@@ -15,7 +15,7 @@ namespace oneiros {
 class ColumnLookahead {
  public:
   // Rows between two requests.
-  static constexpr std::size_t kEvery = 128;
+  static constexpr std::size_t kEvery = 64;
 
   // Adds a column, unless it is known or the same for every row.
   void add(const Operand& column);
