@@ -26,10 +26,6 @@ class TopK {
   explicit TopK(std::size_t k) : k_(k) {}
 
   std::size_t k() const { return k_; }
-  bool is_full() const { return hits_.size() == k_; }
-
-  // k hits of at least this score are known to exist: what scores below it is no longer wanted.
-  void raise(double threshold) { threshold_ = std::max(threshold_, threshold); }
 
   // No hit that scores below this can enter; one that scores the same may, by its row.
   double threshold() const { return threshold_; }
@@ -46,7 +42,7 @@ class TopK {
       return;
     }
     if (hits_.size() == k_) {
-      raise(hits_.front().score);
+      threshold_ = hits_.front().score;
     }
   }
 
