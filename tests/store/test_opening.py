@@ -79,6 +79,35 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path, content: bytes | None) ->
     assert small_store(path)
 
 
+@pytest.mark.parametrize("pragma", ["application_id", "user_version"])
+def test_another_process_makes_the_tables_between_two_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pragma: str
+) -> None:
+    path = tmp_path / "mind.db"
+    path.touch()
+    number = schema._number
+
+    def others_look_first(connection: apsw.Connection, name: str) -> int:
+        found = number(connection, name)
+        if name == pragma:
+            monkeypatch.setattr(schema, "_number", number)
+            other = apsw.Connection(str(path))
+            other.execute("BEGIN IMMEDIATE")
+            schema.migrate(other)
+            try:
+                other.execute("COMMIT")
+            except apsw.BusyError:
+                other.execute("ROLLBACK")
+            other.close()
+        return found
+
+    monkeypatch.setattr(schema, "_number", others_look_first)
+    with Store(path) as store:
+        add(store, "a")
+        assert schema._number is number
+        assert store.count() == 1
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -20,11 +20,21 @@ def batch(name: str, number: int) -> list[Memory]:
     return [Memory.from_record({"id": id, "text": "x" * 200}, now=0.0) for id in ids]
 
 
+def opened(path: str, timeout: float) -> Store:
+    """Whoever waits for nothing may find another process making the tables."""
+    while True:
+        try:
+            return Store(path, busy_timeout_seconds=timeout, durability="normal")
+        except StoreBusy:
+            if timeout > 0:
+                raise
+
+
 def write_on(path: str, name: str, timeout: float) -> None:
     """Write batches until the time is over; a typed wait is the only failure allowed."""
     end = time.monotonic() + SECONDS
     number = 0
-    with Store(path, busy_timeout_seconds=timeout, durability="normal") as store:
+    with opened(path, timeout) as store:
         while time.monotonic() < end:
             try:
                 with store.write() as transaction:

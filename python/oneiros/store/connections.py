@@ -136,12 +136,21 @@ def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> apsw.Co
 
 def _prepare(connection: apsw.Connection) -> None:
     """Make or migrate the tables, unless they are there, in one transaction."""
-    if schema.is_current(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    # Looked at in a transaction too: between two reads another process may make the tables, and half
+    # of an empty file beside half of a store looks like neither.
+    with _transaction(connection, "DEFERRED"):
+        if schema.is_current(connection):
+            return
+    with _transaction(connection, "IMMEDIATE"):
         if not schema.is_current(connection):  # another process may have been quicker
             schema.migrate(connection)
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection, kind: str) -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         roll_back(connection)
