@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels.forking import ForkSafeLock
@@ -101,7 +100,7 @@ class LexicalIndex(SearchedTexts):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes: an estimate that leaves out the ids' own objects."""
+        """Memory held, in bytes: each allocation, but not what it costs the allocator."""
         return self._core.resident_bytes + self._rows.nbytes
 
     def add(
@@ -134,7 +133,7 @@ class LexicalIndex(SearchedTexts):
             fields["tags"] = checked_tags(tags, "tags")
         with self._write_lock:
             try:
-                (row,) = self._rows.assigned([id])
+                row = self._rows.assigned_one(id)
                 return self._core.add(row=row, text=text, **fields)
             except BaseException:
                 self._forget_missing([id])
@@ -178,7 +177,7 @@ class LexicalIndex(SearchedTexts):
             ]
         with self._write_lock:
             try:
-                rows = np.array(self._rows.assigned(checked), dtype=np.uint32)
+                rows = self._rows.assigned(checked)
                 return self._core.add_many(rows=rows, texts=given, **fields)
             except BaseException:
                 self._forget_missing(checked)

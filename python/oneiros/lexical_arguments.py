@@ -64,6 +64,12 @@ def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
         msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
         raise TypeError(msg)
     items = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i" and ids.ndim == 1:
+        return list(items)
+    if isinstance(ids, range) and all(
+        INT64_MIN <= end <= INT64_MAX for end in (*ids[:1], *ids[-1:])
+    ):
+        return list(ids)
     return [
         id
         if (type(id) is int and INT64_MIN <= id <= INT64_MAX) or (type(id) is str and id.isascii())

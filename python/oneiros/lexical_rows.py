@@ -1,15 +1,22 @@
-"""The rows behind the ids of a lexical index."""
+"""The rows behind the ids of a lexical index.
+
+Most ids count up: such a run costs three numbers, however long it is. Any other id, a stray, has an
+entry of its own in a dict and in an array by row.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from oneiros.errors import SnapshotDamaged
+from oneiros.lexical_runs import IdRuns, spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -17,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["IdRows"]
 
-_LEAST_ROOM = 1 << 25  # bytes that few ids may take, if their rows are far apart
+_LEAST_RUN: Final = 64
+_MOST_ROWS: Final = 2**32 - 1
 
 
 class IdRows:
@@ -27,59 +35,106 @@ class IdRows:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[Id, int] = {}
-        self._ids = np.empty(16, dtype=np.object_)  # by row; replaced when full, never reused
-        self._is_text_id = np.zeros(16, dtype=np.bool_)  # by row
+        self._runs = IdRuns()
+        self._gone: set[int] = set()  # of the runs' ids, those that were forgotten
+        self._strays: dict[Id, int] = {}  # their rows; asked before the runs
+        none = np.empty(0, np.int64)
+        self._spans = spans_of(none, none, np.empty(0, np.bool_), np.empty(16, np.int64))
+        self._stray_count = 0  # places of the spans' strays that are taken
+        self._tail = 0  # so many strays, the last ones, count up to the last number
+        self._last_number = 0
         self._row_count = 0
         self._text_id_count = 0  # among the ids that are there
 
     def row_of(self, id: Id) -> int | None:
         """Return the id's row, if it has one."""
-        return self._rows.get(id)
+        row = self._strays.get(id)
+        if row is None and isinstance(id, int):
+            row = self._runs.row_of(id)
+            if row is not None and id in self._gone:
+                return None
+        return row
 
-    def known(self, ids: Iterable[Id]) -> npt.NDArray[np.uint32]:
+    def rows_of(self, ids: Sequence[Id]) -> npt.NDArray[np.int64]:
+        """Return the rows of ids, shape (n,); -1 for those without one."""
+        if not _are_ints(ids):
+            rows = [self.row_of(id) for id in ids]
+            return np.array([-1 if row is None else row for row in rows], dtype=np.int64)
+        found = self._rows_in_runs(np.array(ids, dtype=np.int64))
+        if self._strays:
+            for place in np.flatnonzero(found < 0).tolist():
+                row = self.row_of(ids[place])
+                found[place] = -1 if row is None else row
+        return found
+
+    def known(self, ids: Sequence[Id]) -> npt.NDArray[np.uint32]:
         """Return the rows of those ids that have one."""
-        rows = [self._rows.get(id) for id in ids]
-        return np.array([row for row in rows if row is not None], dtype=np.uint32)
+        rows = self.rows_of(ids)
+        return rows[rows >= 0].astype(np.uint32)
 
-    def assigned(self, ids: list[Id]) -> list[int]:
+    def assigned_one(self, id: Id) -> int:
+        """Return the id's row, a new one for a new id."""
+        row = self.row_of(id)
+        if row is not None:
+            return row
+        row = self._row_count
+        self._require_rows(1)
+        if isinstance(id, int) and self._runs.extend(id, row, 1):
+            self._row_count += 1
+        else:
+            self._append_strays([id])
+        return row
+
+    def assigned(self, ids: Sequence[Id]) -> npt.NDArray[np.uint32]:
         """Return the ids' rows, new ones for new ids."""
-        self._make_room(len(ids))
-        rows = []
-        for id in ids:
-            row = self._rows.get(id)
-            if row is None:
-                row = self._row_count
-                self._ids[row] = id  # before the core knows the row: searches look it up
-                self._is_text_id[row] = isinstance(id, str)
-                self._row_count += 1
-                self._text_id_count += isinstance(id, str)
-                self._rows[id] = row
-            rows.append(row)
-        return rows
+        self._require_rows(len(ids))
+        if len(ids) < _LEAST_RUN or not _are_ints(ids):
+            return np.array([self.assigned_one(id) for id in ids], dtype=np.uint32)
+        rows = self.rows_of(ids)
+        is_new = rows < 0
+        if is_new.any():
+            rows[is_new] = self._assigned_new(np.array(ids, dtype=np.int64)[is_new])
+        return rows.astype(np.uint32)
 
     def forget(self, id: Id) -> None:
         """Take an id's row from it."""
-        del self._rows[id]
+        if self._strays.pop(id, None) is not None:
+            self._tail = 0  # it may have been one of those
+        elif isinstance(id, int):
+            self._gone.add(id)
         self._text_id_count -= isinstance(id, str)
 
     def ids_of(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
         """Return the ids of rows: int64 while every id is an int, else objects."""
-        ids = self._ids[rows]
+        spans = self._spans
+        if spans.only_shift is not None:
+            return rows + np.int64(spans.only_shift)
+        if len(rows) == 0:
+            return np.empty(0, np.object_ if self._text_id_count else np.int64)
+        found = np.searchsorted(spans.starts, rows, side="right") - 1
+        ids = rows + spans.shifts[found]
+        are_strays = spans.are_strays[found]
+        if spans.strays.dtype == np.int64:
+            ids[are_strays] = spans.strays[ids[are_strays]]
+            return ids
+        mixed = ids.astype(np.object_)
+        mixed[are_strays] = spans.strays[ids[are_strays]]
         # A str among the rows may have been the last, and forgotten since.
-        has_text_ids = self._text_id_count > 0 or self._is_text_id[rows].any()
-        return ids if has_text_ids else ids.astype(np.int64)
+        has_text_ids = self._text_id_count > 0 or any(isinstance(id, str) for id in mixed)
+        return mixed if has_text_ids else mixed.astype(np.int64)
 
     def packed(self) -> bytes:
         """Return all that :meth:`unpacked` takes to make it again."""
-        ids = list(self._rows)
+        ids = list(self._strays)
         is_text = np.fromiter((isinstance(id, str) for id in ids), np.uint8, len(ids))
         numbers = np.array([id for id in ids if isinstance(id, int)], np.int64)
         texts = [id.encode() for id in ids if isinstance(id, str)]
-        head = np.array([self._row_count, len(ids), len(texts)], np.uint64)
-        rows = np.fromiter(self._rows.values(), np.uint32, len(ids))
+        rows = np.fromiter(self._strays.values(), np.uint32, len(ids))
         sizes = np.fromiter(map(len, texts), np.uint64, len(texts))
-        arrays = (head, rows, is_text, numbers, sizes)
+        gone = np.array(sorted(self._gone), np.int64)
+        runs = self._runs.table()
+        head = np.array([self._row_count, len(ids), len(texts), len(runs), len(gone)], np.uint64)
+        arrays = (head, runs, gone, rows, is_text, numbers, sizes)
         return b"".join((*(array.tobytes() for array in arrays), *texts))
 
     @classmethod
@@ -90,7 +145,9 @@ class IdRows:
             SnapshotDamaged: the bytes are not what it returns.
         """
         reader = _Reader(packed)
-        row_count, id_count, text_count = reader.take(np.uint64, 3).tolist()
+        row_count, id_count, text_count, run_count, gone_count = reader.take(np.uint64, 5).tolist()
+        runs = reader.take(np.int64, 3 * run_count).reshape(run_count, 3)
+        gone = reader.take(np.int64, gone_count)
         rows = reader.take(np.uint32, id_count)
         is_text = reader.take(np.uint8, id_count)
         numbers = reader.take(np.int64, id_count - text_count)
@@ -98,33 +155,138 @@ class IdRows:
         texts = iter([reader.text(size) for size in sizes])
         values = iter(numbers.tolist())
         reader.require(reader.left == 0 and int(np.count_nonzero(is_text)) == text_count)
-        reader.require(bool((rows < row_count).all()) and len(np.unique(rows)) == id_count)
-        reader.require(row_count * 16 <= 2 * len(packed) + _LEAST_ROOM)
+        reader.require(row_count <= _MOST_ROWS and bool((rows < row_count).all()))
+        reader.require(len(np.unique(rows)) == id_count)
         ids: list[Id] = [next(texts) if flag else next(values) for flag in is_text.tolist()]
         made = cls()
-        made._make_room(row_count)
-        made._ids[rows] = np.fromiter(ids, np.object_, id_count)
-        made._is_text_id[rows] = is_text
+        made._runs = IdRuns.of_table(runs, row_count)
+        made._gone = set(gone.tolist())
+        made._strays = dict(zip(ids, rows.tolist(), strict=True))
         made._row_count, made._text_id_count = row_count, text_count
-        made._rows = dict(zip(ids, rows.tolist(), strict=True))
-        reader.require(len(made._rows) == id_count)
+        reader.require(len(made._strays) == id_count and len(made._gone) == gone_count)
+        reader.require(all(made._runs.row_of(id) is not None for id in made._gone))
+        reader.require(bool((made._rows_in_runs(numbers) < 0).all()))
+        reader.require(not made._runs.hold_rows(rows).any())
+        made._lay_out(rows, ids)
         return made
 
     def __len__(self) -> int:
         """Return how many ids have a row."""
-        return len(self._rows)
+        return len(self._strays) + self._runs.id_count - len(self._gone)
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes, without the ids' own objects."""
-        return self._ids.nbytes + self._rows.__sizeof__()
+        """Memory held, in bytes, the strays' own objects included."""
+        spans = self._spans
+        arrays = (spans.starts, spans.shifts, spans.are_strays, spans.strays)
+        own = sum(array.nbytes for array in arrays) + self._runs.nbytes
+        objects = sum(map(sys.getsizeof, self._strays)) + len(self._strays) * sys.getsizeof(1 << 20)
+        gone = self._gone.__sizeof__() + len(self._gone) * sys.getsizeof(1 << 40)
+        return own + self._strays.__sizeof__() + objects + gone
 
-    def _make_room(self, count: int) -> None:
-        needed = self._row_count + count
-        if needed > len(self._ids):
-            size = max(needed, 2 * len(self._ids))
-            self._ids = _enlarged(self._ids, size)
-            self._is_text_id = _enlarged(self._is_text_id, size)
+    def _require_rows(self, count: int) -> None:
+        if self._row_count + count > _MOST_ROWS:
+            msg = f"ids: an index takes at most {_MOST_ROWS} of them in its life"
+            raise ValueError(msg)
+
+    def _rows_in_runs(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        rows = self._runs.rows_of(ids)
+        if self._gone:
+            rows[[id in self._gone for id in ids.tolist()]] = -1
+        return rows
+
+    def _assigned_new(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return new rows, the same for the same id, in order of appearance."""
+        first_row = self._row_count
+        rows = np.arange(first_row, first_row + len(ids), dtype=np.int64)
+        if (ids[1:] <= ids[:-1]).any():  # one may come twice
+            _, firsts, which = np.unique(ids, return_index=True, return_inverse=True)
+            order = np.sort(firsts)
+            rows = first_row + np.searchsorted(order, firsts)[which.reshape(-1)]
+            ids = ids[order]
+        is_break = (ids[1:] <= ids[:-1]) | (ids[1:] != ids[:-1] + 1)
+        bounds = [0, *(np.flatnonzero(is_break) + 1).tolist(), len(ids)]
+        waiting = 0  # from here on, ids are not in yet
+        for begin, end in itertools.pairwise(bounds):
+            if end - begin >= _LEAST_RUN:
+                self._append_strays(ids[waiting:begin].tolist())
+                self._append_run(int(ids[begin]), end - begin)
+                waiting = end
+        self._append_strays(ids[waiting:].tolist())
+        return rows
+
+    def _append_run(self, first: int, count: int) -> None:
+        row = self._row_count
+        if self._runs.extend(first, row, count):
+            self._row_count += count
+        elif self._runs.has_room(first, count):
+            self._spans = self._spans.followed_by(row, first - row, is_stray=False)
+            self._runs.add(first, row, count)
+            self._row_count += count
+            self._tail = 0
+        else:
+            self._append_strays(list(range(first, first + count)))
+
+    def _append_strays(self, ids: list[Id]) -> None:
+        """Give rows to ids that have none: where readers look first, for the core knows no row yet."""
+        if not ids:
+            return
+        row, place = self._row_count, self._stray_count
+        spans = self._spans
+        kind = spans.strays.dtype if _are_ints(ids) else np.dtype(np.object_)
+        if place + len(ids) > len(spans.strays) or kind != spans.strays.dtype:
+            strays = np.zeros(max(place + len(ids), 2 * len(spans.strays)), kind)
+            strays[:place] = spans.strays[:place]
+            spans = spans_of(spans.starts, spans.shifts, spans.are_strays, strays)
+        spans.strays[place : place + len(ids)] = ids
+        if not (len(spans.starts) and spans.are_strays[-1] and spans.shifts[-1] + row == place):
+            spans = spans.followed_by(row, place - row, is_stray=True)
+            self._tail = 0
+        self._spans = spans
+        self._stray_count += len(ids)
+        self._row_count += len(ids)
+        for offset, id in enumerate(ids):
+            self._strays[id] = row + offset
+            if isinstance(id, str):
+                self._text_id_count += 1
+                self._tail = 0
+            else:
+                self._tail = self._tail + 1 if self._tail and id == self._last_number + 1 else 1
+                self._last_number = id
+        if self._tail >= _LEAST_RUN:
+            self._make_tail_a_run()
+
+    def _make_tail_a_run(self) -> None:
+        count, self._tail = self._tail, 0
+        first, row = self._last_number - count + 1, self._row_count - count
+        if self._runs.has_room(first, count):
+            self._spans = self._spans.followed_by(row, first - row, is_stray=False)
+            self._runs.add(first, row, count)
+            for id in range(first, first + count):
+                del self._strays[id]
+
+    def _lay_out(self, rows: npt.NDArray[np.uint32], ids: list[Id]) -> None:
+        """Make the spans of runs, and of strays in their rows."""
+        order = np.argsort(rows)
+        by_row = rows[order].astype(np.int64)
+        strays = np.zeros(max(16, len(ids)), np.object_ if self._text_id_count else np.int64)
+        strays[: len(ids)] = np.array(ids, strays.dtype)[order]
+        self._stray_count = len(ids)
+        shifts = np.arange(len(ids), dtype=np.int64) - by_row
+        begins = np.flatnonzero(np.append(True, shifts[1:] != shifts[:-1])[: len(ids)])
+        runs = self._runs.table()
+        starts = np.concatenate([runs[:, 0], by_row[begins]])
+        sorted_by_row = np.argsort(starts, kind="stable")
+        self._spans = spans_of(
+            starts[sorted_by_row],
+            np.concatenate([runs[:, 1] - runs[:, 0], shifts[begins]])[sorted_by_row],
+            np.repeat([False, True], [len(runs), len(begins)])[sorted_by_row],
+            strays,
+        )
+
+
+def _are_ints(ids: Iterable[Id]) -> bool:
+    return all(kind is int for kind in set(map(type, ids)))
 
 
 class _Reader:
@@ -156,9 +318,3 @@ class _Reader:
         except UnicodeDecodeError as error:
             msg = "an id of its texts is not UTF-8"
             raise SnapshotDamaged(msg) from error
-
-
-def _enlarged(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    larger = np.zeros(size, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger

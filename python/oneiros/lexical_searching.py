@@ -159,10 +159,10 @@ class SearchedTexts:
             query=query,
             **checked_reading(syntax, minimum_should_match),
         )
-        rows = [self._rows.row_of(id) for id in checked]
-        places = [place for place, row in enumerate(rows) if row is not None]
-        known = np.array([rows[place] for place in places], dtype=np.uint32)
-        scores[places] = self._core.score_rows(query=weighed, rows=known)
+        rows = self._rows.rows_of(checked)
+        is_known = rows >= 0
+        known = rows[is_known].astype(np.uint32)
+        scores[is_known] = self._core.score_rows(query=weighed, rows=known)
         return scores
 
     def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
