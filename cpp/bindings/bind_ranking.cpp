@@ -26,6 +26,7 @@ struct RankedArrays {
   py::object ranks = py::none();
   py::object channel_scores = py::none();
   py::object factors = py::none();
+  py::object parts = py::none();
 };
 
 RankedArrays arrays_of(const Ranked& ranked, const Plan& plan, bool is_explained) {
@@ -37,6 +38,7 @@ RankedArrays arrays_of(const Ranked& ranked, const Plan& plan, bool is_explained
     arrays.ranks = copied(ranked.ranks, plan.channels().size(), size);
     arrays.channel_scores = copied(ranked.channel_scores, plan.channels().size(), size);
     arrays.factors = copied(ranked.factors, plan.factor_count(), size);
+    arrays.parts = copied(ranked.parts, plan.part_count(), size);
   }
   return arrays;
 }
@@ -158,9 +160,11 @@ py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandi
 std::shared_ptr<Plan> make_plan(const std::string& fusion, const FusionParameters& parameters,
                                 std::vector<std::string> channels, std::shared_ptr<Program> program,
                                 std::size_t relevance, std::size_t score, std::size_t retention,
-                                std::optional<std::size_t> keep, std::vector<std::size_t> factors) {
-  return std::make_shared<Plan>(fusion, parameters, std::move(channels), std::move(program),
-                                PlanOutputs{relevance, score, retention, keep, std::move(factors)});
+                                std::optional<std::size_t> keep, std::vector<std::size_t> factors,
+                                std::vector<std::size_t> parts) {
+  return std::make_shared<Plan>(
+      fusion, parameters, std::move(channels), std::move(program),
+      PlanOutputs{relevance, score, retention, keep, std::move(factors), std::move(parts)});
 }
 
 bool is_normalised(const std::string& normalise) {
@@ -203,7 +207,8 @@ void register_results(py::module_& module) {
       .def_readonly("future_count", &RankedArrays::future_count)
       .def_readonly("ranks", &RankedArrays::ranks)
       .def_readonly("channel_scores", &RankedArrays::channel_scores)
-      .def_readonly("factors", &RankedArrays::factors);
+      .def_readonly("factors", &RankedArrays::factors)
+      .def_readonly("parts", &RankedArrays::parts);
   py::class_<GuardedCandidates>(
       module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
       .def("__len__", [](const GuardedCandidates& guarded) { return guarded.candidates.size(); })
@@ -221,7 +226,8 @@ void register_ranking(py::module_& module) {
       module, "Plan", "A compiled profile: candidates fused, one program run, the best kept.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("fusion"), py::arg("fusion_parameters"),
            py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
-           py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"))
+           py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
+           py::arg("parts"))
       .def("candidates", &make_candidates, py::kw_only(), py::arg("rankings"), py::arg("scores"),
            "The union of the channels' lists, one each, best first, with their raw scores.")
       .def("rank", &rank, py::kw_only(), py::arg("columns"), py::arg("candidates").none(false),

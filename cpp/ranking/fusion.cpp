@@ -88,13 +88,18 @@ void fuse_as(const ReciprocalRank& rule, const Candidates& candidates,
   fuse(rule, candidates.hits(), relevance);
 }
 
+void add_part(const WeightedSum& rule, const Candidates& candidates, std::size_t channel,
+              std::span<double> relevance) {
+  const auto [weight, normalise] = rule.channels[channel];
+  Relevance(normalise, rule.low, candidates.scores(channel))
+      .for_each(
+          [&, weight = weight](std::size_t i, double value) { relevance[i] += weight * value; });
+}
+
 void fuse_as(const WeightedSum& rule, const Candidates& candidates, std::span<double> relevance) {
   std::fill(relevance.begin(), relevance.end(), 0.0);
   for (std::size_t channel = 0; channel < rule.channels.size(); ++channel) {
-    const auto [weight, normalise] = rule.channels[channel];
-    Relevance(normalise, rule.low, candidates.scores(channel))
-        .for_each(
-            [&, weight = weight](std::size_t i, double value) { relevance[i] += weight * value; });
+    add_part(rule, candidates, channel, relevance);
   }
 }
 
@@ -136,10 +141,15 @@ void fuse_as(const RetentionWeightedUnion& rule, const Candidates& candidates,
       .for_each([&](std::size_t i, double share) { relevance[i] = share; });
 }
 
+// The words' share of the blend: all of it where the other channel is absent.
+double weight_of_words(const Blend& rule, bool has_words, bool has_meaning) {
+  return !has_words ? 0.0 : !has_meaning ? 1.0 : rule.weight;
+}
+
 void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> relevance) {
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
-  const double weight = bm25.empty() ? 0.0 : cosines.empty() ? 1.0 : rule.weight;
+  const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
   const double best = std::max(extremes_of(bm25).best, 0.0);
   for (std::size_t i = 0; i < relevance.size(); ++i) {
     const double words = bm25.empty() ? 0.0 : or_else(bm25[i], 0.0);
@@ -148,7 +158,48 @@ void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> 
   }
 }
 
+void part_as(const ReciprocalRank& rule, const Candidates& candidates, std::size_t channel,
+             std::span<double> values) {
+  if (!rule.is_normalised) {
+    fuse_one(rule, candidates.hits(), channel, values);
+  }
+}
+
+void part_as(const WeightedSum& rule, const Candidates& candidates, std::size_t channel,
+             std::span<double> values) {
+  add_part(rule, candidates, channel, values);
+}
+
+void part_as(const Blend& rule, const Candidates& candidates, std::size_t channel,
+             std::span<double> values) {
+  // The blend of this channel's scores and none of the other's, at the weight that both have: what
+  // the other adds is 0 then.
+  const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
+  const std::span<const double> cosines = scores_of(candidates, rule.vector);
+  const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
+  const double best = std::max(extremes_of(bm25).best, 0.0);
+  const bool is_words = rule.lexical == channel;
+  const std::span<const double> scores = is_words ? bm25 : cosines;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double score = or_else(scores[i], 0.0);
+    values[i] = formulas::BlendWithBest::value(&weight, is_words ? score : 0.0, best,
+                                               is_words ? 0.0 : score);
+  }
+}
+
+template <typename Rule>
+void part_as(const Rule& /*no sum*/, const Candidates& /*candidates*/, std::size_t /*channel*/,
+             std::span<double> /*values*/) {}
+
 }  // namespace
+
+void Fusion::part(const Candidates& candidates, std::size_t channel,
+                  std::span<double> values) const {
+  assert(values.size() == candidates.size());
+  assert(channel < channel_count_);
+  std::fill(values.begin(), values.end(), 0.0);
+  std::visit([&](const auto& rule) { part_as(rule, candidates, channel, values); }, rule_);
+}
 
 void Fusion::fuse(const Candidates& candidates, std::span<double> relevance) const {
   assert(relevance.size() == candidates.size());

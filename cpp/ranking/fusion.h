@@ -78,6 +78,12 @@ class Fusion {
   // channels as the constructor was given.
   void fuse(const Candidates& candidates, std::span<double> relevance) const;
 
+  // Writes what one channel adds to each candidate's relevance, 0 where it adds nothing. Added in
+  // the channels' order, from 0, these are the relevance to the bit: of reciprocal_rank that is not
+  // normalised, of weighted_sum and of blend. The other rules are no sums: all 0.
+  // REQUIRES: as fuse(), and channel < channel_count().
+  void part(const Candidates& candidates, std::size_t channel, std::span<double> values) const;
+
   [[nodiscard]] std::size_t channel_count() const noexcept { return channel_count_; }
 
  private:

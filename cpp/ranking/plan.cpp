@@ -93,6 +93,7 @@ Plan::Plan(std::string_view fusion, const FusionParameters& parameters,
   std::vector<std::size_t> registers{outputs_.relevance, outputs_.score, outputs_.retention,
                                      outputs_.keep.value_or(outputs_.score)};
   registers.insert(registers.end(), outputs_.factors.begin(), outputs_.factors.end());
+  registers.insert(registers.end(), outputs_.parts.begin(), outputs_.parts.end());
   for (const std::size_t number : registers) {
     if (number >= program_->register_count()) {
       throw std::invalid_argument("outputs: register " + std::to_string(number) +
@@ -116,8 +117,10 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
     return {Source::best_relevance, 0};
   }
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
-    for (const auto& [prefix, source] :
-         {std::pair{"score:", Source::score}, {"has:", Source::has}, {"rank:", Source::rank}}) {
+    for (const auto& [prefix, source] : {std::pair{"score:", Source::score},
+                                         {"has:", Source::has},
+                                         {"rank:", Source::rank},
+                                         {"part:", Source::part}}) {
       if (name == prefix + channels_[channel]) {
         return {source, channel};
       }
@@ -132,7 +135,7 @@ Plan::Run& Plan::run_of_thread() {
 }
 
 // Points every operand to its values. The columns are locked only while they are gathered.
-void Plan::bind(const RankRequest& request, Run& run) const {
+void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
   const Candidates& candidates = request.candidates;
   const std::size_t size = run.size;
   run.gathered.resize(bindings_.size() * size);
@@ -168,6 +171,12 @@ void Plan::bind(const RankRequest& request, Run& run) const {
         std::ranges::copy(candidates.ranks(index), own);
         give({own, size});
         break;
+      case Source::part:
+        if (is_explained) {  // nothing else reads it
+          fusion_.part(candidates, index, {own, size});
+          give({own, size});
+        }
+        break;
       case Source::signal:
         if (const auto found = request.signals.find(program_->operand_names()[i]);
             found != request.signals.end()) {
@@ -199,13 +208,14 @@ void Plan::evaluate(const RankRequest& request, bool is_explained, Run& run) con
   run.relevance.resize(run.size);
   fusion_.fuse(request.candidates, run.relevance);
   run.best_relevance = largest(run.relevance);
-  bind(request, run);
+  bind(request, is_explained, run);
   std::vector<std::size_t> outputs{outputs_.relevance, outputs_.score, outputs_.retention};
   if (outputs_.keep) {
     outputs.push_back(*outputs_.keep);
   }
   if (is_explained) {
     outputs.insert(outputs.end(), outputs_.factors.begin(), outputs_.factors.end());
+    outputs.insert(outputs.end(), outputs_.parts.begin(), outputs_.parts.end());
   }
   run.results.resize(outputs.size() * run.size);
   std::vector<double*> results;
@@ -245,6 +255,9 @@ Ranked Plan::collect(const RankRequest& request, bool is_explained, const Run& r
     const std::size_t first = Run::first_other + (outputs_.keep ? 1 : 0);
     for (std::size_t factor = 0; factor < factor_count(); ++factor) {
       pick(run.output(first + factor), run.order, ranked.factors);
+    }
+    for (std::size_t part = 0; part < part_count(); ++part) {
+      pick(run.output(first + factor_count() + part), run.order, ranked.parts);
     }
   }
   return ranked;

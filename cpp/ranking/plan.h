@@ -25,6 +25,7 @@ struct PlanOutputs {
   std::size_t retention = 0;
   std::optional<std::size_t> keep;  // 0 or NaN: the row leaves
   std::vector<std::size_t> factors;
+  std::vector<std::size_t> parts;  // what the relevance is the sum of, where it is one
 };
 
 // Rows in rank order: higher score first, then the smaller row.
@@ -40,6 +41,7 @@ struct Ranked {
   std::vector<std::uint32_t> ranks;    // channels x rows, 0 = absent
   std::vector<double> channel_scores;  // channels x rows, NaN = none
   std::vector<double> factors;         // factors x rows
+  std::vector<double> parts;           // parts x rows
 };
 
 // One row's explanation; its place in the order of all kept candidates, from 1, 0 if it leaves.
@@ -64,8 +66,9 @@ class Plan {
  public:
   // The program's inputs by name: every column, gathered; "relevance", the fused one, and
   // "best_relevance", the largest; "score:<channel>" (NaN: none), "has:<channel>" (1 or 0) and
-  // "rank:<channel>" (0: absent); and what the request's signals give. An input that nobody gives
-  // has its default.
+  // "rank:<channel>" (0: absent); "part:<channel>", what it adds to the fused relevance, where that
+  // is a sum and an explanation is asked for; and what the request's signals give. An input that
+  // nobody gives has its default.
   // Throws std::invalid_argument as Fusion, and for an output that is no register.
   Plan(std::string_view fusion, const FusionParameters& parameters,
        std::vector<std::string> channels, std::shared_ptr<const Program> program,
@@ -82,17 +85,27 @@ class Plan {
 
   [[nodiscard]] std::span<const std::string> channels() const noexcept { return channels_; }
   [[nodiscard]] std::size_t factor_count() const noexcept { return outputs_.factors.size(); }
+  [[nodiscard]] std::size_t part_count() const noexcept { return outputs_.parts.size(); }
 
  private:
   struct Run;
 
   void evaluate(const RankRequest& request, bool is_explained, Run& run) const;
-  void bind(const RankRequest& request, Run& run) const;
+  void bind(const RankRequest& request, bool is_explained, Run& run) const;
   [[nodiscard]] Ranked collect(const RankRequest& request, bool is_explained, const Run& run) const;
   static Run& run_of_thread();
 
   // Where the values of one operand of the program come from.
-  enum class Source : std::uint8_t { column, relevance, best_relevance, score, has, rank, signal };
+  enum class Source : std::uint8_t {
+    column,
+    relevance,
+    best_relevance,
+    score,
+    has,
+    rank,
+    part,
+    signal
+  };
   struct Binding {
     Source source;
     std::size_t index;  // of the column, or of the channel

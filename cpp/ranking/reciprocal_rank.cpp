@@ -43,6 +43,21 @@ class Contributions {
   std::vector<double> values_;
 };
 
+Contributions& contributions_of_thread() {
+  thread_local Contributions contributions;
+  return contributions;
+}
+
+template <std::integral Id>
+void add_list(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
+              std::span<const double> parts, std::span<double> scores) {
+  const double weight = rule.weights.empty() ? 1.0 : rule.weights[list];
+  const std::span<const std::uint32_t> ranks = lists.ranks(list);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i] += weight * parts[ranks[i]];
+  }
+}
+
 }  // namespace
 
 void require_valid(const ReciprocalRank& rule) {
@@ -60,15 +75,11 @@ void fuse(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::span<do
                                 std::to_string(lists.list_count()) + "), got " +
                                 std::to_string(rule.weights.size()));
   }
-  thread_local Contributions contributions;
+  Contributions& contributions = contributions_of_thread();
   const std::span<const double> parts = contributions.up_to(lists.longest(), rule);
   std::fill(scores.begin(), scores.end(), 0.0);
   for (std::size_t list = 0; list < lists.list_count(); ++list) {
-    const double weight = rule.weights.empty() ? 1.0 : rule.weights[list];
-    const std::span<const std::uint32_t> ranks = lists.ranks(list);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      scores[i] += weight * parts[ranks[i]];
-    }
+    add_list(rule, lists, list, parts, scores);
   }
   if (rule.is_normalised && !scores.empty()) {
     const double best = *std::max_element(scores.begin(), scores.end());
@@ -81,6 +92,19 @@ void fuse(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::span<do
 
 template void fuse(const ReciprocalRank&, const RankedUnion<std::uint32_t>&, std::span<double>);
 template void fuse(const ReciprocalRank&, const RankedUnion<std::int64_t>&, std::span<double>);
+
+template <std::integral Id>
+void fuse_one(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
+              std::span<double> scores) {
+  assert(scores.size() == lists.size());
+  Contributions& contributions = contributions_of_thread();
+  std::fill(scores.begin(), scores.end(), 0.0);
+  add_list(rule, lists, list, contributions.up_to(lists.longest(), rule), scores);
+  contributions.trim();
+}
+
+template void fuse_one(const ReciprocalRank&, const RankedUnion<std::uint32_t>&, std::size_t,
+                       std::span<double>);
 
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
                       const ReciprocalRank& rule, std::size_t top, std::vector<std::int64_t>& ids,

@@ -28,6 +28,12 @@ void require_valid(const ReciprocalRank& rule);
 template <std::integral Id>
 void fuse(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::span<double> scores);
 
+// Writes what one list adds to that score, before the sums are divided by the best.
+// REQUIRES: as fuse(), weights one a list or none, and list < lists.list_count().
+template <std::integral Id>
+void fuse_one(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
+              std::span<double> scores);
+
 // Fuses and keeps the best min(top, n): ids by score, the higher first, equal scores by first
 // appearance. Throws std::invalid_argument as fuse(), require_valid() and RankedUnion::build().
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,

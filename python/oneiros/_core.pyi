@@ -155,6 +155,8 @@ class Ranked:
     def channel_scores(self) -> npt.NDArray[np.float64] | None: ...
     @property
     def factors(self) -> npt.NDArray[np.float64] | None: ...
+    @property
+    def parts(self) -> npt.NDArray[np.float64] | None: ...
 
 class Candidates:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # Plan.candidates makes one
@@ -177,6 +179,7 @@ class Plan:
         retention: int,
         keep: int | None,
         factors: Sequence[int],
+        parts: Sequence[int],
     ) -> None: ...
     def candidates(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 from oneiros.display import Branch, Table, figure, tree_text
 
@@ -19,9 +19,20 @@ __all__ = [
     "Explanation",
     "Explanations",
     "FactorValue",
+    "RelevancePart",
     "combined",
     "explanations_table",
 ]
+
+
+class _Channel(Protocol):
+    """A channel's figures, told by ``str()``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+
 
 _SIGNS = {"multiply": "×", "add": "+"}
 
@@ -45,6 +56,19 @@ class ChannelScore:
         return f"{self.name}: {place}" + (
             "" if self.score is None else f", score {figure(self.score)}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RelevancePart:
+    """What a channel, or a field of the memory, adds to the relevance."""
+
+    name: str
+    value: float
+
+    @property
+    def heading(self) -> str:
+        """The name over a column of its values."""
+        return f"{self.name} part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +104,8 @@ def combined(relevance: float, factors: Iterable[FactorValue]) -> float:
 class Explanation:
     """How a score came about: ``relevance`` with each factor applied in order is ``score``.
 
+    Where the fusion is a sum, so is ``relevance`` that of ``parts``, in order.
+
     ``str()`` shows it as a tree, a notebook as a table.
     """
 
@@ -90,27 +116,51 @@ class Explanation:
     factors: tuple[FactorValue, ...]
     """In the profile's order, which is that of their application."""
     score: float
+    parts: tuple[RelevancePart, ...] = ()
+    """What the relevance is the sum of: the channels in the profile's order, then the memory's own
+    fields (Mnemosyne's importance). Empty where the fusion is no plain sum."""
 
     def evaluate(self) -> float:
-        """Combine relevance and factors again; the result is ``score`` to the bit."""
-        return combined(self.relevance, self.factors)
+        """Combine parts, or relevance, and factors again; the result is ``score`` to the bit."""
+        relevance = self.relevance
+        if self.parts:
+            relevance = 0.0
+            for part in self.parts:  # in order, and not sum(), which may round less
+                relevance += part.value
+        return combined(relevance, self.factors)
 
     def tree(self) -> Branch:
         """Return the score over what it was made of, with the score so far beside each factor."""
-        parts = [
-            Branch(f"relevance {figure(self.relevance)}", [Branch(str(c)) for c in self.channels])
-        ]
+        branches = [Branch(f"relevance {figure(self.relevance)}", self.sources(self.channels))]
         score = self.relevance
         for factor in self.factors:
             score = factor.applied_to(score)
-            parts.append(Branch(f"{factor} = {figure(score)}"))
-        return Branch(f"score {figure(self.score)}", parts)
+            branches.append(Branch(f"{factor} = {figure(score)}"))
+        return Branch(f"score {figure(self.score)}", branches)
+
+    def sources(self, channels: Iterable[_Channel]) -> list[Branch]:
+        """Return what the relevance was made of, a branch each.
+
+        Args:
+            channels: each as it is to be told, with its name.
+        """
+        gives = {part.name: f"gives {figure(part.value)}" for part in self.parts}
+        branches = []
+        for channel in channels:
+            given = gives.pop(channel.name, "")
+            is_shown = given and channel.score is not None
+            branches.append(Branch(f"{channel}, {given}" if is_shown else str(channel)))
+        return branches + [Branch(f"{name} {given}") for name, given in gives.items()]
 
     def table(self) -> Table:
-        """Return one row a part: channels, relevance, factors, score."""
+        """Return one row a part: channels, what each adds, relevance, factors, score."""
         rows: list[tuple[object, ...]] = [
             (channel.name, channel.rank, channel.score, None) for channel in self.channels
         ]
+        so_far = 0.0
+        for part in self.parts:
+            so_far += part.value
+            rows.append((f"+ {part.heading}", None, part.value, so_far))
         rows.append(("relevance", None, self.relevance, self.relevance))
         score = self.relevance
         for factor in self.factors:
@@ -171,13 +221,16 @@ class Explanations(Sequence[Explanation]):
     def _explanation(self, place: int) -> Explanation:
         ranked, compiled = self._ranked, self._compiled
         assert ranked.factors is not None  # explain=True was asked
+        assert ranked.parts is not None
         values = ranked.factors[:, place].tolist()
         factors = zip(compiled.names, values, compiled.operations, strict=True)
+        parts = zip(compiled.parts, ranked.parts[:, place].tolist(), strict=True)
         return Explanation(
             tuple(self._channels(place)),
             float(ranked.relevance[place]),
             tuple(FactorValue(*factor) for factor in factors),
             float(ranked.scores[place]),
+            tuple(RelevancePart(*part) for part in parts),
         )
 
     def _channels(self, place: int) -> Iterable[ChannelScore]:
@@ -193,17 +246,20 @@ class Explanations(Sequence[Explanation]):
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> Table:
     """Return one row a result, best first.
 
-    Columns: rank, id, each channel's rank and score, relevance, each factor, score. A factor that
-    is added and not multiplied has a "+" before its name.
+    Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
+    factor, score. A factor that is added and not multiplied has a "+" before its name.
     """
     channels = list(dict.fromkeys(c.name for told in explanations for c in told.channels))
+    parts = list(dict.fromkeys(p.heading for told in explanations for p in told.parts))
     factors = list(dict.fromkeys(f.heading for told in explanations for f in told.factors))
     rows = []
     for rank, (id, told) in enumerate(zip(ids, explanations, strict=True), start=1):
         held = {channel.name: (channel.rank, channel.score) for channel in told.channels}
         values = {factor.heading: factor.value for factor in told.factors}
         figures = [value for name in channels for value in held.get(name, (None, None))]
+        given = {part.heading: part.value for part in told.parts}
+        added = (given.get(name) for name in parts)
         applied = (values.get(name) for name in factors)
-        rows.append((rank, id, *figures, told.relevance, *applied, told.score))
+        rows.append((rank, id, *figures, *added, told.relevance, *applied, told.score))
     pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
-    return Table(("rank", "id", *pairs, "relevance", *factors, "score"), tuple(rows))
+    return Table(("rank", "id", *pairs, *parts, "relevance", *factors, "score"), tuple(rows))

@@ -127,8 +127,8 @@ class WhyNot:
             branches += [Branch(str(factor)) for factor in self.factors]
         else:
             whole = self.explanation.tree()
-            channels = [Branch(str(one)) for one in self.channels]
-            relevance = whole.branches[0]._replace(branches=channels)
+            sources = self.explanation.sources(self.channels)
+            relevance = whole.branches[0]._replace(branches=sources)
             branches.append(whole._replace(branches=[relevance, *whole.branches[1:]]))
         return Branch(self._headline(), branches)
 
@@ -139,7 +139,7 @@ class WhyNot:
         """
         if not self.channels:
             return Table(("part", "this memory"), ())
-        own = _figures(self.channels, self.explanation, self.factors)
+        own = _figures(self.channels, self.explanation, self.factors, self.kth)
         if self.kth is None:
             return Table(("part", "this memory"), tuple(own))
         kth = _figures(self.kth.channels, self.kth, self.kth.factors)
@@ -204,11 +204,23 @@ def _figures(
     channels: Iterable[Standing | ChannelScore],
     told: Explanation | None,
     factors: Iterable[FactorValue],
+    beside: Explanation | None = None,
 ) -> list[tuple[str, object]]:
-    """Return every figure with its part, in the order of a table's rows."""
+    """Return every figure with its part, in the order of a table's rows.
+
+    Args:
+        channels: of the memory, each with its rank and score.
+        told: how it came to its score; None where it has none.
+        factors: what each gives it.
+        beside: the explanation it stands beside, whose parts it then has too, without a value.
+    """
     figures: list[tuple[str, object]] = []
     for channel in channels:
         figures += (f"{channel.name} rank", channel.rank), (f"{channel.name} score", channel.score)
+    if told is not None:
+        figures += ((part.heading, part.value) for part in told.parts)
+    elif beside is not None:
+        figures += ((part.heading, None) for part in beside.parts)
     figures.append(("relevance", None if told is None else told.relevance))
     figures += ((factor.heading, factor.value) for factor in factors)
     figures.append(("score", None if told is None else told.score))

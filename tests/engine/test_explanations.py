@@ -24,6 +24,9 @@ from tests.engine.world import QUESTIONS, Fields, queries, records
 NOW = 1_750_000_000.0
 HOSTILE = "m\x1b[2J\u202e<script>alert('&amp;')</script>\" onload=\"x"
 
+SUMS = {name for name in profiles.names() if not name.startswith(("omega", "cognitive"))}
+OWN_PARTS = {"mnemosyne": ("importance",), "mnemosyne-3": ("importance",)}
+
 TOLD = Explanation(
     channels=(ChannelScore("lexical", 2, 3.5), ChannelScore("vector", None, None)),
     relevance=0.5,
@@ -81,8 +84,11 @@ def test_every_explanation_evaluates_to_its_score(
             assert explanation is not None
             assert explanation.evaluate() == explanation.score == result.score
             assert explanation.relevance == result.relevance_score
+            parts = [part.name for part in explanation.parts]
+            channels = [channel.name for channel in explanation.channels]
+            assert parts == ([*channels, *OWN_PARTS.get(profile, ())] if profile in SUMS else [])
             assert len(str(explanation).splitlines()) == (
-                2 + len(explanation.channels) + len(explanation.factors)
+                2 + len(channels) + len(parts[len(channels) :]) + len(explanation.factors)
             )
 
 
@@ -90,6 +96,40 @@ def test_a_relevance_of_fused_ranks_follows_from_the_ranks_it_shows(mind: oneiro
     for result in hybrid(mind):
         fused = sum(1 / (30 + c.rank) for c in result.explanation.channels if c.rank)
         assert result.explanation.relevance == pytest.approx(fused)
+
+
+def test_a_weighted_sum_shows_what_each_part_adds(mind: oneiros.Engine) -> None:
+    mind.add("ant bee", id="a", importance=0.9, embedding=[1.0, 0.0])
+    mind.add("ant", id="b", importance=0.25)
+    response = mind.search("ant bee", embedding=[0.6, 0.8], profile="mnemosyne", explain=True)
+    told = {result.id: result.explanation for result in response}
+    scores = {id: {c.name: c.score for c in one.channels} for id, one in told.items()}
+    best = max(score["lexical"] for score in scores.values())
+    for id, importance in (("a", 0.9), ("b", 0.25)):  # M1 to M4
+        parts = {part.name: part.value for part in told[id].parts}
+        assert parts["importance"] == pytest.approx(0.2 * importance)
+        assert parts["lexical"] == pytest.approx(0.3 * scores[id]["lexical"] / best)
+        assert parts["vector"] == pytest.approx(0.5 * (scores[id]["vector"] or 0.0))
+    assert "importance gives 0.18000" in str(told["a"])
+    assert "score 0.60000, gives 0.30000" in str(told["a"])
+    assert "vector: not found\n" in str(told["b"])
+    (row,) = (row for row in told["a"].table().rows if row[0] == "+ importance part")
+    assert row[2:] == (told["a"].parts[-1].value, told["a"].relevance)
+    assert "+ importance part" in Page(told["a"]._repr_html_()).text
+    whole = response.table()
+    assert "importance part" in whole.columns
+    assert whole.rows[0][whole.columns.index("importance part")] == told["a"].parts[-1].value
+
+
+def test_a_blend_shows_what_words_and_meaning_add(mind: oneiros.Engine) -> None:
+    mind.add("ant bee", id="a", embedding=[1.0, 0.0])
+    mind.add("cat", id="c", embedding=[0.8, 0.6])
+    response = mind.search("ant", embedding=[1.0, 0.0], profile="oneiros", explain=True)
+    parts = {result.id: [part.value for part in result.explanation.parts] for result in response}
+    assert parts["a"] == pytest.approx([0.4, 0.6])  # H3
+    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8])
+    alone = mind.search("ant", profile="oneiros", explain=True).results[0].explanation
+    assert [part.value for part in alone.parts] == [1.0, 0.0]
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:
@@ -187,13 +227,15 @@ def test_the_table_of_a_response_has_every_figure(mind: oneiros.Engine) -> None:
     table = response.table()
     assert table.columns == (
         *("rank", "id", "lexical rank", "lexical score", "vector rank", "vector score"),
+        *("lexical part", "vector part"),
         *("relevance", "time_decay", "strength", "depth", "spread", "stability", "score"),
     )
     for place, (result, row) in enumerate(zip(response, table.rows, strict=True), start=1):
         told = result.explanation
         channels = [value for c in told.channels for value in (c.rank, c.score)]
         factors = [factor.value for factor in told.factors]
-        assert row == (place, result.id, *channels, told.relevance, *factors, result.score)
+        parts = [part.value for part in told.parts]
+        assert row == (place, result.id, *channels, *parts, told.relevance, *factors, result.score)
     lines = str(response).splitlines()
     assert lines[0] == "3 results for 'ant bee', profile reverie"
     assert lines[1].split()[:2] == ["rank", "id"]

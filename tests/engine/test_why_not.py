@@ -342,7 +342,7 @@ def test_a_tree_and_a_table_show_it(mind: oneiros.Engine) -> None:
     assert lines[1].startswith("├─ needs +")
     assert lines[3:6] == [
         "   ├─ relevance 0.031250",
-        "   │  ├─ lexical: rank 2, score 0.082873",
+        "   │  ├─ lexical: rank 2, score 0.082873, gives 0.031250",
         "   │  └─ vector: absent: no embedder, and no embedding given",
     ]
     table = told.table()

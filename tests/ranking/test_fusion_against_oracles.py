@@ -19,11 +19,13 @@ ROWS = 12
 MANY = settings(max_examples=5_000 if os.environ.get("ONEIROS_LONG") else 60, deadline=None)
 Hits = list[tuple[int, float]]
 NAMES = ("lexical", "vector")
+SUMS = ("reciprocal_rank", "weighted_sum", "blend")
 
 
 def plan(kind: str, parameters: Mapping[str, Any]) -> _core.Plan:
     """A plan that is nothing but its fusion: score = relevance."""
-    program = _core.Program(inputs=[("value", "relevance", 1.0)], instructions=[])
+    inputs = [("value", name, 0.0) for name in ("relevance", *(f"part:{one}" for one in NAMES))]
+    program = _core.Program(inputs=inputs, instructions=[])
     return _core.Plan(
         fusion=kind,
         fusion_parameters=dict(parameters),
@@ -34,6 +36,7 @@ def plan(kind: str, parameters: Mapping[str, Any]) -> _core.Plan:
         retention=0,
         keep=None,
         factors=[],
+        parts=[1, 2],
     )
 
 
@@ -59,8 +62,12 @@ def fused(
     columns = _core.Columns()
     columns.append(count=ROWS)
     got = made.rank(
-        columns=columns, candidates=candidates, now_seconds=0.0, k=ROWS, signals=None, explain=False
+        columns=columns, candidates=candidates, now_seconds=0.0, k=ROWS, signals=None, explain=True
     )
+    assert got.parts is not None
+    parts = (0.0 + got.parts[0]) + got.parts[1]
+    is_sum = kind in SUMS and parameters.get("normalise") != "channel"
+    assert np.array_equal(parts, got.relevance if is_sum else np.zeros(len(parts)))
     scores = dict(zip(got.rows.tolist(), got.relevance.tolist(), strict=True))
     assert got.rows.tolist() == sorted(scores, key=lambda row: (-scores[row], row))
     return scores

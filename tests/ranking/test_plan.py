@@ -299,6 +299,7 @@ def test_a_bad_plan_says_what_is_wrong(changes: dict[str, Any], message: str) ->
         "retention": 0,
         "keep": None,
         "factors": [],
+        "parts": [],
     }
     with pytest.raises(ValueError, match=message):
         _core.Plan(**(arguments | changes))

@@ -95,24 +95,27 @@ def test_a_profile_folds_its_factors_in_order() -> None:
         "depth",
         "feedback",
         "constant -3.0",
+        "part:lexical",
+        "part:vector",
     ]
     assert [(name, inputs) for name, inputs, _ in compiled.text.instructions] == [
         ("time_decay_boost", [1]),
-        ("multiply", [0, 6]),
-        ("multiply", [7, 2]),
+        ("multiply", [0, 8]),
+        ("multiply", [9, 2]),
         ("depth_weight", [3]),
-        ("multiply", [8, 9]),
-        ("multiply", [2, 9]),  # retention: the lifecycle factors alone
+        ("multiply", [10, 11]),
+        ("multiply", [2, 11]),  # retention: the lifecycle factors alone
         ("greater", [4, 5]),
     ]
     assert compiled.names == ("time_decay", "strength", "depth")
     assert compiled.operations == ("multiply",) * 3
-    assert compiled.factors == (6, 2, 9)
+    assert compiled.parts == ("lexical", "vector")
+    assert compiled.factors == (8, 2, 11)
     assert (compiled.relevance, compiled.score, compiled.retention, compiled.keep) == (
         0,
-        10,
-        11,
         12,
+        13,
+        14,
     )
 
 

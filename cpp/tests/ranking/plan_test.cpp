@@ -51,7 +51,7 @@ Plan plan(bool keeps_all = true) {
           {{"k", 30.0}},
           {"lexical", "vector"},
           program(),
-          {0, 7, 8, keep, {1, 3, 5}}};
+          {0, 7, 8, keep, {1, 3, 5}, {}}};
 }
 
 // Rows 4, 1, 3: the first two by words, the last two by meaning.
@@ -143,7 +143,7 @@ TEST_CASE("plan: the program is told ranks, scores and the best relevance") {
     const auto one = std::make_shared<const Program>(
         std::vector<ProgramInput>{ValueInput{name, -1.0}}, std::vector<Instruction>{});
     const Plan all("reciprocal_rank", {{"k", 30.0}}, {"lexical", "vector"}, one,
-                   {0, 0, 0, std::nullopt, {0}});
+                   {0, 0, 0, std::nullopt, {0}, {}});
     Scores values(5, kNan);
     const Ranked ranked = rank(all, columns, three(), 10);
     for (std::size_t i = 0; i < ranked.rows.size(); ++i) {
@@ -194,9 +194,9 @@ TEST_CASE("plan: one row's place and explanation, also where it is not returned"
 }
 
 TEST_CASE("plan: refuses what it cannot run") {
-  CHECK_THROWS_WITH_AS(
-      Plan("reciprocal_rank", {{"k", 30.0}}, {"lexical"}, program(), {0, 10, 0, std::nullopt, {}}),
-      "outputs: register 10 is not one of the 10", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Plan("reciprocal_rank", {{"k", 30.0}}, {"lexical"}, program(),
+                            {0, 10, 0, std::nullopt, {}, {}}),
+                       "outputs: register 10 is not one of the 10", std::invalid_argument);
   CHECK_THROWS_AS(Plan("magic", {}, {"lexical"}, program(), {}), std::invalid_argument);
   Columns columns;
   columns.append(4);

@@ -36,6 +36,8 @@ class CompiledProfile:
     """Of the factors, in order."""
     operations: tuple[Operation, ...]
     """Of the factors, in order."""
+    parts: tuple[str, ...]
+    """What the relevance is the sum of, in order; empty where it is no sum."""
     factors: tuple[int, ...]
     """Their registers."""
     relevance: int
@@ -56,7 +58,7 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     """Write the profile's program for a store whose kinds have these codes."""
     program = ProgramBuilder(kinds)
     fusion = profile.fusion
-    fusion.emit(program)
+    terms = fusion.emit(program)
     relevance = score = program.relevance
     values = []
     retention: int | None = None
@@ -73,9 +75,14 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         keep = stays if keep is None else program.call("multiply", keep, stays)
     if retention is None:
         retention = program.constant(1.0)
+    if fusion.is_sum:
+        channels = [channel.name for channel in profile.channels]
+        terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in channels), *terms)
     text = program.build()
     core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
-    registers = program.numbers([relevance, score, retention, *values])
+    parts = [register for _, register in terms]
+    registers = program.numbers([relevance, score, retention, *values, *parts])
+    end = 3 + len(values)
     kept = None if keep is None else program.numbers([keep])[0]
     return CompiledProfile(
         profile=profile,
@@ -91,11 +98,13 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
             score=registers[1],
             retention=registers[2],
             keep=kept,
-            factors=registers[3:],
+            factors=registers[3:end],
+            parts=registers[end:],
         ),
         names=tuple(factor.name for factor in profile.factors),
         operations=tuple(map(operation_of, profile.factors)),
-        factors=tuple(registers[3:]),
+        parts=tuple(name for name, _ in terms),
+        factors=tuple(registers[3:end]),
         relevance=registers[0],
         score=registers[1],
         retention=registers[2],

@@ -1,7 +1,8 @@
 """How a profile makes one relevance of what its channels found: a declaration a way.
 
 ``needs_scores`` says whether every candidate needs the raw score of every channel, ``reads_scores``
-whether a raw score makes a difference to the relevance.
+whether a raw score makes a difference to the relevance. ``is_sum`` says whether the relevance is a
+plain sum of what each channel adds: then explanations show each part.
 
 The core's plan does it; ``oneiros.rrf`` and ``oneiros.kernels`` have the formulas on their own.
 """
@@ -12,15 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-from oneiros.ranking.declaration import (
-    LARGEST_WEIGHT,
-    require_number,
-    require_numbers,
-    settle,
-    settle_numbers,
-)
+from oneiros.ranking.declaration import require_number, settle, settle_numbers
+from oneiros.ranking.fusion_checks import Terms, require_one_each, require_word, weights_of
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.reciprocal_ranks import LARGEST_K
+from oneiros.ranking.weighted_fusion import WeightedMean, WeightedSum
 
 __all__ = [
     "FUSIONS",
@@ -33,7 +30,6 @@ __all__ = [
 ]
 
 RankNormalisation = Literal["none", "channel"]
-ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 
 _SHARE = (0.0, 1.0, False)
 
@@ -64,96 +60,31 @@ class ReciprocalRankFusion:
     def __post_init__(self) -> None:
         settle(self, "k", require_number("k", self.k, low=0.0, high=LARGEST_K))
         if self.weights is not None:
-            settle(self, "weights", _weights_of(self.weights))
-        _require_word("normalise", self.normalise, get_args(RankNormalisation))
+            settle(self, "weights", weights_of(self.weights))
+        require_word("normalise", self.normalise, get_args(RankNormalisation))
 
     def require_channels(self, names: Sequence[str]) -> None:
         """Refuse channels that the weights do not fit."""
         if self.weights is not None:
-            _require_one_each("weights", self.weights, names)
+            require_one_each("weights", self.weights, names)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether nothing is divided by a best."""
+        return self.normalise == "none"
 
     def parameters(self) -> dict[str, Any]:
         """Return the numbers of the core's plan."""
         weights = None if self.weights is None else list(self.weights)
         return {"k": self.k, "weights": weights, "normalise": self.normalise}
 
-    def emit(self, program: ProgramBuilder) -> None:
+    def emit(self, _program: ProgramBuilder) -> Terms:
         """Leave the relevance as it was fused."""
+        return ()
 
     def reweighted(self, weights: object) -> Self:
         """Return the fusion with other weights, one a channel in the order of the profile."""
-        return replace(self, weights=_weights_of(weights))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightedSum:
-    """Add the channels' normalised scores and the memory's importance.
-
-    ``relevance = sum over channels of weight * normalised score + importance weight * importance``;
-    a channel that is missing, or does not hold the memory, contributes 0.
-
-    Source: docs/systems/mnemosyne.md M1 to M4; published 0.5 vector, 0.3 text, 0.2 importance.
-    """
-
-    name: ClassVar[str] = "weighted_sum"
-    needs_scores: ClassVar[bool] = False
-    reads_scores: ClassVar[bool] = True
-
-    weights: tuple[float, ...] = (0.5, 0.3)
-    """One a channel of the profile, in its order, each 0 to 1e6."""
-
-    importance: float = 0.2
-    """The weight of the memory's importance, 0 to 1e6."""
-
-    normalise: tuple[ScoreNormalisation, ...] = ("clamp", "max")
-    """One a channel: "none"; "max", by the largest; "clamp" to [0, 1]; "minmax_floor" (O3)."""
-
-    low: float = 0.1
-    """What "minmax_floor" gives the worst, 0 to 1."""
-
-    def __post_init__(self) -> None:
-        settle(self, "weights", _weights_of(self.weights))
-        settle(self, "normalise", _normalisations_of(self.normalise))
-        settle_numbers(self, importance=(0.0, LARGEST_WEIGHT, False), low=_SHARE)
-
-    def require_channels(self, names: Sequence[str]) -> None:
-        """Refuse channels that weights and normalisations do not fit."""
-        _require_one_each("weights", self.weights, names)
-        _require_one_each("normalise", self.normalise, names)
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the numbers of the core's plan."""
-        weights, normalise = list(self.weights), list(self.normalise)
-        return {"weights": weights, "normalise": normalise, "low": self.low}
-
-    def emit(self, program: ProgramBuilder) -> None:
-        """Add the importance to what was fused; where nothing was asked, every channel counts 1."""
-        fused = program.signal("relevance", sum(self.weights))
-        if self.importance == 0.0:
-            program.relevance = fused
-            return
-        share = program.call(
-            "scale", program.column("importance"), factor=self.importance, offset=0.0
-        )
-        program.relevance = program.call("add", fused, share)
-
-    def reweighted(self, weights: object) -> Self:
-        """Return the fusion with other weights, brought to the sum 1.
-
-        Args:
-            weights: one a channel in the order of the profile, then that of the importance. All 0:
-                the published weights.
-
-        Source: docs/systems/mnemosyne.md M7.
-        """
-        count = len(self.normalise) + 1
-        given = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
-        total = sum(given)
-        if total == 0.0:
-            default = type(self)()
-            return replace(self, weights=default.weights, importance=default.importance)
-        shares = [weight / total for weight in given]
-        return replace(self, weights=tuple(shares[:-1]), importance=shares[-1])
+        return replace(self, weights=weights_of(weights))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +100,7 @@ class RetentionWeightedUnion:
     name: ClassVar[str] = "retention_weighted_union"
     needs_scores: ClassVar[bool] = True
     reads_scores: ClassVar[bool] = True
+    is_sum: ClassVar[bool] = False
 
     def require_channels(self, names: Sequence[str]) -> None:
         """Take any channels."""
@@ -177,8 +109,9 @@ class RetentionWeightedUnion:
         """Return the numbers of the core's plan: none."""
         return {}
 
-    def emit(self, program: ProgramBuilder) -> None:
+    def emit(self, _program: ProgramBuilder) -> Terms:
         """Leave the relevance as it was fused."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +127,7 @@ class Blend:
     name: ClassVar[str] = "blend"
     needs_scores: ClassVar[bool] = True
     reads_scores: ClassVar[bool] = True
+    is_sum: ClassVar[bool] = True
 
     weight: float = 0.4
     """Of the words, 0 to 1."""
@@ -212,53 +146,9 @@ class Blend:
         """Return the numbers of the core's plan."""
         return {"weight": self.weight}
 
-    def emit(self, program: ProgramBuilder) -> None:
+    def emit(self, _program: ProgramBuilder) -> Terms:
         """Leave the relevance as it was fused."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightedMean:
-    """Average the channels' relevances over the channels that hold the memory.
-
-    Each is normalised, then clamped to [0, 1].
-
-    Source: docs/systems/omega.md O32, O3.
-    """
-
-    name: ClassVar[str] = "weighted_mean"
-    needs_scores: ClassVar[bool] = False
-    reads_scores: ClassVar[bool] = True
-
-    weights: tuple[float, ...] = (1.0, 1.0)
-    """One a channel of the profile, in its order, each 0 to 1e6."""
-
-    normalise: tuple[ScoreNormalisation, ...] = ("minmax_floor", "clamp")
-    """One a channel: "none"; "max", by the largest; "clamp" to [0, 1]; "minmax_floor" (O3)."""
-
-    low: float = 0.1
-    """What "minmax_floor" gives the worst, 0 to 1."""
-
-    def __post_init__(self) -> None:
-        settle(self, "weights", _weights_of(self.weights))
-        settle(self, "normalise", _normalisations_of(self.normalise))
-        settle_numbers(self, low=_SHARE)
-
-    def require_channels(self, names: Sequence[str]) -> None:
-        """Refuse channels that weights and normalisations do not fit."""
-        _require_one_each("weights", self.weights, names)
-        _require_one_each("normalise", self.normalise, names)
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the numbers of the core's plan."""
-        weights, normalise = list(self.weights), list(self.normalise)
-        return {"weights": weights, "normalise": normalise, "low": self.low}
-
-    def emit(self, program: ProgramBuilder) -> None:
-        """Leave the relevance as it was fused."""
-
-    def reweighted(self, weights: object) -> Self:
-        """Return the fusion with other weights, one a channel in the order of the profile."""
-        return replace(self, weights=_weights_of(weights))
+        return ()
 
 
 Fusion: TypeAlias = (
@@ -273,28 +163,3 @@ FUSIONS: tuple[type[Fusion], ...] = (
     Blend,
     WeightedMean,
 )
-
-
-def _weights_of(value: object) -> tuple[float, ...]:
-    return require_numbers("weights", value, low=0.0, high=LARGEST_WEIGHT)
-
-
-def _normalisations_of(value: object) -> tuple[str, ...]:
-    if not isinstance(value, tuple | list) or not value:
-        msg = f"normalise: expected a list of words, one a channel, got {value!r}"
-        raise TypeError(msg)
-    for index, word in enumerate(value):
-        _require_word(f"normalise[{index}]", word, get_args(ScoreNormalisation))
-    return tuple(value)
-
-
-def _require_word(field: str, value: object, known: Sequence[str]) -> None:
-    if value not in known:
-        msg = f"{field}: must be one of {', '.join(known)}, got {value!r}"
-        raise ValueError(msg)
-
-
-def _require_one_each(field: str, values: Sequence[object], names: Sequence[str]) -> None:
-    if len(values) != len(names):
-        msg = f"fusion.{field}: one a channel ({len(names)}), got {tuple(values)!r}"
-        raise ValueError(msg)
