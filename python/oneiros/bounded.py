@@ -10,6 +10,7 @@ from oneiros.argument_checks import require_instance
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import time as time_check
 from oneiros.profiles import get as get_profile
+from oneiros.ranking.factors import Thompson
 from oneiros.ranking.profile import Profile
 from oneiros.scopes import Where, where
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock
     from oneiros.memory import Memory
     from oneiros.projections import Projections
+    from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.remember import Remember
     from oneiros.store import Store, StoredMemory
 
@@ -77,6 +79,12 @@ class Bounded:
             return get_profile(profile)
         require_instance("profile", profile, (Profile,), "a name or a Profile")
         return profile
+
+    def _verdicts(self, profile: Profile) -> Verdicts:
+        """What was said of memories within the bounds, by kind; empty where the profile asks not."""
+        if not any(isinstance(factor, Thompson) for factor in profile.factors):
+            return {}
+        return self._parts.remember.verdicts.within(self._bounds)
 
     def _seen(self, memory: StoredMemory | Memory) -> bool:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())

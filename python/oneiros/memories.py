@@ -8,24 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import count, require_choice, require_text
+from oneiros.argument_checks import require_choice, require_text
 from oneiros.asking_why import AskingWhy
-from oneiros.errors import UnknownMemory
 from oneiros.exporting import write_jsonl
 from oneiros.fields import FIELDS
+from oneiros.looking import Looking
 from oneiros.memory import Memory
 from oneiros.records import records_of
-from oneiros.remember import Bounds, unknown
+from oneiros.remember import Bounds
 from oneiros.rescoring import Rescoring
+from oneiros.store.transaction import VERDICTS
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.remember import AddReport
     from oneiros.scopes import Where
 
-    # The class has a method called list, which hides the type from the hints in it.
-    MaybeMemories = list[Memory | None]
-    Page = list[Memory]
 
 __all__ = ["Memories"]
 
@@ -33,7 +31,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(AskingWhy, Rescoring):
+class Memories(AskingWhy, Rescoring, Looking):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,
@@ -126,6 +124,24 @@ class Memories(AskingWhy, Rescoring):
         require_text("id", id)
         self._parts.remember.update(id, changes, now=self._now(now), seen=self._seen)
 
+    def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
+        """Record what someone says of a memory: its ``feedback`` is the sum of such verdicts.
+
+        Args:
+            id: of the memory.
+            verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
+            now: when, as in :meth:`add`.
+
+        Raises:
+            UnknownMemory: no live memory has this id.
+            ValueError: another verdict.
+
+        Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
+        """
+        require_text("id", id)
+        require_choice("verdict", verdict, tuple(VERDICTS))
+        self._parts.remember.feedback(id, verdict, now=self._now(now), seen=self._seen)
+
     def delete(
         self, id: str | None = None, *, where: Where | None = None, now: Time | None = None
     ) -> int:
@@ -168,67 +184,7 @@ class Memories(AskingWhy, Rescoring):
         require_text("id", id)
         self._parts.remember.forget(id, seen=self._seen)
 
-    # -- look --------------------------------------------------------------------------------------
-
-    def get(self, id: str) -> Memory:
-        """Return one memory. Never counts as an access.
-
-        Raises:
-            UnknownMemory: no live memory has this id.
-        """
-        found = self.get_many([id])[0]
-        if found is None:
-            raise UnknownMemory(unknown(id))
-        return found
-
-    def get_many(self, ids: Sequence[str]) -> MaybeMemories:
-        """Return memories in the order of the ids; None where there is no live one."""
-        for id in ids:
-            require_text("id", id)
-        return [
-            memory
-            if memory is not None and memory.deleted_at is None and self._seen(memory)
-            else None
-            for memory in self._load(ids)
-        ]
-
-    def __len__(self) -> int:
-        return self.count()
-
-    def count(self, where: Where | None = None) -> int:
-        """Return how many live memories match (all of them without ``where``)."""
-        self._follow_others()
-        if where is None and not self._bounds:
-            return self._parts.projections.live_count
-        return len(self._matching(where))
-
-    def list(
-        self, where: Where | None = None, *, after: str | None = None, limit: int = 100
-    ) -> Page:
-        """Return live memories in order of insertion, a page at a time.
-
-        Args:
-            where: a filter.
-            after: the last id of the page before.
-            limit: at most so many, >= 0.
-
-        Raises:
-            UnknownMemory: ``after`` names no memory.
-        """
-        self._follow_others()
-        limit = count("limit", limit)
-        lifecycle = self._parts.projections.lifecycle
-        first = 0
-        if after is not None:
-            require_text("after", after)
-            row = lifecycle.row_of.get(after)
-            if row is None or self._load_seen([after])[0] is None:
-                raise UnknownMemory(unknown(after))
-            first = row + 1
-        rows = self._matching(where)
-        start = rows.rank(first - 1) if first else 0
-        ids = [lifecycle.ids[row] for row in rows[start : start + limit]]
-        return [memory for memory in self.get_many(ids) if memory is not None]
+    # -- out ---------------------------------------------------------------------------------------
 
     def export(self, path: str | os.PathLike[str], *, embeddings: bool = True) -> int:
         """Write the live memories as JSON lines, which ``add_many`` and ``oneiros import`` read.

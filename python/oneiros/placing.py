@@ -122,7 +122,7 @@ class Placing:
         alone = gathered.compiled.plan.candidates(
             rankings=rankings, scores=[np.full(len(rows), np.nan) for rows in rankings]
         )
-        signals = signals_for(gathered.compiled, gathered.lifecycle, alone, question.now)
+        signals = signals_for(gathered.compiled, gathered.lifecycle, alone, question)
         found = gathered._replace(candidates=alone, signals=signals).place_of(row, question.now)
         return () if found is None else Explanations(gathered.compiled, found[0], [0])[0].factors
 

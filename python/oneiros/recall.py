@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from oneiros.explaining import Explanations
 from oneiros.ranking.callable_factor import signals_of
 from oneiros.ranking.channels import VectorChannel
+from oneiros.ranking.factors.thompson import Verdicts, verdict_signals
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Question:
     now: float
     profile: Profile
     is_explained: bool
+    verdicts: Verdicts
+    """What was said of memories, by kind; empty where the profile asks for none."""
 
 
 class Gathered(NamedTuple):
@@ -57,7 +60,7 @@ class Gathered(NamedTuple):
     candidates: _core.Candidates
     lifecycle: Lifecycle
     signals: dict[str, npt.NDArray[np.float64]]
-    """What functions of the user's own say of the candidates."""
+    """What verdicts, and functions of the user's own, say of the candidates."""
 
     def best(self, question: Question) -> _core.Ranked:
         """Return the best k, explained where that was asked."""
@@ -247,21 +250,29 @@ def _united(
     note = f"{filled} raw scores beyond those found" if filled else ""
     stages.end("fusion", hit_count, len(candidates), note)
     lifecycle = projections.lifecycle
-    signals = signals_for(compiled, lifecycle, candidates, question.now)
+    signals = signals_for(compiled, lifecycle, candidates, question)
     return Gathered(answers, compiled, candidates, lifecycle, signals)
 
 
 def signals_for(
-    compiled: CompiledProfile, lifecycle: Lifecycle, candidates: _core.Candidates, now: float
+    compiled: CompiledProfile,
+    lifecycle: Lifecycle,
+    candidates: _core.Candidates,
+    question: Question,
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Return what functions of the user's own say of the candidates."""
-    return signals_of(
-        compiled.profile.factors,
+    """Return what verdicts, and functions of the user's own, say of the candidates."""
+    factors, now = compiled.profile.factors, question.now
+    told = signals_of(
+        factors,
         lambda name: lifecycle.column(name)[candidates.rows],
         compiled.kinds,
         now,
         len(candidates),
     )
+    if question.verdicts:
+        codes = lifecycle.column("kind")[candidates.rows]
+        told |= verdict_signals(factors, question.verdicts, lifecycle.kinds, codes, now)
+    return told
 
 
 def _notes(question: Question, ranked: _core.Ranked) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from oneiros.bounded import Bounded
 from oneiros.fields import ENUMS
+from oneiros.ranking.factors.thompson import verdict_signals
 from oneiros.ranking.promotion import threshold_of
 from oneiros.ranking.row_scores import (
     blocks,
@@ -166,7 +167,7 @@ class Rescoring(Bounded):
         self, compiled: CompiledProfile, rows: BitMap, now: float, threads: int
     ) -> tuple[Scores, int]:
         """Score some rows: in place where they are most of all, else gathered."""
-        columns = self._columns(compiled)
+        columns = self._columns(compiled, now)
         size = len(self._parts.projections.lifecycle.ids)
         if len(rows) * _FEW > size:
             scores = np.empty(size)
@@ -190,15 +191,22 @@ class Rescoring(Bounded):
             )
         return scores, future_count
 
-    def _columns(self, compiled: CompiledProfile) -> dict[str, npt.NDArray[Any]]:
+    def _columns(self, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
+        """The columns that the profile reads, and what verdicts say of every row."""
         lifecycle = self._parts.projections.lifecycle
         names = columns_read(compiled)
-        return {name: lifecycle.column(name) for name in names if name in lifecycle.names}
+        columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
+        verdicts = self._verdicts(compiled.profile)
+        if verdicts:
+            codes = lifecycle.column("kind")
+            factors = compiled.profile.factors
+            columns |= verdict_signals(factors, verdicts, lifecycle.kinds, codes, now)
+        return columns
 
     def _promoted(
         self, compiled: CompiledProfile, rows: Rows, scores: Scores, now: float
     ) -> tuple[PromotedMemory, ...]:
-        columns = {name: column[rows] for name, column in self._columns(compiled).items()}
+        columns = {name: column[rows] for name, column in self._columns(compiled, now).items()}
         factors = [np.empty(len(rows)) for _ in compiled.names]
         if len(rows) and factors:
             values_of_registers(

@@ -167,6 +167,7 @@ class Searching(Bounded):
         require_text("query", query)
         require_text("syntax", syntax)
         vector, absent = self._query_vector(_spoken(query, syntax), embedding)
+        chosen = self._profile(profile)
         return Question(
             query=query,
             syntax=syntax,
@@ -174,8 +175,9 @@ class Searching(Bounded):
             absent=absent,
             k=count("k", k),
             now=self._now(now),
-            profile=self._profile(profile),
+            profile=chosen,
             is_explained=is_explained,
+            verdicts=self._verdicts(chosen),
         )
 
     def _embedded(

@@ -121,6 +121,12 @@ def thompson_boost(good: float, bad: float) -> float:
     return 1.0 if seen < 10 else 0.8 + 0.4 * ((1 + good) / (2 + seen))
 
 
+def beta_distribution(x: float, a: int, b: int) -> float:
+    """O15: the share of Beta(a, b) below x: of a + b - 1 coins that fall x, at least a."""
+    n = a + b - 1
+    return math.fsum(math.comb(n, k) * x**k * (1 - x) ** (n - k) for k in range(a, n + 1))
+
+
 def consolidation_boost(cq: float) -> float:
     """Return 1 + 0.1 min(cq, 3) above 0, else 1. O17."""
     if math.isnan(cq):

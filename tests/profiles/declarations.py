@@ -65,6 +65,7 @@ def _fields(kind: type[Any]) -> dict[str, st.SearchStrategy[Any]]:
         ("Tier", "weights"): st.tuples(WEIGHT, WEIGHT, WEIGHT),
         ("Rerank", "weights"): st.tuples(WEIGHT, WEIGHT, WEIGHT),
         ("Thompson", "least"): st.floats(1, 1e6),
+        ("Thompson", "seed"): st.none() | st.integers(0, 2**53),
         ("Cluster", "least"): SHARE,
         ("FlooredDecay", "base"): SHARE,
         ("CiarDecay", "rate"): OPEN_SHARE,

@@ -20,6 +20,7 @@ from oneiros.projections.lexical_snapshot import LexicalSnapshot
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
+from oneiros.remember.verdicts import VerdictCounts
 from oneiros.remember.write_rules import (
     Bounds,
     exists,
@@ -69,6 +70,7 @@ class Remember:
         self._is_closed = False
         self._process = os.getpid()
         self.vectors = TextVectors(embedder, store.settings())
+        self.verdicts = VerdictCounts(store)
         self._snapshot = LexicalSnapshot(store.path)
         self._read_all()
         _OPEN.add(self)
@@ -232,6 +234,12 @@ class Remember:
         title = changes.get("title", held.title)
         text = changes.get("text", held.text)
         return next(self.vectors.of([f"{title} {text}" if title else str(text)]))
+
+    def feedback(self, memory_id: str, verdict: str, *, now: float, seen: Seen) -> None:
+        """Record a verdict on a memory, and add it to its ``feedback``."""
+        with self._writing() as transaction:
+            self._live(transaction, memory_id, seen)
+            transaction.feedback(memory_id, verdict, now)
 
     def delete(self, memory_id: str, *, now: float, seen: Seen) -> None:
         """Soft-delete a memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,6 +94,26 @@ class Reading:
 SELECT number, id, feedback_event.kind, verdict, time
 FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
         return self._rows(sql, (after,))
+
+    def verdict_state(self) -> tuple[int, int]:
+        """Return numbers that change with every verdict given and every one forgotten."""
+        sql = """
+SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
+       (SELECT coalesce(max(revision), 0) FROM erased)"""
+        (state,) = self._rows(sql)
+        return state
+
+    def verdict_counts(self, within: Mapping[str, str]) -> list[tuple[str, str, int]]:
+        """Return (kind, verdict, how many) of the feedback on memories whose fields have values.
+
+        Args:
+            within: field to value, of project, session and topic; empty for all memories.
+        """
+        sql = "SELECT feedback_event.kind, verdict, count(*) FROM feedback_event"
+        if within:
+            conditions = " AND ".join(f"memory.{name} = ?" for name in within)
+            sql += f" JOIN memory USING (sequence) WHERE {conditions}"
+        return self._rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""

@@ -26,7 +26,6 @@ from oneiros.ranking.factors.omega import (
     FlooredDecay,
     KindWeight,
     Priority,
-    Thompson,
 )
 from oneiros.ranking.factors.omega_bounded import Freshness, TieBreak
 from oneiros.ranking.factors.omega_query import (
@@ -38,6 +37,7 @@ from oneiros.ranking.factors.omega_query import (
     TemporalConstraint,
 )
 from oneiros.ranking.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
+from oneiros.ranking.factors.thompson import Thompson
 
 __all__ = [
     "FACTORS",

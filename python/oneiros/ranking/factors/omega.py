@@ -14,7 +14,7 @@ from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
 from oneiros.ranking.tables import Table, require_table, require_words
 
-__all__ = ["Consolidation", "Feedback", "FlooredDecay", "KindWeight", "Priority", "Thompson"]
+__all__ = ["Consolidation", "Feedback", "FlooredDecay", "KindWeight", "Priority"]
 
 WEIGHT = (0.0, LARGEST_WEIGHT, False)
 SHARE = (0.0, 1.0, False)
@@ -211,53 +211,6 @@ class FlooredDecay:
         )
         is_decision = program.by_kind(dict.fromkeys(self.decisions, 1.0), 0.0)
         return program.call("select", is_decision, decided, rate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thompson:
-    """Weigh by how well memories of the same kind were received.
-
-    ``factor = base + spread * mean`` of Beta(1 + good, 1 + bad), 1 under ``least`` observations.
-    Good and bad verdicts of the kind come as the signals ``good`` and ``bad``; without them 1.
-
-    Source: docs/systems/omega.md O15 (ours; the source's module is not public).
-    """
-
-    name: ClassVar[str] = "thompson"
-    is_lifecycle: ClassVar[bool] = True
-
-    base: float = 0.8
-    """0 to 1e6."""
-
-    spread: float = 0.4
-    """0 to 1e6."""
-
-    least: float = 10.0
-    """Observations, > 0 to 1e6."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, base=WEIGHT, spread=WEIGHT, least=(0.0, LARGEST_WEIGHT, True))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        good, bad = program.signal("good", 0.0), program.signal("bad", 0.0)
-        return program.call("thompson_boost", good, bad, **numbers_of(self))
-
-    def values(self, good: npt.NDArray[Real], bad: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            good: helpful verdicts on its kind, shape (n,), contiguous, >= 0.
-            bad: unhelpful and outdated ones, the same shape and dtype.
-
-        Returns:
-            Shape (n,), the dtype of ``good``; NaN where either is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the two differ.
-            ValueError: a count below 0 or infinite, another shape, or not contiguous.
-        """
-        return strict_values("thompson_boost", numbers_of(self), good=good, bad=bad)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
