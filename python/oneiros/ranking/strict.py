@@ -18,12 +18,12 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 
 def numbers_of(declaration: Any) -> dict[str, Parameter]:
-    """Return a declaration's fields as a kernel's parameters; ``damping`` is none of them."""
+    """Return a declaration's fields as a kernel's parameters; ``damping`` and ``seed`` are none."""
     values = {field.name: getattr(declaration, field.name) for field in fields(declaration)}
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in values.items()
-        if name != "damping"
+        if name not in ("damping", "seed")
     }
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
 from oneiros.ranking.factors.omega import WEIGHT
-from oneiros.ranking.program import Parameter, ProgramBuilder
-from oneiros.ranking.strict import Real, strict_values
+from oneiros.ranking.program import ProgramBuilder
+from oneiros.ranking.strict import Real, numbers_of, strict_values
 
 if TYPE_CHECKING:
     from oneiros.ranking.factor import Factor
@@ -63,7 +63,7 @@ class Thompson:
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
         good, bad = program.signal("good", 0.0), program.signal("bad", 0.0)
-        boost = program.call("thompson_boost", good, bad, **self._numbers())
+        boost = program.call("thompson_boost", good, bad, **numbers_of(self))
         if self.seed is None:
             return boost
         drawn = program.call(
@@ -109,10 +109,7 @@ class Thompson:
             TypeError: the dtype is neither float32 nor float64, or the two differ.
             ValueError: a count below 0 or infinite, another shape, or not contiguous.
         """
-        return strict_values("thompson_boost", self._numbers(), good=good, bad=bad)
-
-    def _numbers(self) -> dict[str, Parameter]:
-        return {"base": self.base, "spread": self.spread, "least": self.least}
+        return strict_values("thompson_boost", numbers_of(self), good=good, bad=bad)
 
 
 def verdict_signals(
