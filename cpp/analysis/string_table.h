@@ -18,6 +18,7 @@ namespace oneiros {
 class StringTable {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
+  static constexpr std::size_t kHeadBytes = 8;
 
   // What a string is looked up by; of use with the table that made it, while the string lives.
   struct Key {
@@ -33,23 +34,22 @@ class StringTable {
   // Number of the string, or kAbsent.
   std::uint32_t find(const Key& key) const;
   std::uint32_t find(std::string_view string) const { return find(key(string)); }
-  // Starts to fetch what find will read.
-  void prefetch(const Key& key) const { __builtin_prefetch(&slots_.data()[key.tag & mask_]); }
+  // Starts to fetch what find will read: first the one, and when that is there, the other.
+  void prefetch_slot(const Key& key) const { __builtin_prefetch(&slots_.data()[key.tag & mask_]); }
+  void prefetch_string(const Key& key) const {
+    const Slot& slot = slots_.data()[key.tag & mask_];
+    if (slot.tag == key.tag && slot.offset != kAbsent) {
+      __builtin_prefetch(entry(slot.offset));
+    }
+  }
 
-  // Number of the string, new or old. Throws std::length_error past 2^32 - 2 strings or for one of
-  // 2^32 bytes or more; the table is then as before.
+  // Number of the string, new or old. Throws std::length_error past 4 GiB of strings; the table is
+  // then as before.
   std::uint32_t insert(std::string_view string);
 
   // REQUIRES: number < size(). The view lives as long as the table.
-  std::string_view at(std::uint32_t number) const {
-    if (number < mapped_count_) {
-      const std::uint64_t start = mapped_starts_[number];
-      return {mapped_bytes_.data() + start, mapped_starts_[number + 1] - start};
-    }
-    const Kept& kept = strings_[number - mapped_count_];
-    return {kept.data, kept.length};
-  }
-  std::size_t size() const { return mapped_count_ + strings_.size(); }
+  std::string_view at(std::uint32_t number) const { return string_of(entry(starts_[number])); }
+  std::size_t size() const { return starts_.size(); }
   std::size_t resident_bytes() const;
 
   // What write() puts down: taken quickly, while nobody inserts, and good whatever comes later.
@@ -61,38 +61,45 @@ class StringTable {
   static StringTable read(const SnapshotReader& snapshot);
 
  private:
-  struct Kept {
-    const char* data;
-    std::uint32_t length;
-  };
-  // Short strings, most words, are told apart by head and tag, without a look at the arena.
+  // Tags tell most strings apart without a look at the arena.
   struct Slot {
-    std::uint64_t head;
     std::uint32_t tag;
-    std::uint32_t number;  // kAbsent: free
+    std::uint32_t offset;  // of the string's entry; kAbsent: free
   };
+
+  // The arena: for each string its number, four bytes, its length as a varint, and its bytes. It
+  // lies in blocks, of which one may go on into the next ones' place; behind each are kHeadBytes
+  // more that can be read.
+  static constexpr unsigned kBlockBits = 16;
+  static constexpr std::size_t kBlockBytes = std::size_t{1} << kBlockBits;
+
+  const char* entry(std::uint32_t offset) const {
+    return bases_[offset >> kBlockBits] + (offset & (kBlockBytes - 1));
+  }
+  static std::string_view string_of(const char* entry);
 
   void grow();
   void place(const Slot& slot);
-  const char* keep(std::string_view string);
+  std::uint32_t keep(std::uint32_t number, std::string_view string);
 
   Stored<Slot> slots_;  // a power of two of them, at most two thirds taken
   std::size_t mask_;
   std::uint64_t seed_;
-  Stored<char> mapped_bytes_;
-  Stored<std::uint64_t> mapped_starts_;  // of the first strings, and the end of the last
-  std::uint32_t mapped_count_ = 0;
-  std::vector<Kept> strings_;                    // the others
+  Stored<std::uint32_t> starts_;  // of each string's entry
+  Stored<char> mapped_;           // the arena's first blocks
+  std::vector<const char*> bases_;
   std::vector<std::unique_ptr<char[]>> blocks_;  // NOLINT(modernize-avoid-c-arrays)
-  std::size_t block_left_ = 0;
-  char* block_next_ = nullptr;
+  std::size_t first_place_ = 0;                  // of the last block, among the bases
+  std::size_t block_used_ = 0;
+  std::size_t block_size_ = 0;
   std::size_t arena_bytes_ = 0;
 };
 
 struct StringTable::Image {
   std::uint64_t seed;
-  std::vector<std::string_view> strings;  // which live as long as the table
   std::vector<Slot> slots;
+  std::vector<std::uint32_t> starts;
+  std::vector<const char*> bases;  // of what lives as long as the table
 };
 
 }  // namespace oneiros

@@ -10,28 +10,39 @@ TermId Vocabulary::of_surface(std::string_view surface) const {
 
 TermId Vocabulary::of_term(std::string_view term) const {
   const std::uint32_t number = strings_.find(term);
-  return number == StringTable::kAbsent ? kUnknown : meanings_[number].term;
+  return number == StringTable::kAbsent ? kUnknown : own_term_of(number);
 }
 
 TermId Vocabulary::learn(std::string_view surface, std::string_view term) {
+  if (surface == term && strings_.size() == plain_count_) {
+    require_number();
+    const std::uint32_t number = strings_.insert(surface);
+    plain_count_ += number == plain_count_ ? 1 : 0;
+    return number;
+  }
   const std::uint32_t surface_number = enter(surface);
-  if (meanings_[surface_number].surface != kUnknown) {
-    return meanings_[surface_number].surface;
+  if (const TermId known = meaning_of(surface_number); known != kUnknown) {
+    return known;
   }
   const std::uint32_t term_number = enter(term);
+  TermId number = own_term_of(term_number);
   std::vector<Meaning>& meanings = meanings_.own();
   std::vector<std::uint32_t>& surfaces = surfaces_.own();
-  if (meanings[term_number].term == kUnknown) {
-    std::vector<std::uint32_t>& terms = terms_.own();
-    if (terms.size() >= kStopWord) {
-      throw std::length_error("vocabulary: no term number left");
-    }
-    terms.push_back(term_number);
-    meanings[term_number].term = static_cast<TermId>(terms.size() - 1);
+  if (number == kUnknown) {
+    require_number();
+    terms_.own().push_back(term_number);
+    number = static_cast<TermId>(term_count() - 1);
+    meanings[term_number - plain_count_].term = number;
   }
   surfaces.push_back(surface_number);
-  meanings[surface_number].surface = meanings[term_number].term;
-  return meanings[term_number].term;
+  meanings[surface_number - plain_count_].surface = number;
+  return number;
+}
+
+void Vocabulary::require_number() const {
+  if (term_count() >= kStopWord) {
+    throw std::length_error("vocabulary: no term number left");
+  }
 }
 
 std::uint32_t Vocabulary::enter(std::string_view string) {
@@ -40,7 +51,7 @@ std::uint32_t Vocabulary::enter(std::string_view string) {
     meanings.reserve(meanings.size() * 2 + 1);
   }
   const std::uint32_t number = strings_.insert(string);
-  if (number == meanings.size()) {
+  if (number == plain_count_ + meanings.size()) {
     meanings.push_back({kUnknown, kUnknown});
   }
   return number;

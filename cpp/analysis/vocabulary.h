@@ -22,7 +22,7 @@ class Vocabulary {
   // Makes a surface a stop word: known, not a term. REQUIRES: the surface is not known yet.
   void add_stop_word(std::string_view surface) {
     const std::uint32_t number = enter(surface);
-    meanings_.own()[number].surface = kStopWord;
+    meanings_.own()[number - plain_count_].surface = kStopWord;
   }
 
   // The term of a surface, kStopWord, or kUnknown.
@@ -40,12 +40,14 @@ class Vocabulary {
 
   // Surfaces that stand for a term, in the order they were learnt in. REQUIRES: i <
   // surface_count(). The view lives as long as the vocabulary.
-  std::size_t surface_count() const { return surfaces_.size(); }
-  std::string_view surface(std::size_t i) const { return strings_.at(surfaces_[i]); }
-  TermId term_of(std::size_t i) const { return meanings_[surfaces_[i]].surface; }
+  std::size_t surface_count() const { return plain_count_ + surfaces_.size(); }
+  std::string_view surface(std::size_t i) const { return strings_.at(string_of_surface(i)); }
+  TermId term_of(std::size_t i) const { return meaning_of(string_of_surface(i)); }
 
-  std::size_t term_count() const { return terms_.size(); }
-  std::string_view term(TermId id) const { return strings_.at(terms_[id]); }
+  std::size_t term_count() const { return plain_count_ + terms_.size(); }
+  std::string_view term(TermId id) const {
+    return strings_.at(id < plain_count_ ? id : terms_[id - plain_count_]);
+  }
   std::size_t resident_bytes() const;
 
   // What write() puts down: taken quickly, while nobody learns, and good whatever comes later, as
@@ -62,11 +64,24 @@ class Vocabulary {
     TermId term;     // its own number as a term
   };
   std::uint32_t enter(std::string_view string);
+  void require_number() const;
   TermId meaning_of(std::uint32_t number) const {
-    return number == StringTable::kAbsent ? kUnknown : meanings_[number].surface;
+    if (number < plain_count_ || number == StringTable::kAbsent) {
+      return number == StringTable::kAbsent ? kUnknown : number;
+    }
+    return meanings_[number - plain_count_].surface;
+  }
+  TermId own_term_of(std::uint32_t number) const {
+    return number < plain_count_ ? number : meanings_[number - plain_count_].term;
+  }
+  std::uint32_t string_of_surface(std::size_t i) const {
+    return i < plain_count_ ? static_cast<std::uint32_t>(i) : surfaces_[i - plain_count_];
   }
 
   StringTable strings_;  // surfaces and terms in one, since most are both
+  // The first so many strings are surface and term at once, each of its own number: all of them,
+  // where nothing is stemmed. What follows is of the others.
+  std::uint32_t plain_count_ = 0;
   Stored<Meaning> meanings_;
   Stored<std::uint32_t> terms_;     // number of each term's string
   Stored<std::uint32_t> surfaces_;  // of each surface's
@@ -82,15 +97,18 @@ struct Vocabulary::Image {
 template <typename Spell>
 void Vocabulary::of_surfaces(Spell spell, std::span<TermId> terms) const {
   constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kSlotAhead = 4;  // from a slot to its string
   std::array<StringTable::Key, kAhead> keys;
   for (std::size_t i = 0; i < terms.size() + kAhead; ++i) {
-    StringTable::Key& key = keys[i % kAhead];
     if (i >= kAhead) {
-      terms[i - kAhead] = strings_.find(key);
+      terms[i - kAhead] = strings_.find(keys[i % kAhead]);
     }
     if (i < terms.size()) {
-      key = strings_.key(spell(i));
-      strings_.prefetch(key);
+      keys[i % kAhead] = strings_.key(spell(i));
+      strings_.prefetch_slot(keys[i % kAhead]);
+    }
+    if (i >= kSlotAhead && i - kSlotAhead < terms.size()) {
+      strings_.prefetch_string(keys[(i - kSlotAhead) % kAhead]);
     }
   }
   for (TermId& term : terms) {

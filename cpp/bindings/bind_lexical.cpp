@@ -220,6 +220,27 @@ py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& qu
   return scores;
 }
 
+// By part, in bytes, the vocabulary too.
+py::dict bytes_of(const LexicalIndex& index) {
+  lexical::IndexBytes bytes;
+  std::size_t vocabulary = 0;
+  {
+    const ReleasedGil nogil;
+    bytes = index.index_bytes();
+    vocabulary = index.vocabulary_bytes();
+  }
+  py::dict parts;
+  parts["postings"] = bytes.postings;
+  parts["terms"] = bytes.terms;
+  parts["occurrences"] = bytes.occurrences;
+  parts["documents"] = bytes.documents;
+  parts["rows"] = bytes.rows;
+  parts["statistics"] = bytes.statistics;
+  parts["growing"] = bytes.growing;
+  parts["vocabulary"] = vocabulary;
+  return parts;
+}
+
 using Unlocked = py::call_guard<ReleasedGil>;
 
 }  // namespace
@@ -289,7 +310,11 @@ void register_lexical(py::module_& module) {
                              py::cpp_function(&LexicalIndex::segment_count, Unlocked()))
       .def_property_readonly("resident_bytes",
                              py::cpp_function(&LexicalIndex::resident_bytes, Unlocked()),
-                             "An estimate, the analyzer's vocabulary included.");
+                             "Each allocation, the analyzer's vocabulary included.")
+      .def_property_readonly("part_bytes", &bytes_of, "Of those, each part's.")
+      .def_property_readonly("merge_error",
+                             py::cpp_function(&LexicalIndex::merge_error, Unlocked()),
+                             "Why the last merge in the background came to nothing, or empty.");
 }
 
 }  // namespace oneiros

@@ -39,7 +39,7 @@ void score_documents(const SegmentView& view, const WeighedQuery& query, const B
     }
     return;
   }
-  const std::span<const std::uint32_t> lengths = segment.documents().lengths();
+  const DocumentLengths lengths = segment.documents().lengths();
   std::vector<std::uint32_t> frequencies(documents.size());
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, query.average_length);

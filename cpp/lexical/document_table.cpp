@@ -1,5 +1,6 @@
 #include "lexical/document_table.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstring>
@@ -16,29 +17,30 @@ std::uint64_t read_size(const std::uint8_t* bytes) {
 
 }  // namespace
 
-DocumentNumber DocumentTable::append(const Document& document) {
-  return append(document.row, document.length, document.occurrences);
-}
-
-DocumentNumber DocumentTable::append_from(const DocumentTable& other, DocumentNumber number) {
-  return append(other.rows()[number], other.lengths()[number], other.occurrences(number));
-}
-
 // The row comes last: it alone says how many documents there are.
-DocumentNumber DocumentTable::append(std::uint32_t row, std::uint32_t length,
-                                     std::span<const std::uint8_t> occurrences) {
+DocumentNumber DocumentTable::append(const Document& document) {
   const std::size_t number = rows_.size();
-  const bool is_long = occurrences.size() >= kLong;
-  const std::size_t stored = occurrences.size() + (is_long ? sizeof(LongSize) : 0);
   rows_.reserve_ahead(number + 1);
   lengths_.reserve_ahead(number + 1);
   sizes_.reserve_ahead(number + 1);
   starts_.reserve_ahead(number / kStride + 1);
-  occurrences_.reserve_ahead(occurrences_.size() + stored);
+  occurrences_.reserve_ahead(occurrences_.size() + stored_size(document.occurrences));
   // Nothing below can fail.
-  if (number % kStride == 0) {
+  append_occurrences(document.occurrences);
+  lengths_.push_back(document.length);
+  rows_.push_back(document.row);
+  return static_cast<DocumentNumber>(number);
+}
+
+std::size_t DocumentTable::stored_size(std::span<const std::uint8_t> occurrences) {
+  return occurrences.size() + (occurrences.size() >= kLong ? sizeof(LongSize) : 0);
+}
+
+void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences) noexcept {
+  if (sizes_.size() % kStride == 0) {
     starts_.push_back(occurrences_.size());
   }
+  const bool is_long = occurrences.size() >= kLong;
   if (is_long) {
     const LongSize size = occurrences.size();
     std::array<std::uint8_t, sizeof(size)> bytes{};
@@ -47,12 +49,74 @@ DocumentNumber DocumentTable::append(std::uint32_t row, std::uint32_t length,
   }
   occurrences_.append(occurrences);
   sizes_.push_back(is_long ? kLong : static_cast<std::uint16_t>(occurrences.size()));
-  lengths_.push_back(length);
-  rows_.push_back(row);
-  return static_cast<DocumentNumber>(number);
 }
 
-std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number) const {
+void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled) {
+  assert(size() == 0);
+  copy_occurrences(origins, is_cancelled);
+  rows_.reserve(origins.size());
+  for (const Origin& origin : origins) {
+    const std::uint32_t length = origin.table->lengths()[origin.number];
+    if (runs_.empty() || runs_.back().length != length) {
+      runs_.push_back({.first = static_cast<DocumentNumber>(rows_.size()), .length = length});
+    }
+    rows_.push_back(origin.table->rows()[origin.number]);
+  }
+  runs_.shrink_to_fit();
+}
+
+void DocumentTable::copy_occurrences(std::span<const Origin> origins,
+                                     const std::atomic<bool>* is_cancelled) {
+  const auto for_each = [&](std::size_t step, auto visit) {
+    std::vector<std::uint8_t> scratch;
+    for (std::size_t i = 0; i < origins.size(); i += step) {
+      if (is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed)) {
+        return;
+      }
+      visit(origins[i].table->occurrences(origins[i].number, scratch));
+    }
+  };
+  std::vector<std::uint8_t> scratch;
+  std::size_t bytes = 0;
+  for (const Origin& origin : origins) {
+    bytes += origin.table->mean_occurrence_bytes();
+  }
+  if (bytes < kFewestPacked) {
+    bytes = 0;
+    for_each(1, [&](std::span<const std::uint8_t> one) { bytes += stored_size(one); });
+    sizes_.reserve(origins.size());
+    starts_.reserve((origins.size() + kStride - 1) / kStride);
+    occurrences_.reserve(bytes);
+    for_each(1, [&](std::span<const std::uint8_t> one) { append_occurrences(one); });
+    return;
+  }
+  constexpr std::size_t kSampled = 8;  // one of so many documents tells what is frequent
+  OccurrenceCode::Counts counts{};
+  for_each(kSampled,
+           [&](std::span<const std::uint8_t> one) { OccurrenceCode::count(one, counts); });
+  packed_ = PackedOccurrences(OccurrenceCode::of_counts(counts));
+  packed_.reserve(origins.size(), bytes / 2);
+  for_each(1, [&](std::span<const std::uint8_t> one) { packed_.append(one); });
+  packed_.finish();
+}
+
+std::size_t DocumentTable::mean_occurrence_bytes() const {
+  constexpr std::size_t kUnpacked = 2;  // as many, or less
+  const std::size_t bytes =
+      packed_.is_used() ? kUnpacked * packed_.byte_count() : occurrences_.size();
+  return bytes / std::max<std::size_t>(size(), 1);
+}
+
+std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number,
+                                                         std::vector<std::uint8_t>& scratch) const {
+  if (!packed_.is_used()) {
+    return plain_occurrences(number);
+  }
+  packed_.unpack(number, scratch);
+  return scratch;
+}
+
+std::span<const std::uint8_t> DocumentTable::plain_occurrences(DocumentNumber number) const {
   const std::span<const std::uint16_t> sizes = sizes_.elements();
   const std::uint64_t start = starts_.elements()[number / kStride];
   const std::span<const std::uint8_t> bytes = occurrences_.elements();
@@ -66,28 +130,20 @@ std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number) 
   return {at, sizes[number]};
 }
 
-std::size_t DocumentTable::occurrence_bytes(DocumentNumber number) const {
-  const std::size_t size = occurrences(number).size();
-  return size + (size >= kLong ? sizeof(LongSize) : 0);
-}
-
 void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
   assert(death(number) == 0);
   deaths_.set(number, epoch);
   ++dead_count_;
 }
 
-void DocumentTable::reserve(std::size_t document_count, std::size_t occurrence_bytes) {
-  rows_.reserve(document_count);
-  lengths_.reserve(document_count);
-  sizes_.reserve(document_count);
-  starts_.reserve((document_count + kStride - 1) / kStride);
-  occurrences_.reserve(occurrence_bytes);
-}
-
 std::size_t DocumentTable::resident_bytes() const {
   return rows_.resident_bytes() + lengths_.resident_bytes() + deaths_.resident_bytes() +
-         occurrences_.resident_bytes() + starts_.resident_bytes() + sizes_.resident_bytes();
+         runs_.capacity() * sizeof(LengthRun) + occurrence_bytes();
+}
+
+std::size_t DocumentTable::occurrence_bytes() const {
+  return occurrences_.resident_bytes() + starts_.resident_bytes() + sizes_.resident_bytes() +
+         packed_.resident_bytes();
 }
 
 }  // namespace oneiros::lexical

@@ -1,6 +1,7 @@
 // The documents of one segment: row, length, when they died, and their terms in text order.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -8,9 +9,11 @@
 #include <vector>
 
 #include "lexical/document.h"
+#include "lexical/document_lengths.h"
 #include "lexical/growing_array.h"
 #include "lexical/merge_policy.h"
 #include "lexical/occurrence_bytes.h"
+#include "lexical/packed_occurrences.h"
 #include "lexical/postings.h"
 #include "lexical/sparse_array.h"
 #include "snapshot/snapshot_reader.h"
@@ -27,8 +30,12 @@ class DocumentTable {
  public:
   // The number of the new document. If memory runs out, nothing has changed.
   DocumentNumber append(const Document& document);
-  // The same for document `number` of another segment.
-  DocumentNumber append_from(const DocumentTable& other, DocumentNumber number);
+  // Copies documents of other segments, in this order: into an empty table that takes no others.
+  struct Origin {
+    const DocumentTable* table;
+    DocumentNumber number;
+  };
+  void copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled = nullptr);
 
   // Makes room, so that die() cannot fail.
   void reserve_death(DocumentNumber number) { deaths_.reserve(number); }
@@ -42,15 +49,16 @@ class DocumentTable {
   }
 
   std::span<const std::uint32_t> rows() const { return rows_.elements(); }
-  std::span<const std::uint32_t> lengths() const { return lengths_.elements(); }
+  DocumentLengths lengths() const {
+    return runs_.empty() ? DocumentLengths(lengths_.elements()) : DocumentLengths(runs_, size());
+  }
 
   std::size_t size() const { return rows_.size(); }
   SegmentSize extent() const {  // for the writer
     return {.live_count = size() - dead_count_, .dead_count = dead_count_};
   }
-  // Makes room for so many documents and bytes of occurrences, and no more.
-  void reserve(std::size_t document_count, std::size_t occurrence_bytes);
-  std::size_t resident_bytes() const;  // for the writer
+  std::size_t resident_bytes() const;    // for the writer
+  std::size_t occurrence_bytes() const;  // what the occurrences have of that
 
   // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
   // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
@@ -62,15 +70,23 @@ class DocumentTable {
   // `term_count`, and the documents stand by length.
   void check(std::size_t term_count, std::size_t threads) const;
 
-  // What the document takes of reserve()'s bytes.
-  std::size_t occurrence_bytes(DocumentNumber number) const;
-  // As OccurrenceBytes wrote them. Valid as long as the table.
-  std::span<const std::uint8_t> occurrences(DocumentNumber number) const;
+  // As OccurrenceBytes wrote them. Valid as long as the table and `scratch`, where they are
+  // unpacked if need be.
+  std::span<const std::uint8_t> occurrences(DocumentNumber number,
+                                            std::vector<std::uint8_t>& scratch) const;
 
   // Calls visit(term) for each distinct term of the document, in order of first appearance.
   template <typename Visit>
   void for_each_term(DocumentNumber number, Visit visit) const {
-    for_each_occurrence(occurrences(number), [&visit](const FieldOccurrence& occurrence) {
+    if (packed_.is_used()) {
+      packed_.for_each_code(number, [&visit](std::uint64_t code, std::uint64_t /*step*/) {
+        if (code > 1 && !is_repeat(code)) {
+          visit(term_of(code));
+        }
+      });
+      return;
+    }
+    for_each_occurrence(plain_occurrences(number), [&visit](const FieldOccurrence& occurrence) {
       if (!occurrence.is_repeat) {
         visit(occurrence.term);
       }
@@ -78,11 +94,19 @@ class DocumentTable {
   }
 
  private:
-  DocumentNumber append(std::uint32_t row, std::uint32_t length,
-                        std::span<const std::uint8_t> occurrences);
+  // Fewer bytes of occurrences than these are not worth a code of their own.
+  static constexpr std::size_t kFewestPacked = std::size_t{2} << 20U;
+
+  static std::size_t stored_size(std::span<const std::uint8_t> occurrences);
+  // REQUIRES: there is room.
+  void append_occurrences(std::span<const std::uint8_t> occurrences) noexcept;
+  std::span<const std::uint8_t> plain_occurrences(DocumentNumber number) const;
+  std::size_t mean_occurrence_bytes() const;  // of a document, unpacked, or about so many
+  void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled);
 
   GrowingArray<std::uint32_t> rows_;
-  GrowingArray<std::uint32_t> lengths_;
+  GrowingArray<std::uint32_t> lengths_;  // none of documents that were copied
+  std::vector<LengthRun> runs_;          // of those
   SparseArray<Epoch> deaths_;
   // Documents' occurrences one after the other: where those of each kStride-th document begin, and
   // how many bytes each has. kLong: eight bytes before them say how many.
@@ -92,6 +116,7 @@ class DocumentTable {
   GrowingArray<std::uint8_t> occurrences_;
   GrowingArray<std::uint64_t> starts_;
   GrowingArray<std::uint16_t> sizes_;
+  PackedOccurrences packed_;  // instead of those three, where many were copied
   std::size_t dead_count_ = 0;
 };
 

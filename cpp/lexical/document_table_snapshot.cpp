@@ -21,24 +21,39 @@ void DocumentTable::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch 
     }
   }
   snapshot.add(SectionKind::kRows, number, rows());
-  snapshot.add(SectionKind::kLengths, number, lengths());
-  snapshot.add(SectionKind::kOccurrences, number, occurrences_.elements());
-  snapshot.add(SectionKind::kOccurrenceStarts, number, starts_.elements());
-  snapshot.add(SectionKind::kOccurrenceSizes, number, sizes_.elements());
+  snapshot.add<LengthRun>(SectionKind::kLengths, number, runs_);
+  if (packed_.is_used()) {
+    packed_.write(snapshot, number);
+  } else {
+    snapshot.add(SectionKind::kOccurrences, number, occurrences_.elements());
+    snapshot.add(SectionKind::kOccurrenceStarts, number, starts_.elements());
+    snapshot.add(SectionKind::kOccurrenceSizes, number, sizes_.elements());
+  }
   snapshot.add<DocumentNumber>(SectionKind::kDead, number, dead);
 }
 
 void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
   assert(size() == 0);
   const auto rows = snapshot.take<std::uint32_t>(SectionKind::kRows, number);
-  const auto lengths = snapshot.take<std::uint32_t>(SectionKind::kLengths, number);
+  const auto runs = snapshot.take<LengthRun>(SectionKind::kLengths, number);
   const auto dead = snapshot.take<DocumentNumber>(SectionKind::kDead, number);
-  require_sense(rows.size() == lengths.size(), "not as many lengths as documents");
   require_sense(rows.size() < std::numeric_limits<DocumentNumber>::max(), "too many documents");
-  occurrences_.assign(snapshot.take<std::uint8_t>(SectionKind::kOccurrences, number).elements());
-  starts_.assign(snapshot.take<std::uint64_t>(SectionKind::kOccurrenceStarts, number).elements());
-  sizes_.assign(snapshot.take<std::uint16_t>(SectionKind::kOccurrenceSizes, number).elements());
-  lengths_.assign(lengths.elements());
+  require_sense(runs.size() <= rows.size() && (runs.size() == 0) == (rows.size() == 0),
+                "not as many lengths as documents");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    require_sense(i == 0 ? runs[i].first == 0
+                         : runs[i - 1].first < runs[i].first && runs[i].first < rows.size() &&
+                               runs[i - 1].length < runs[i].length,
+                  "documents do not stand by length");
+  }
+  if (PackedOccurrences::is_in(snapshot, number)) {
+    packed_ = PackedOccurrences::read(snapshot, number);
+  } else {
+    occurrences_.assign(snapshot.take<std::uint8_t>(SectionKind::kOccurrences, number).elements());
+    starts_.assign(snapshot.take<std::uint64_t>(SectionKind::kOccurrenceStarts, number).elements());
+    sizes_.assign(snapshot.take<std::uint16_t>(SectionKind::kOccurrenceSizes, number).elements());
+  }
+  runs_.assign(runs.elements().begin(), runs.elements().end());
   rows_.assign(rows.elements());
   for (std::size_t i = 0; i < dead.size(); ++i) {
     require_sense(dead[i] < size() && (i == 0 || dead[i - 1] < dead[i]),
@@ -49,12 +64,15 @@ void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
 }
 
 void DocumentTable::check(std::size_t term_count, std::size_t threads) const {
+  if (packed_.is_used()) {
+    packed_.check(size(), term_count, threads);
+    return;
+  }
   const std::span<const std::uint8_t> bytes = occurrences_.elements();
   const std::span<const std::uint64_t> starts = starts_.elements();
   const std::span<const std::uint16_t> sizes = sizes_.elements();
   require_sense(sizes.size() == size() && starts.size() == (size() + kStride - 1) / kStride,
                 "not as many occurrences as documents");
-  require_sense(std::ranges::is_sorted(lengths()), "documents do not stand by length");
   // The documents of a stride, which end where those of the next begin.
   const auto check_stride = [&](std::size_t stride) {
     std::uint64_t at = starts[stride];

@@ -36,6 +36,10 @@ class ImpactCells {
   explicit ImpactCells(std::vector<ImpactCell> cells);
 
   std::span<const ImpactCell> cells() const { return cells_; }
+  std::size_t resident_bytes() const {
+    return cells_.capacity() * sizeof(ImpactCell) + longest_first_.capacity() +
+           (highest_frequencies_.capacity() + shortest_lengths_.capacity()) * sizeof(double);
+  }
   const ImpactCell& operator[](std::uint8_t code) const { return cells_[code]; }
   // All codes, that of the cell with the longest documents first.
   std::span<const std::uint8_t> longest_first() const { return longest_first_; }

@@ -366,7 +366,7 @@ class ImpactSearch {
   const SegmentView& view_;
   const ImpactCells& cells_;
   const std::span<const std::uint32_t> rows_;
-  const std::span<const std::uint32_t> lengths_;
+  const DocumentLengths lengths_;
   const Saturation<Variant> saturation_;
   const AllowedRows& allowed_;
   TopK& best_;

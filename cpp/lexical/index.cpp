@@ -167,12 +167,24 @@ std::size_t Index::segment_count() const {
          (now.growing_limit == 0 ? 0 : 1);
 }
 
-std::size_t Index::resident_bytes() const {
+IndexBytes Index::bytes() const {
   const std::scoped_lock writer(writer_mutex_);
-  std::size_t bytes = 2 * published_.latest().statistics.resident_bytes() + rows_.resident_bytes();
-  for (const SegmentView& segment : latest().searched()) {
-    bytes += segment.segment->resident_bytes();
+  IndexBytes bytes;
+  bytes.statistics = 2 * published_.latest().statistics.resident_bytes();
+  bytes.rows = rows_.resident_bytes();
+  const Segments& now = segments();
+  for (const auto& segment : now.sealed) {
+    const SealedPostings& postings = *segment->sealed_postings();
+    const DocumentTable& documents = segment->documents();
+    bytes.postings += postings.resident_bytes() - postings.term_bytes();
+    bytes.terms += postings.term_bytes();
+    bytes.occurrences += documents.occurrence_bytes();
+    bytes.documents += documents.resident_bytes() - documents.occurrence_bytes();
   }
+  for (const auto& segment : now.frozen) {
+    bytes.growing += segment->resident_bytes();
+  }
+  bytes.growing += now.growing->resident_bytes();
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lexical/allowed_rows.h"
@@ -31,6 +32,23 @@ struct SegmentLimits {
   std::size_t documents = 8'192;
   std::size_t postings = std::size_t{1} << 18;
   std::size_t fan_in = 8;  // >= 2
+  // What is merged has no more together, so that nothing huge is written again and again.
+  std::size_t merged_bytes = std::size_t{3} << 29U;
+};
+
+// What an index holds in memory, in bytes; what is mapped counts, too.
+struct IndexBytes {
+  std::size_t postings = 0;     // documents, codes and frequencies
+  std::size_t terms = 0;        // where each term's postings are
+  std::size_t occurrences = 0;  // texts' words in order
+  std::size_t documents = 0;    // rows, lengths and deaths
+  std::size_t rows = 0;         // where each row stands
+  std::size_t statistics = 0;
+  std::size_t growing = 0;  // segments that are not sealed
+
+  std::size_t total() const {
+    return postings + terms + occurrences + documents + rows + statistics + growing;
+  }
 };
 
 // A query's distinct term and how often the query holds it.
@@ -107,8 +125,12 @@ class Index {
 
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
-  std::size_t segment_count() const;   // the growing one too, unless empty
-  std::size_t resident_bytes() const;  // waits for writers
+  std::size_t segment_count() const;  // the growing one too, unless empty
+  std::size_t resident_bytes() const { return bytes().total(); }
+  IndexBytes bytes() const;  // waits for writers
+  // Why the last merge in the background came to nothing; empty if it did not. All was as before
+  // it, and the next full segment tries again.
+  std::string merge_error() const;
   // Postings written by sealing and merging, since the index began.
   std::uint64_t rewritten_posting_count() const { return rewritten_posting_count_.load(); }
 
@@ -174,6 +196,7 @@ class Index {
   std::size_t term_room_ = 0;           // both copies of the statistics have it
   std::vector<std::uint32_t> claimed_;  // the serials of segments that are being merged
   bool is_merge_due_ = false;           // documents died, and a segment of them is worth rewriting
+  std::string merge_error_;
 
   std::atomic<std::uint32_t> ended_merges_ = 0;
   BackgroundTask background_;

@@ -65,6 +65,7 @@ void Index::seal() {
 }
 
 void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
+  std::string error;
   try {
     while (!is_cancelled.load()) {
       std::optional<Merge> merge;
@@ -73,14 +74,22 @@ void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
         merge = claim_merge(false);
       }
       if (!merge) {
-        return;
+        break;
       }
       run(*merge, &is_cancelled);
     }
-  } catch (const std::exception&) {
-    // Out of memory: all is as it was. The next full segment tries again, and writers learn of it
-    // when too many wait.
+  } catch (const std::exception& failure) {
+    // All is as it was. The next full segment tries again, and writers meet the same when too many
+    // wait.
+    error = failure.what();
   }
+  const std::scoped_lock writer(writer_mutex_);
+  merge_error_.swap(error);
+}
+
+std::string Index::merge_error() const {
+  const std::scoped_lock writer(writer_mutex_);
+  return merge_error_;
 }
 
 void Index::freeze() {
@@ -113,12 +122,13 @@ std::optional<Index::Merge> Index::claim_merge(bool is_at_rest) {
     if (!is_claimed(*segment)) {
       free.push_back(segment);
       sizes.push_back(segment->documents().extent());
+      sizes.back().bytes = segment->resident_bytes();
     }
   }
   std::vector<std::shared_ptr<const Segment>> chosen;
-  std::vector<std::size_t> places = choose_merge(sizes, limits_.fan_in);
+  std::vector<std::size_t> places = choose_merge(sizes, limits_.fan_in, limits_.merged_bytes);
   if (places.empty() && is_at_rest) {
-    places = choose_rest_merge(sizes);
+    places = choose_rest_merge(sizes, limits_.merged_bytes);
   }
   for (const std::size_t place : places) {
     chosen.push_back(free[place]);

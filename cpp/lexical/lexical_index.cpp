@@ -203,7 +203,9 @@ std::vector<lexical::Found> LexicalIndex::search_many(
 }
 
 std::size_t LexicalIndex::resident_bytes() const {
-  return index_.resident_bytes() + analyzer_->resident_bytes();
+  return index_.resident_bytes() + vocabulary_bytes();
 }
+
+std::size_t LexicalIndex::vocabulary_bytes() const { return analyzer_->resident_bytes(); }
 
 }  // namespace oneiros

@@ -130,6 +130,9 @@ class LexicalIndex {
   std::size_t document_count() const { return index_.document_count(); }
   std::size_t segment_count() const { return index_.segment_count(); }
   std::size_t resident_bytes() const;  // the analyzer's vocabulary included
+  lexical::IndexBytes index_bytes() const { return index_.bytes(); }  // without it
+  std::size_t vocabulary_bytes() const;
+  std::string merge_error() const { return index_.merge_error(); }
 
  private:
   using AnalyzedAsRead = std::variant<std::vector<lexical::QueryTerm>, lexical::ClauseQuery>;

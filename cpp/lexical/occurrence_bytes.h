@@ -37,6 +37,10 @@ class OccurrenceBytes {
 // `term_count` only.
 bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count);
 
+// What the code of an occurrence says, which is above 1.
+inline TermId term_of(std::uint64_t code) { return static_cast<TermId>((code >> 3U) - 1); }
+inline bool is_repeat(std::uint64_t code) { return (code & 4U) != 0; }
+
 // An occurrence as it is read.
 struct FieldOccurrence {
   TermId term;
@@ -71,10 +75,8 @@ void for_each_occurrence(std::span<const std::uint8_t> bytes, Visit visit) {
     // Modulo 2^32: a part of an identifier may stand where the whole does, 0 on.
     const std::uint64_t step = (code & 3U) == 0 ? read() : code & 3U;
     const std::uint32_t position = next + static_cast<std::uint32_t>(step - 1);
-    visit(FieldOccurrence{.term = static_cast<TermId>((code >> 3U) - 1),
-                          .position = position,
-                          .field = field,
-                          .is_repeat = (code & 4U) != 0});
+    visit(FieldOccurrence{
+        .term = term_of(code), .position = position, .field = field, .is_repeat = is_repeat(code)});
     next = position + 1;
   }
 }

@@ -118,8 +118,12 @@ PackedList SealedPostings::find(TermId term) const {
 }
 
 std::size_t SealedPostings::resident_bytes() const {
-  return terms_.resident_bytes() + entries_.resident_bytes() + bytes_.resident_bytes() +
-         buckets_.capacity() * sizeof(std::uint32_t) + cells_.cells().size_bytes();
+  return term_bytes() + bytes_.resident_bytes() + cells_.resident_bytes();
+}
+
+std::size_t SealedPostings::term_bytes() const {
+  return terms_.resident_bytes() + entries_.resident_bytes() +
+         buckets_.capacity() * sizeof(std::uint32_t);
 }
 
 void SealedPostings::make_buckets() {

@@ -154,6 +154,7 @@ class SealedPostings {
   const ImpactCells& cells() const { return cells_; }
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const;
+  std::size_t term_bytes() const;  // of those, what finds the lists
 
   // The sections of the segment `number`, and back. What was read is neither safe nor right before
   // check() has returned.

@@ -53,7 +53,7 @@ std::vector<Origin> order_documents(std::span<const SegmentView> views) {
   for (std::uint32_t source = 0; source < views.size(); ++source) {
     const SegmentView& view = views[source];
     assert(view.document_limit == view.segment->documents().size());
-    const std::span<const std::uint32_t> lengths = view.segment->documents().lengths();
+    const DocumentLengths lengths = view.segment->documents().lengths();
     for (DocumentNumber number = 0; number < view.document_limit; ++number) {
       if (view.is_visible(number)) {
         origins.push_back({.length = lengths[number], .source = source, .number = number});
@@ -79,20 +79,13 @@ std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const
 
 void copy_documents(std::span<const Source> sources, std::span<const Origin> origins,
                     DocumentTable& into, const std::atomic<bool>* is_cancelled) {
-  const auto documents = [&](const Origin& origin) -> const DocumentTable& {
-    return sources[origin.source].view.segment->documents();
-  };
-  std::size_t bytes = 0;
+  std::vector<DocumentTable::Origin> documents;
+  documents.reserve(origins.size());
   for (const Origin& origin : origins) {
-    bytes += documents(origin).occurrence_bytes(origin.number);
+    documents.push_back(
+        {.table = &sources[origin.source].view.segment->documents(), .number = origin.number});
   }
-  into.reserve(origins.size(), bytes);
-  for (std::size_t i = 0; i < origins.size(); ++i) {
-    if (i % kCancelStep == 0 && is_set(is_cancelled)) {
-      return;
-    }
-    into.append_from(documents(origins[i]), origins[i].number);
-  }
+  into.copy(documents, is_cancelled);
 }
 
 // One term's postings in the merged segment, as they come from the sources.
@@ -219,7 +212,8 @@ MergedSegment SealedSegment::merge(std::uint32_t serial, std::span<const Segment
   const std::vector<Origin> origins = order_documents(views);
   std::vector<Source> sources = renumber(views, origins);
   copy_documents(sources, origins, merged->documents(), is_cancelled);
-  merged->postings_ = merge_postings(sources, merged->documents().lengths(), bm25, is_cancelled);
+  const std::vector<std::uint32_t> lengths = merged->documents().lengths().unpacked();
+  merged->postings_ = merge_postings(sources, lengths, bm25, is_cancelled);
   if (is_set(is_cancelled)) {
     return {};
   }
@@ -242,7 +236,7 @@ std::unique_ptr<SealedSegment> SealedSegment::read(const SnapshotReader& snapsho
   segment->documents().read(snapshot, number);
   segment->documents().check(term_count, threads);
   segment->postings_ = SealedPostings::read(snapshot, number);
-  segment->postings_.check(segment->documents().lengths(), term_count, threads);
+  segment->postings_.check(segment->documents().lengths().unpacked(), term_count, threads);
   return segment;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lexical/document.h"
+#include "lexical/document_lengths.h"
 
 namespace oneiros::lexical {
 
@@ -37,11 +38,11 @@ class Statistics {
 
   // Adds documents by their lengths, and their terms by how many of them hold each.
   // REQUIRES: there is room for the term.
-  void add_lengths(std::span<const std::uint32_t> lengths) noexcept {
+  void add_lengths(const DocumentLengths& lengths) noexcept {
     document_count_ += lengths.size();
-    for (const std::uint32_t length : lengths) {
-      total_length_ += length;
-    }
+    lengths.for_each_run([this](std::size_t first, std::size_t end, std::uint32_t length) {
+      total_length_ += std::uint64_t{length} * (end - first);
+    });
   }
   void add_holders(TermId term, std::uint32_t count) noexcept { df_[term] += count; }
 

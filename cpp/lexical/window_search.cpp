@@ -120,8 +120,7 @@ class WindowSearch {
     }
   }
 
-  void accumulate(std::span<Cursor> cursors, DocumentNumber base,
-                  std::span<const std::uint32_t> lengths) {
+  void accumulate(std::span<Cursor> cursors, DocumentNumber base, const DocumentLengths& lengths) {
     for (Cursor& cursor : cursors) {
       cursor.visit_window(base, [&](std::uint32_t place, std::uint32_t tf, double weight) {
         scores_[place] += weight * saturation_(tf, lengths[base + place]);

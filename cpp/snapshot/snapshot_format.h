@@ -9,7 +9,7 @@ namespace oneiros {
 
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // Another one for any change of what a section holds, or of the terms that texts are made into.
-inline constexpr std::uint32_t kSnapshotVersion = 2;
+inline constexpr std::uint32_t kSnapshotVersion = 3;
 inline constexpr std::size_t kSectionAlignment = 64;
 
 // What a section holds; `number` in the table tells those of a kind apart.
@@ -33,6 +33,7 @@ enum class SectionKind : std::uint32_t {
   kOccurrenceStarts,
   kOccurrenceSizes,
   kDead,
+  kOccurrenceCode,
 };
 
 // Numbers lie as the machine has them, which is little-endian.

@@ -155,6 +155,7 @@ class Engine(Memories):
                 "documents": projections.indexes.lexical.document_count,
                 "segments": projections.indexes.lexical.segment_count,
                 "resident_bytes": projections.indexes.lexical.resident_bytes,
+                "merge_error": projections.indexes.lexical.merge_error or None,
             },
             "profile": parts.profile.name,
         }

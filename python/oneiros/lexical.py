@@ -103,6 +103,22 @@ class LexicalIndex(SearchedTexts):
         """Memory held, in bytes: each allocation, but not what it costs the allocator."""
         return self._core.resident_bytes + self._rows.nbytes
 
+    def stats(self) -> dict[str, Any]:
+        """Return how large the index is, and whether its upkeep goes well.
+
+        Returns:
+            ``texts`` and ``segments``, how many there are; ``bytes``, what each part holds in
+            memory, together :attr:`nbytes` as it was then; ``merge_error``, why the last merge in
+            the background failed, None if it did not: nothing is lost by that, and the next one
+            tries again, but searches slow down with the number of segments.
+        """
+        return {
+            "texts": len(self),
+            "segments": self._core.segment_count,
+            "bytes": {**self._core.part_bytes, "ids": self._rows.nbytes},
+            "merge_error": self._core.merge_error or None,
+        }
+
     def add(
         self, id: Id, text: str, title: str | None = None, tags: Sequence[str] | None = None
     ) -> int:

@@ -243,3 +243,18 @@ def test_the_index_tells_what_it_is() -> None:
     assert 1.0 not in index
     assert True not in index
     assert "10" not in index
+
+
+def test_stats_tell_the_bytes_of_each_part() -> None:
+    index = small()
+    index.add_many(range(3_000), [f"common word{n}" for n in range(3_000)])
+    before = index.stats()
+    assert before["bytes"]["growing"] > before["bytes"]["postings"]
+    index.seal()
+    stats = index.stats()
+    assert sum(stats["bytes"].values()) == index.nbytes
+    assert stats["bytes"]["postings"] > 3_000
+    assert stats["bytes"]["occurrences"] > 3_000
+    assert stats["texts"] == len(index)
+    assert stats["segments"] == 1
+    assert stats["merge_error"] is None

@@ -214,8 +214,10 @@ RawPostings ClauseReader::unite(std::span<const TermId> terms, const Documents* 
 template <typename Count>
 RawPostings ClauseReader::counted(const Documents& documents, Count count) const {
   RawPostings found;
+  std::vector<std::uint8_t> scratch;
   for (const DocumentNumber document : documents) {
-    const std::uint32_t frequency = count(view_.segment->documents().occurrences(document));
+    const std::uint32_t frequency =
+        count(view_.segment->documents().occurrences(document, scratch));
     if (frequency != 0) {
       found.documents.push_back(document);
       found.frequencies.push_back(frequency);

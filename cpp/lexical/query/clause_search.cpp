@@ -202,7 +202,7 @@ ScoredDocuments match_clauses(const SegmentView& view, const WeighedQuery& query
   ClauseMatcher matcher(reader, query);
   ScoredDocuments found{.documents = matcher.find(within), .scores = {}};
   found.scores.resize(found.documents.size());
-  const std::span<const std::uint32_t> lengths = view.segment->documents().lengths();
+  const DocumentLengths lengths = view.segment->documents().lengths();
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, query.average_length);
     for (std::size_t i = 0; i < query.clauses.size(); ++i) {

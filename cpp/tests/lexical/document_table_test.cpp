@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -46,8 +47,9 @@ std::vector<Occurrence> random_field(std::mt19937& random, std::size_t most) {
 void check_same(const DocumentTable& table, DocumentNumber number, const Fields& fields) {
   Fields read;
   std::set<TermId> seen;
+  std::vector<std::uint8_t> scratch;
   bool are_repeats_told = true;
-  for_each_occurrence(table.occurrences(number), [&](const FieldOccurrence& one) {
+  for_each_occurrence(table.occurrences(number, scratch), [&](const FieldOccurrence& one) {
     std::vector<Occurrence>& field = one.field == kTitleField  ? read.title
                                      : one.field == kTextField ? read.text
                                                                : read.tags;
@@ -81,24 +83,37 @@ TEST_CASE("DocumentTable: occurrences come back as they went in, field by field"
   }
   documents.push_back({.title = {}, .text = {}, .tags = {}});
   documents.back().text.assign(70'000, {.term = 300, .position = 0});
+  // Copies of few documents, of all, and of so many that they are packed, and of those.
   DocumentTable table;
-  DocumentTable copy;
-  std::size_t bytes = 0;
+  std::vector<DocumentTable::Origin> origins;
   for (std::uint32_t i = 0; i < documents.size(); ++i) {
     CHECK(table.append(documents[i].counted(10 + i)) == i);
-    bytes += table.occurrence_bytes(i);
+    origins.push_back({.table = &table, .number = i});
   }
-  copy.reserve(documents.size(), bytes);
-  const std::size_t reserved = copy.resident_bytes();
-  for (std::uint32_t i = 0; i < documents.size(); ++i) {
-    CHECK(copy.append_from(table, i) == i);
+  DocumentTable few;
+  few.copy(std::span(origins).first(40));
+  std::vector<DocumentTable::Origin> repeated;
+  for (int i = 0; i < 8; ++i) {
+    repeated.insert(repeated.end(), origins.begin(), origins.end());
   }
-  CHECK(copy.resident_bytes() == reserved);
-  for (std::uint32_t i = 0; i < documents.size(); ++i) {
+  DocumentTable many;
+  many.copy(repeated);
+  CHECK(many.resident_bytes() < 8 * table.resident_bytes());
+  std::vector<DocumentTable::Origin> again;
+  for (std::uint32_t i = 0; i < repeated.size(); ++i) {
+    again.push_back({.table = &many, .number = i});
+  }
+  DocumentTable twice;
+  twice.copy(again);
+  for (std::uint32_t i = 0; i < repeated.size(); ++i) {
     CAPTURE(i);
-    for (const DocumentTable* const one : {&table, &copy}) {
-      check_same(*one, i, documents[i]);
-      CHECK(one->rows()[i] == 10 + i);
+    const std::size_t original = i % documents.size();
+    for (const DocumentTable* const one : {&table, &few, &many, &twice}) {
+      if (i < one->size() && (one != &table || i < 40)) {
+        check_same(*one, i, documents[original]);
+        CHECK(one->rows()[i] == 10 + original);
+        CHECK(one->lengths()[i] == table.lengths()[static_cast<DocumentNumber>(original)]);
+      }
     }
   }
 }
@@ -137,12 +152,13 @@ TEST_CASE("DocumentTable: readers find the occurrences of the first n documents"
   std::atomic<std::uint64_t> wrong_count = 0;
   {
     const std::jthread reader([&] {
+      std::vector<std::uint8_t> scratch;
       for (std::size_t size = 0; size < kDocuments;) {
         size = table.size();
         for (std::size_t number = 0; number < size; number += 1 + size / 50) {
           const auto at = static_cast<DocumentNumber>(number);
           std::uint32_t count = 0;
-          for_each_occurrence(table.occurrences(at), [&](const FieldOccurrence& one) {
+          for_each_occurrence(table.occurrences(at, scratch), [&](const FieldOccurrence& one) {
             wrong_count += one.term == at + count++ ? 0U : 1U;
           });
           wrong_count += count == at % 40 ? 0U : 1U;

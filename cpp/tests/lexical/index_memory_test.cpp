@@ -1,11 +1,13 @@
 // Memory that runs out, at every allocation in turn.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <optional>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "lexical/index.h"
@@ -22,11 +24,18 @@ namespace {
 // How many more allocations of this thread succeed before one fails.
 thread_local std::optional<std::uint32_t> t_allocations_left;
 
+// Whether those of all threads but the spared ones fail.
+std::atomic<bool> g_others_fail = false;
+thread_local bool t_is_spared = false;
+
 }  // namespace
 
 void* operator new(std::size_t size) {
   if (t_allocations_left && (*t_allocations_left)-- == 0) {
     t_allocations_left.reset();
+    throw std::bad_alloc();
+  }
+  if (g_others_fail.load() && !t_is_spared) {
     throw std::bad_alloc();
   }
   void* const memory = std::malloc(size == 0 ? 1 : size);
@@ -126,4 +135,36 @@ TEST_CASE("Index: out of memory anywhere leaves the texts up to some point, each
     CHECK(agree(index, plain));
   }
   CHECK(failed_count > 500);
+}
+
+TEST_CASE("Index: a merge in the background that fails is told, until one does not") {
+  t_is_spared = true;
+  Index index({}, {.documents = 4, .postings = 1U << 20U, .fan_in = 2});
+  PlainIndex plain({});
+  std::uint32_t row = 0;
+  const auto add = [&] {
+    const std::vector<TermId> terms(1 + row, row % 8);
+    index.add(std::vector<Document>{document_of(row, terms)});
+    plain.add(row++, terms);
+  };
+  CHECK(index.merge_error().empty());
+  g_others_fail = true;
+  while (row < 5) {
+    add();
+  }
+  while (index.merge_error().empty()) {
+    std::this_thread::yield();
+  }
+  CHECK(agree(index, plain));
+  g_others_fail = false;
+  while (row < 10) {
+    add();
+  }
+  index.seal();
+  while (!index.merge_error().empty()) {
+    add();
+    std::this_thread::yield();
+  }
+  CHECK(agree(index, plain));
+  t_is_spared = false;
 }
