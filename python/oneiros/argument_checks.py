@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from typing import SupportsFloat
 
-__all__ = ["count", "require_choice", "require_instance", "require_text", "statuses", "texts"]
+from oneiros.field_checks import encoded, plain
+
+__all__ = [
+    "as_float",
+    "count",
+    "file_name",
+    "is_scalar_array",
+    "require_callable",
+    "require_choice",
+    "require_flag",
+    "require_instance",
+    "require_text",
+    "require_utf8",
+    "statuses",
+    "texts",
+]
 
 
 def require_instance(name: str, value: object, kinds: tuple[type, ...], words: str) -> None:
@@ -20,20 +38,75 @@ def require_text(name: str, value: object) -> None:
     require_instance(name, value, (str,), "str")
 
 
+def require_utf8(name: str, value: object) -> None:
+    """Raise TypeError unless ``value`` is a str, TextEncodingError if it holds lone surrogates."""
+    require_text(name, value)
+    encoded(name, str(value))
+
+
+def require_flag(name: str, value: object) -> None:
+    """Raise TypeError unless ``value`` is True or False, Python's or NumPy's."""
+    if not isinstance(plain(value), bool):
+        msg = f"{name}: expected True or False, got {value!r}"
+        raise TypeError(msg)
+
+
+def require_callable(name: str, value: object, words: str) -> None:
+    """Raise TypeError, saying what ``words`` say, unless ``value`` can be called."""
+    if not callable(value):
+        msg = f"{name}: expected {words}, got {type(value).__name__}"
+        raise TypeError(msg)
+
+
+def file_name(name: str, value: object) -> str:
+    """Return the path that a str or ``os.PathLike`` is.
+
+    Raises:
+        TypeError: something else, bytes too.
+        ValueError: an empty path, one with a NUL or a lone surrogate.
+    """
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    require_instance(name, path, (str,), "a str or a path of str")
+    text = str(path)
+    if not text or "\0" in text:
+        msg = f"{name}: must be a file's name, got {text!r}"
+        raise ValueError(msg)
+    encoded(name, text)
+    return text
+
+
+def as_float(value: SupportsFloat) -> float:
+    """Return a real number as a float; an int beyond every float is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if value < 0 else math.inf  # type: ignore[operator]
+
+
+def is_scalar_array(value: object) -> bool:
+    """Whether it is an array of NumPy without a dimension, which only looks as if it iterated."""
+    return getattr(value, "shape", None) == ()
+
+
 def texts(name: str, values: object) -> Sequence[str]:
-    """Return a sequence of str; a single str is none."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
+    """Return several str as a sequence; a single str is none."""
+    if (
+        isinstance(values, str | bytes)
+        or not isinstance(values, Iterable)
+        or is_scalar_array(values)
+    ):
         msg = f"{name}: expected a sequence of str, got {type(values).__name__}"
         raise TypeError(msg)
-    for place, value in enumerate(values):
+    found = values if isinstance(values, Sequence) else list(values)
+    for place, value in enumerate(found):
         require_text(f"{name}[{place}]", value)
-    return values
+    return found
 
 
 def require_choice(name: str, value: object, known: tuple[str, ...]) -> None:
     """Raise ValueError unless ``value`` is one of the known words."""
-    if value not in known:
-        msg = f"{name}: expected one of {', '.join(known)}, got {value!r}"
+    if not isinstance(value, str) or value not in known:
+        msg = f"{name}: must be one of {', '.join(known)}, got {value!r}"
         raise ValueError(msg)
 
 

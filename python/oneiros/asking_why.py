@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import require_text, statuses
-from oneiros.fields import FIELDS
+from oneiros.argument_checks import require_flag, require_utf8, statuses
 from oneiros.hiding import Limits, hidings
 from oneiros.placing import Placing
-from oneiros.searching import Searching
+from oneiros.searching import Searching, require_asking
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,10 +66,9 @@ class AskingWhy(Searching):
         Raises:
             As :meth:`search`.
         """
-        del reinforce, explain
-        require_text("id", id)
-        if session is not None:
-            FIELDS["session"].check(session)
+        require_flag("explain", explain)
+        require_utf8("id", id)
+        require_asking(session, reinforce)
         self._follow_others()
         question = self._question(query, embedding, k, now, profile, True, syntax)
         limits = Limits(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Time = float | int | str | datetime
 
-__all__ = ["Bounded", "Parts"]
+__all__ = ["Bounded", "Parts", "checked_profile"]
 
 _check_now = time_check("now")
 
@@ -43,6 +43,14 @@ class Parts:
     clock: Clock
     profile: Profile
     auto_refresh: bool
+
+
+def checked_profile(profile: Profile | str) -> Profile:
+    """Return the profile that is given, or has the name."""
+    if isinstance(profile, str):
+        return get_profile(profile)
+    require_instance("profile", profile, (Profile,), "a name or a Profile")
+    return profile
 
 
 class Bounded:
@@ -73,12 +81,7 @@ class Bounded:
         return seconds
 
     def _profile(self, profile: Profile | str | None) -> Profile:
-        if profile is None:
-            return self._parts.profile
-        if isinstance(profile, str):
-            return get_profile(profile)
-        require_instance("profile", profile, (Profile,), "a name or a Profile")
-        return profile
+        return self._parts.profile if profile is None else checked_profile(profile)
 
     def _verdicts(self, profile: Profile) -> Verdicts:
         """What was said of memories within the bounds, by kind; empty where the profile asks not."""

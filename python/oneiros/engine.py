@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields as fields_of
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from oneiros.bounded import Parts
+from oneiros.argument_checks import (
+    require_callable,
+    require_choice,
+    require_flag,
+    require_text,
+    require_utf8,
+)
+from oneiros.bounded import Parts, checked_profile
+from oneiros.channels.vector_upkeep import Kind
 from oneiros.clock import Clock, system_clock
+from oneiros.embedders import name_of
 from oneiros.errors import StoreCorrupt
 from oneiros.memories import Memories
-from oneiros.profiles import get as get_profile
 from oneiros.projections import LexicalOptions, Projections
 from oneiros.ranking.channels import LexicalChannel
+from oneiros.ranking.declaration import require_number
 from oneiros.remember import Remember
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
-    import os
     from types import TracebackType
     from typing import Self
 
-    from oneiros.channels.vector_upkeep import Kind
     from oneiros.embedders import Embedder
     from oneiros.ranking.profile import Profile
 
@@ -78,7 +86,20 @@ class Engine(Memories):
         clock: Clock = system_clock,
         auto_refresh: bool = True,
     ) -> None:
-        chosen = get_profile(profile) if isinstance(profile, str) else profile
+        chosen = checked_profile(profile)
+        asked = _checked_options(
+            analyzer=analyzer,
+            variant=variant,
+            k1=k1,
+            b=b,
+            title_weight=title_weight,
+            tags_weight=tags_weight,
+        )
+        require_choice("vector_index", vector_index, get_args(Kind))
+        require_callable("clock", clock, "a callable that returns seconds")
+        require_flag("auto_refresh", auto_refresh)
+        if embedder is not None:
+            name_of(embedder)
         store = Store(
             path,
             durability=durability,
@@ -86,14 +107,6 @@ class Engine(Memories):
             decode_embedding=lambda blob: decoded([blob])[0],
         )
         try:
-            asked = {
-                "analyzer": analyzer,
-                "variant": variant,
-                "k1": k1,
-                "b": b,
-                "title_weight": title_weight,
-                "tags_weight": tags_weight,
-            }
             options = _lexical_options(store, asked, chosen)
             projections = Projections(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
@@ -117,21 +130,38 @@ class Engine(Memories):
         """Follow the commits of other processes now."""
         self._parts.remember.follow()
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
+    def backup(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Copy the store to a new file, consistent, while it is in use.
 
         The copy appears whole or not at all, readable by its owner only; links are not followed.
+
+        Args:
+            path: of the copy.
+            replace: whether a file of that name may be replaced.
+
+        Raises:
+            ValueError, TypeError: no path for a file, the store's own, or that of a file that
+                exists and is not to be replaced.
+            OSError: the copy cannot be written.
         """
-        self._require_foreign(path)
+        require_flag("replace", replace)
+        target = self._foreign(path)
+        if not replace and os.path.lexists(target):
+            msg = f"path: must be a new file without replace=True, got {str(target)!r}"
+            raise ValueError(msg)
         self._parts.remember.write_events(is_told=False)
-        self._parts.store.backup(path)
+        self._parts.store.backup(target)
 
     def reembed(self, embedder: Embedder) -> int:
         """Replace every vector by this embedder's, in one transaction, and keep it for searches.
 
         Returns:
             How many memories were embedded.
+
+        Raises:
+            TypeError, ValueError: what is no embedder, or gives no such arrays; nothing is changed.
         """
+        name_of(embedder)
         return self._parts.remember.reembed(embedder)
 
     def stats(self) -> dict[str, Any]:
@@ -170,7 +200,18 @@ class Engine(Memories):
         return problems
 
     def verify_erased(self, text: str) -> bool:
-        """Return whether no byte of the store's files holds this text any more."""
+        """Return whether the bytes of this text stand nowhere in the store's files any more.
+
+        Args:
+            text: at least one character; of one over 128 bytes the beginning alone counts as found.
+
+        Raises:
+            TypeError, ValueError: no text, or an empty one.
+        """
+        require_utf8("text", text)
+        if not text:
+            msg = "text: must be at least one character, got ''"
+            raise ValueError(msg)
         return self._parts.store.verify_erased(text.encode())
 
     def close(self) -> None:
@@ -226,6 +267,19 @@ def _lexical_options(store: Store, asked: dict[str, Any], profile: Profile) -> L
             for name, text in changed.items():
                 transaction.set_setting(name, text)
     return options
+
+
+def _checked_options(**asked: object) -> dict[str, Any]:
+    """What was asked of the lexical index, in the types of its options; None where nothing was."""
+    default = LexicalOptions()
+    for name, value in asked.items():
+        if value is None:
+            continue
+        if isinstance(getattr(default, name), str):
+            require_text(name, value)
+        else:
+            asked[name] = require_number(name, value, low=0.0)
+    return asked
 
 
 def _options_of(profile: Profile) -> LexicalOptions:

@@ -183,7 +183,8 @@ def words(name: str) -> Callable[[Any], list[str]]:
     """Return the check of a list of strings, kept in order."""
 
     def check(value: Any) -> list[str]:
-        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        is_one = isinstance(value, (str, bytes, Mapping)) or getattr(value, "shape", None) == ()
+        if is_one or not isinstance(value, Iterable):
             raise TypeError(wrong(name, "a list of str", value))
         found = [
             word if type(word) is str else _exact_str(f"{name}[{place}]", word)

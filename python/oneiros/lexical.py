@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from oneiros.argument_checks import file_name
 from oneiros.channels.forking import ForkSafeLock
 from oneiros.errors import SnapshotDamaged
 from oneiros.lexical_arguments import (
@@ -16,6 +17,7 @@ from oneiros.lexical_arguments import (
     checked_ids,
     checked_number,
     checked_tags,
+    checked_text,
     checked_texts,
     checked_weights,
 )
@@ -64,6 +66,8 @@ class LexicalIndex(SearchedTexts):
         title_weight: float | None = None,
         tags_weight: float | None = None,
     ) -> None:
+        checked_text(variant, "variant")
+        checked_text(analyzer, "analyzer")
         if delta is not None and variant not in PUBLISHED_DELTA:
             msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
             raise ValueError(msg)
@@ -233,7 +237,7 @@ class LexicalIndex(SearchedTexts):
             OSError: it cannot be written; what was there before is there still.
         """
         with self._write_lock:
-            self._made_with.save(self._core, os.fspath(path), self._rows.packed())
+            self._made_with.save(self._core, file_name("path", path), self._rows.packed())
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> LexicalIndex:
@@ -247,7 +251,7 @@ class LexicalIndex(SearchedTexts):
                 the stemmer or of the stop words. Index the texts anew.
             OSError: it cannot be read.
         """
-        made_with, core, packed = open_saved(os.fspath(path))
+        made_with, core, packed = open_saved(file_name("path", path))
         rows = IdRows.unpacked(packed)
         if len(rows) != core.document_count:
             msg = f"{len(rows)} ids for {core.document_count} texts"

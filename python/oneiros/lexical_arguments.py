@@ -10,7 +10,9 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from oneiros.argument_checks import as_float, is_scalar_array
 from oneiros.errors import TextEncodingError
+from oneiros.field_checks import encoded
 
 __all__ = [
     "Id",
@@ -36,7 +38,7 @@ def checked_number(value: object, name: str) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         msg = f"{name}: must be a number, got {type(value).__name__}"
         raise TypeError(msg)
-    return float(value)
+    return as_float(value)
 
 
 def checked_id(id: object, name: str) -> Id:
@@ -51,7 +53,7 @@ def checked_id(id: object, name: str) -> Id:
     if isinstance(id, bool | np.bool_) or not hasattr(id, "__index__"):
         msg = f"{name}: must be an int or a str, got {type(id).__name__}"
         raise TypeError(msg)
-    number = operator.index(id)
+    number = _index(id, f"{name}: must be an int or a str")
     if not INT64_MIN <= number <= INT64_MAX:
         msg = f"{name}: must fit 64 bits, got {number}"
         raise ValueError(msg)
@@ -60,7 +62,8 @@ def checked_id(id: object, name: str) -> Id:
 
 def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
     """Return many ids; an error names the place."""
-    if isinstance(ids, str | bytes) or not isinstance(ids, Collection | np.ndarray):
+    is_one = isinstance(ids, str | bytes) or is_scalar_array(ids)
+    if is_one or not isinstance(ids, Collection | np.ndarray):
         msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
         raise TypeError(msg)
     items = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -115,7 +118,8 @@ class Reading(TypedDict):
 def checked_reading(syntax: object, minimum_should_match: object) -> Reading:
     """Return how a query is read; which syntaxes there are, the core knows."""
     least = checked_count(minimum_should_match, "minimum_should_match", least=0)
-    return Reading(syntax=checked_text(syntax, "syntax"), minimum_should_match=least)
+    encoded("syntax", checked_text(syntax, "syntax"))
+    return Reading(syntax=str(syntax), minimum_should_match=least)
 
 
 def checked_tags(tags: Sequence[str], name: str) -> str:
@@ -126,7 +130,8 @@ def checked_tags(tags: Sequence[str], name: str) -> str:
 
 def checked_texts(texts: Sequence[T], name: str) -> list[T]:
     """Return the texts as a list; what is in it, the core checks."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Sequence | np.ndarray):
+    is_one = isinstance(texts, str | bytes) or is_scalar_array(texts)
+    if is_one or not isinstance(texts, Sequence | np.ndarray):
         msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"
         raise TypeError(msg)
     return list(texts)
@@ -137,8 +142,16 @@ def checked_count(value: object, name: str, *, least: int) -> int:
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         msg = f"{name}: must be an int, got {type(value).__name__}"
         raise TypeError(msg)
-    count = operator.index(value)
+    count = _index(value, f"{name}: must be an int")
     if count < least:
         msg = f"{name}: must be at least {least}, got {count}"
         raise ValueError(msg)
     return min(count, INT64_MAX)
+
+
+def _index(value: Any, rule: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several has the method, too
+        msg = f"{rule}, got {type(value).__name__}"
+        raise TypeError(msg) from None

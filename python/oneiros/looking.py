@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import count, require_text
+from oneiros.argument_checks import count, require_utf8, texts
 from oneiros.bounded import Bounded
 from oneiros.errors import UnknownMemory
 from oneiros.memory import Memory
@@ -30,6 +30,7 @@ class Looking(Bounded):
         Raises:
             UnknownMemory: no live memory has this id.
         """
+        require_utf8("id", id)
         found = self.get_many([id])[0]
         if found is None:
             raise UnknownMemory(unknown(id))
@@ -37,8 +38,9 @@ class Looking(Bounded):
 
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
         """Return memories in the order of the ids; None where there is no live one."""
-        for id in ids:
-            require_text("id", id)
+        ids = texts("ids", ids)
+        for place, id in enumerate(ids):
+            require_utf8(f"ids[{place}]", id)
         return [
             memory
             if memory is not None and memory.deleted_at is None and self._seen(memory)
@@ -74,7 +76,7 @@ class Looking(Bounded):
         lifecycle = self._parts.projections.lifecycle
         first = 0
         if after is not None:
-            require_text("after", after)
+            require_utf8("after", after)
             row = lifecycle.row_of.get(after)
             if row is None or self._load_seen([after])[0] is None:
                 raise UnknownMemory(unknown(after))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import require_choice, require_text
+from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
 from oneiros.exporting import write_jsonl
 from oneiros.fields import FIELDS
@@ -98,6 +98,7 @@ class Memories(AskingWhy, Rescoring, Looking):
         """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
+        require_flag("progress", progress)
         return self._parts.remember.add(
             records_of(records, progress=progress),
             now=self._now(now),
@@ -121,7 +122,7 @@ class Memories(AskingWhy, Rescoring, Looking):
             if name in changes:
                 msg = f"{name}: fixed by the scope, cannot be changed through it"
                 raise ValueError(msg)
-        require_text("id", id)
+        require_utf8("id", id)
         self._parts.remember.update(id, changes, now=self._now(now), seen=self._seen)
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
@@ -138,7 +139,7 @@ class Memories(AskingWhy, Rescoring, Looking):
 
         Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
         """
-        require_text("id", id)
+        require_utf8("id", id)
         require_choice("verdict", verdict, tuple(VERDICTS))
         self._parts.remember.feedback(id, verdict, now=self._now(now), seen=self._seen)
 
@@ -160,7 +161,7 @@ class Memories(AskingWhy, Rescoring, Looking):
         parts = self._parts
         if id is None:
             return parts.remember.delete_matching(self._within(where), now=self._now(now))
-        require_text("id", id)
+        require_utf8("id", id)
         parts.remember.delete(id, now=self._now(now), seen=self._seen)
         return 1
 
@@ -170,7 +171,7 @@ class Memories(AskingWhy, Rescoring, Looking):
         Raises:
             UnknownMemory: there is no such memory, deleted or not.
         """
-        require_text("id", id)
+        require_utf8("id", id)
         self._parts.remember.restore(id, seen=self._seen)
 
     def forget(self, id: str) -> None:
@@ -181,7 +182,7 @@ class Memories(AskingWhy, Rescoring, Looking):
             StoreBusy: other processes' readers kept the log from being emptied; the memory is
                 gone, its old bytes may still stand in the log until the next ``forget``.
         """
-        require_text("id", id)
+        require_utf8("id", id)
         self._parts.remember.forget(id, seen=self._seen)
 
     # -- out ---------------------------------------------------------------------------------------
@@ -189,15 +190,21 @@ class Memories(AskingWhy, Rescoring, Looking):
     def export(self, path: str | os.PathLike[str], *, embeddings: bool = True) -> int:
         """Write the live memories as JSON lines, which ``add_many`` and ``oneiros import`` read.
 
-        The file appears whole or not at all, readable by its owner only; links are not followed.
+        The file appears whole or not at all, readable by its owner only; links are not followed. A
+        file of that name is replaced.
 
         Returns:
             How many memories were written.
+
+        Raises:
+            ValueError, TypeError: no path for a file, or the store's own.
+            OSError: the file cannot be written.
         """
-        self._require_foreign(path)
+        require_flag("embeddings", embeddings)
+        target = self._foreign(path)
         self._follow_others()
         ids = [self._parts.projections.lifecycle.ids[row] for row in self._matching(None)]
-        return write_jsonl(Path(path), self._pages(ids), embeddings=embeddings)
+        return write_jsonl(target, self._pages(ids), embeddings=embeddings)
 
     def scope(self, **bounds: str) -> Memories:
         """Return a view of the memories of one project, session or topic that can see nothing else.
@@ -238,13 +245,18 @@ class Memories(AskingWhy, Rescoring, Looking):
             return replace(record, **self._bounds)  # type: ignore[arg-type]
         return {**record, **self._bounds}
 
-    def _require_foreign(self, path: str | os.PathLike[str]) -> None:
-        """Refuse to write over the store's own files."""
+    def _foreign(self, path: str | os.PathLike[str]) -> Path:
+        """Return a path that names none of the store's own files."""
+        target = file_name("path", path)
         store = os.path.realpath(self._parts.store.path)
         own = {store + end for end in ("", "-wal", "-shm", "-journal")}
-        if os.path.realpath(path) in own:
-            msg = f"path: must be another file than the store's own, got {os.fspath(path)!r}"
+        if os.path.realpath(target) in own:
+            msg = f"path: must be another file than the store's own, got {target!r}"
             raise ValueError(msg)
+        if Path(target).is_dir():
+            msg = f"path: must be a file's name, got the folder {target!r}"
+            raise ValueError(msg)
+        return Path(target)
 
     def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(ids), _LOAD_BATCH):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros.argument_checks import require_flag
 from oneiros.bounded import Bounded
 from oneiros.fields import ENUMS
 from oneiros.ranking.factors.thompson import verdict_signals
@@ -119,6 +120,7 @@ class Rescoring(Bounded):
 
         Source: docs/systems/ciar.md A4.
         """
+        require_flag("dry_run", dry_run)
         chosen, count = self._profile(profile), checked_threads(threads)
         least = threshold_of(chosen, threshold)
         self._follow_others()

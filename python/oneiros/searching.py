@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
-from oneiros.argument_checks import count, require_instance, require_text, statuses, texts
+from oneiros.argument_checks import (
+    count,
+    is_scalar_array,
+    require_flag,
+    require_instance,
+    require_text,
+    require_utf8,
+    statuses,
+    texts,
+)
 from oneiros.bounded import Bounded
 from oneiros.fields import FIELDS
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.row_scores import checked_threads
 from oneiros.recall import Question, answer, answer_many
 from oneiros.remember.write_behind import ReinforcementEvent
 from oneiros.scopes import Where
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.response import SearchResponse
 
-__all__ = ["Searching"]
+__all__ = ["Searching", "require_asking"]
 
 
 class Searching(Bounded):
@@ -48,7 +57,8 @@ class Searching(Bounded):
 
         Args:
             query: any text; taken literally unless ``syntax`` says otherwise.
-            k: at most so many results, >= 0.
+            k: at most so many results, >= 0; of each channel no more than its depth are looked at
+                (100 by most profiles), and the trace says so where ``k`` is beyond.
             where: a filter, applied inside every channel.
             session: who asks; reinforcement adds it to the sessions of what is found.
             now: the clock of this search, as in :meth:`add`.
@@ -69,6 +79,7 @@ class Searching(Bounded):
             ValueError, TypeError: an argument breaks its rule.
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
+        require_asking(session, reinforce)
         self._follow_others()
         question = self._question(query, embedding, k, now, profile, explain, syntax)
         parts = self._parts
@@ -124,13 +135,10 @@ class Searching(Bounded):
             As :meth:`search`.
         """
         asked = texts("queries", queries)
-        require_text("syntax", syntax)
-        vectors = [None] * len(queries) if embeddings is None else list(embeddings)
-        if len(vectors) != len(queries):
-            msg = f"embeddings: expected {len(queries)}, one a query, got {len(vectors)}"
-            raise ValueError(msg)
-        if threads is None:
-            threads = os.cpu_count() or 1
+        require_utf8("syntax", syntax)
+        vectors = _one_each(embeddings, len(asked))
+        require_asking(session, reinforce)
+        thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
         vectors = self._embedded([_spoken(query, syntax) for query in asked], vectors)
@@ -146,7 +154,7 @@ class Searching(Bounded):
             chosen.selection, self._checked(where), self._scope(), statuses(status), moment
         )
         responses = answer_many(
-            questions, parts.projections, visible, self._load_seen, count("threads", threads, low=1)
+            questions, parts.projections, visible, self._load_seen, thread_count
         )
         return self._reinforced(responses, questions[0], session, reinforce)
 
@@ -165,7 +173,8 @@ class Searching(Bounded):
         syntax: str,
     ) -> Question:
         require_text("query", query)
-        require_text("syntax", syntax)
+        require_utf8("syntax", syntax)
+        require_flag("explain", is_explained)
         vector, absent = self._query_vector(_spoken(query, syntax), embedding)
         chosen = self._profile(profile)
         return Question(
@@ -214,8 +223,6 @@ class Searching(Bounded):
     ) -> list[SearchResponse]:
         """Strengthen what was found, if it is to be, and say so in the traces."""
         rule = question.profile.reinforcement
-        if session is not None:
-            FIELDS["session"].check(session)
         is_asked = not question.is_explained if reinforce is None else reinforce
         if rule is None or not is_asked:
             return responses
@@ -228,6 +235,28 @@ class Searching(Bounded):
                 )
             told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
         return told
+
+
+def require_asking(session: str | None, reinforce: bool | None) -> None:
+    """Refuse who asks, or whether it counts, where that is none, before anything is done."""
+    if session is not None:
+        FIELDS["session"].check(session)
+    if reinforce is not None:
+        require_flag("reinforce", reinforce)
+
+
+def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
+    """Return the vectors of a batch, one a query."""
+    if embeddings is None:
+        return [None] * count
+    if is_scalar_array(embeddings) or not isinstance(embeddings, Iterable):
+        msg = f"embeddings: expected {count}, one a query, got {type(embeddings).__name__}"
+        raise TypeError(msg)
+    vectors = list(embeddings)
+    if len(vectors) != count:
+        msg = f"embeddings: expected {count}, one a query, got {len(vectors)}"
+        raise ValueError(msg)
+    return vectors
 
 
 def _spoken(query: str, syntax: str) -> str:

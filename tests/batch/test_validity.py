@@ -211,7 +211,7 @@ def test_nan_marks_exactly_what_breaks_the_rule(certainty: list[float]) -> None:
 
 def test_arguments_break_their_rules_in_words() -> None:
     table = {"certainty": [1.0]}
-    with pytest.raises(ValueError, match="invalid: expected one of raise, nan, clamp, got 'drop'"):
+    with pytest.raises(ValueError, match="invalid: must be one of raise, nan, clamp, got 'drop'"):
         rescore(table, "ciar", NOW, invalid="drop")
     with pytest.raises(oneiros.UnknownProfile):
         rescore(table, "nobody", NOW)

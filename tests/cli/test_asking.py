@@ -113,10 +113,10 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
     assert shown.count("× 1.0000 strength = ") == 2
     heading = next(line for line in shown.splitlines() if line.startswith("rank"))
     assert heading.split() == [
-        *("rank", "id", "rank", "score", "rank", "score", "relevance"),
-        *("recency", "strength", "spread", "feedback", "priority"),  # no room left beside them
+        *("rank", "id", "rank", "score", "rank", "score", "part", "part", "relevance"),
+        *("recency", "strength", "spread", "feedback"),  # no room left beside them
     ]
-    assert ["rank", "id", "score"] in [line.split() for line in shown.splitlines()]
+    assert ["rank", "id", "priority", "score"] in [line.split() for line in shown.splitlines()]
     empty = run("search", "unheard", "-s", store, "--explain")
     assert empty.exit_code == 0
     assert empty.stdout.startswith("0 results in ")

@@ -44,7 +44,7 @@ def test_a_memory_holds_the_sum_of_its_verdicts(mind: oneiros.Engine) -> None:
         mind.feedback("fact", verdict)
     assert mind.get("fact").feedback == 2 - 2 - 1
     assert mind.get("fact").access_count == 0
-    with pytest.raises(ValueError, match="verdict: expected one of helpful, unhelpful, outdated"):
+    with pytest.raises(ValueError, match="verdict: must be one of helpful, unhelpful, outdated"):
         mind.feedback("fact", "nice")
     with pytest.raises(oneiros.UnknownMemory):
         mind.feedback("absent", "helpful")

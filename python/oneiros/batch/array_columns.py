@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros.argument_checks import as_float
 from oneiros.batch.columns import Piece, is_missing, native, real_of, require_numbers
 from oneiros.batch.times import seconds_of_datetimes
 from oneiros.field_checks import plain, wrong
@@ -101,10 +101,7 @@ class ValueColumn:
             return float(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError(wrong(self._name, "a number", value))
-        try:
-            return float(value)
-        except OverflowError:
-            return math.copysign(math.inf, value)
+        return as_float(value)
 
 
 def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import require_choice
+from oneiros.argument_checks import require_choice, require_flag
 from oneiros.batch.rescoring import chosen_profiles, moment_of, tracked
 from oneiros.batch.scorer import Scorer
 from oneiros.batch.tables import open_table
@@ -53,6 +53,7 @@ def promote(
     chosen = chosen_profiles([profile])
     least = threshold_of(chosen[0], threshold)
     require_choice("invalid", invalid, CHOICES)
+    require_flag("progress", progress)
     scorer = Scorer(
         chosen,
         now=moment_of(now),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneiros.argument_checks import require_choice, require_instance
+from oneiros.argument_checks import require_choice, require_flag, require_instance
 from oneiros.batch.scorer import Scorer, require_apart
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
@@ -82,6 +82,7 @@ def rescore(
     """
     profiles = chosen_profiles(profile)
     require_choice("invalid", invalid, CHOICES)
+    require_flag("progress", progress)
     scorer = Scorer(profiles, now=moment_of(now), threads=checked_threads(threads), invalid=invalid)
     opened = open_table(table)
     if opened.size:
@@ -148,7 +149,11 @@ def _bar(total: int) -> Iterator[Callable[[int], object]]:
 def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
     if dtype is None:
         return None
-    found = np.dtype(dtype)
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        msg = f"dtype: expected float32 or float64, got {dtype!r}"
+        raise TypeError(msg) from error
     if found not in (np.float32, np.float64):
         msg = f"dtype: expected float32 or float64, got {found}"
         raise TypeError(msg)

@@ -7,44 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneiros.cli import documents
-from oneiros.cli.failures import CommandError
-from oneiros.cli.moments import seconds_of
+from oneiros.cli.questions import Asked, asks
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
-    from oneiros.scopes import Where
 
 __all__ = ["get", "search", "why_not"]
 
-QueryArgument = Annotated[str, typer.Argument(help="What to look for; any text.")]
-SyntaxOption = Annotated[
-    str,
-    typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
-]
-CountOption = Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")]
-WhereOption = Annotated[
-    str | None, typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.')
-]
-NamesOption = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
-NowOption = Annotated[
-    str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
-]
-ProfileOption = Annotated[str | None, typer.Option(help="Rank by this profile.")]
 
-
+@asks
 def search(
-    query: QueryArgument,
-    store: StoreOption = DEFAULT_STORE,
-    k: CountOption = 10,
-    where: WhereOption = None,
-    kind: NamesOption = None,
-    project: NamesOption = None,
-    session: NamesOption = None,
-    tag: NamesOption = None,
-    now: NowOption = None,
-    profile: ProfileOption = None,
-    syntax: SyntaxOption = "plain",
+    asked: Asked,
     explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
     json: JsonOption = False,
     no_reinforce: Annotated[
@@ -52,18 +26,9 @@ def search(
     ] = False,
 ) -> None:
     """Find memories, best first."""
-    condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
-    clock = seconds_of("--now", now)
-    with opened(existing(store)) as engine:
+    with opened(existing(asked.store)) as engine:
         response = engine.search(
-            query,
-            k,
-            where=condition,
-            now=clock,
-            profile=profile,
-            explain=explain,
-            syntax=syntax,
-            reinforce=False if no_reinforce else None,
+            asked.query, **asked.options, explain=explain, reinforce=False if no_reinforce else None
         )
         # Inside the block: the memories of results are read from the store when first touched.
         from oneiros.cli import explained, rendering  # noqa: PLC0415
@@ -82,28 +47,15 @@ def search(
         console.print(text(rendering.summary(response), style="dim"))
 
 
+@asks
 def why_not(
-    query: QueryArgument,
+    asked: Asked,
     id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
-    store: StoreOption = DEFAULT_STORE,
-    k: CountOption = 10,
-    where: WhereOption = None,
-    kind: NamesOption = None,
-    project: NamesOption = None,
-    session: NamesOption = None,
-    tag: NamesOption = None,
-    now: NowOption = None,
-    profile: ProfileOption = None,
-    syntax: SyntaxOption = "plain",
     json: JsonOption = False,
 ) -> None:
     """Tell why a search does not return a memory; the memory is left as it is."""
-    condition = _condition(where, kind=kind, project=project, session=session, tags=tag)
-    clock = seconds_of("--now", now)
-    with opened(existing(store)) as engine:
-        told = engine.why_not(
-            query, id, k=k, where=condition, now=clock, profile=profile, syntax=syntax
-        )
+    with opened(existing(asked.store)) as engine:
+        told = engine.why_not(asked.query, id, **asked.options)
     from oneiros.cli import explained  # noqa: PLC0415
     from oneiros.cli.terminal import output  # noqa: PLC0415
 
@@ -146,22 +98,3 @@ def _show(memory: Memory, document: dict[str, object]) -> None:
     console.print(table)
     console.print()
     console.print(text(memory.text))
-
-
-def _condition(where: str | None, **named: list[str] | None) -> Where | None:
-    """Return the filter of the options, all of which must hold; None without any.
-
-    Raises:
-        CommandError: what the filter's own rules refuse, in their words.
-    """
-    given = {name: values for name, values in named.items() if values}
-    if where is None and not given:
-        return None
-    from oneiros import scopes  # noqa: PLC0415  (bitmaps)
-
-    try:
-        condition = scopes.where(**given)
-        return condition if where is None else condition & scopes.Where.from_json(where)
-    except (TypeError, ValueError) as error:
-        msg = f"--where: {error}"
-        raise CommandError(msg) from error

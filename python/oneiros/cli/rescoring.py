@@ -82,6 +82,8 @@ def rescore(
         msg = "rescore: give OUT, --compare A B, or both"
         raise CommandError(msg)
     clock = seconds_of("--now", now)
+    least = _least(threshold)
+    _require_files(source, target)
     document: dict[str, object] = {}
     with _told(source):
         if target is not None:
@@ -92,7 +94,7 @@ def rescore(
             clock = clock if compare is None else float(str(document["now"]))
         if compare is not None:
             sides = [_side(written) for written in compare]
-            found = _compare(source, sides, clock, threads, invalid.value, threshold, top)
+            found = _compare(source, sides, clock, threads, invalid.value, least, top)
             document |= {"comparison": asdict(found)}
             if not json:
                 _show(found)
@@ -161,11 +163,8 @@ def _compare(
 ) -> Comparison:
     from oneiros.batch.files import compare_file, open_source  # noqa: PLC0415
     from oneiros.clock import system_clock  # noqa: PLC0415
-    from oneiros.ranking.promotion import Promotion  # noqa: PLC0415
     from oneiros.ranking.row_scores import checked_threads  # noqa: PLC0415
 
-    if threshold is not None:
-        threshold = Promotion(threshold=threshold).threshold
     with open_source(source) as opened:
         total = opened.row_count
     with progress_bar("comparing", total) as advance:
@@ -179,6 +178,33 @@ def _compare(
             top=tuple(top or (10, 100)),
             advance=advance,
         )
+
+
+def _least(threshold: float | None) -> float | None:
+    from oneiros.ranking.promotion import Promotion  # noqa: PLC0415
+
+    try:
+        return None if threshold is None else Promotion(threshold=threshold).threshold
+    except ValueError as error:
+        msg = f"--{error}"
+        raise CommandError(msg) from error
+
+
+def _require_files(source: Path, target: Path | None) -> None:
+    """Refuse what is no file to read, and a name that no file of scores can have."""
+    if not source.exists():
+        msg = f"{source}: no such file"
+        raise CommandError(msg)
+    if target is None:
+        return
+    try:
+        from oneiros.batch.files import require_target  # noqa: PLC0415
+
+        require_target(target)
+    except ImportError:
+        return  # told when the source is opened
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def _profiles(written: list[str]) -> list[Profile]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneiros.argument_checks import as_float
 from oneiros.ranking.array_arguments import FloatArray, Result, is_scalar, judged, run
 from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.factors import CiarDecay, CiarReinforcement
@@ -136,8 +137,8 @@ def explain_ciar(
     by_age = judged(CiarDecay, rate=rate)
     by_use = judged(CiarReinforcement, reinforcement=reinforcement)
     return CIARComponents(
-        certainty=float(certainty),
-        impact=float(impact),
+        certainty=as_float(certainty),
+        impact=as_float(impact),
         base_significance=run("multiply", {"a": certainty, "b": impact}, {}, None, 1),
         time_decay=run("ciar_decay", {"age_days": age_days}, by_age, None, 1),
         reinforcement=run("ciar_reinforcement", {"access_count": access_count}, by_use, None, 1),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
+from oneiros.ranking.array_arguments import FloatArray, Result, has_nan, judged, run
+from oneiros.ranking.declaration import require_number
 from oneiros.ranking.factors import HalfLifeRecency
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.neighbours import Neighbours
+from oneiros.ranking.program import Parameter
 
 __all__ = ["blend", "damp", "spread_neighbours"]
 
@@ -36,8 +38,9 @@ def damp(
 
     Source: docs/systems/house.md H6.
     """
-    checked = judged(HalfLifeRecency, damping=amount)
-    parameters = None if checked is None else {"amount": checked["damping"]}
+    parameters: dict[str, Parameter] | None = None
+    if not has_nan(amount):
+        parameters = {"amount": require_number("amount", amount, low=0.0, high=1.0)}
     return run("damp", {"factor": factor}, parameters, out, threads)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from oneiros.argument_checks import is_scalar_array
 from oneiros.ranking.array_arguments import FloatArray, Result, has_nan, judged, run
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers
 from oneiros.ranking.factors import RecencyBlend
@@ -94,7 +95,11 @@ def weighted_sum(
 
     Source: docs/systems/mnemosyne.md M4.
     """
-    rows = list(scores) if isinstance(scores, list | tuple) else list(np.asarray(scores))
+    listed = scores if isinstance(scores, list | tuple) else np.asarray(scores)
+    if is_scalar_array(listed):
+        msg = f"scores: expected one array or number a channel, got {type(scores).__name__}"
+        raise TypeError(msg)
+    rows = list(listed)
     parameters: dict[str, Parameter] | None = None
     if not has_nan(weights):
         checked = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=len(rows))

@@ -12,6 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from oneiros.argument_checks import require_instance
 from oneiros.errors import UnknownProfile
 from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.profile import Profile
@@ -54,7 +55,10 @@ def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) 
         TypeError: no profile.
         ValueError: another profile has the name.
     """
-    for held in (profile, *(presets or {}).values()):
+    _require_profile(profile)
+    if presets is not None:
+        require_instance("presets", presets, (Mapping,), "a dict of name to Profile")
+    for held in (presets or {}).values():
         _require_profile(held)
     _load()
     with _lock:
@@ -80,7 +84,8 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
         TypeError: a switch that the profile does not have, or whose value is no bool.
     """
     _load()
-    profile = _profiles.get(name)
+    given: object = name  # whatever the annotation promises
+    profile = _profiles.get(given) if isinstance(given, str) else None
     if profile is None:
         msg = f"name: no profile is called {name!r}; known: {', '.join(names())}"
         raise UnknownProfile(msg)
@@ -131,9 +136,9 @@ def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
     return read_presets(path, get("ciar"))
 
 
-def _preset_of(name: str, preset: str) -> Profile:
+def _preset_of(name: str, preset: object) -> Profile:
     presets = _presets.get(name, {})
-    if preset not in presets:
+    if not isinstance(preset, str) or preset not in presets:
         known = ", ".join(presets) or "none"
         msg = f"preset: profile {name!r} has none called {preset!r}; known: {known}"
         raise UnknownProfile(msg)

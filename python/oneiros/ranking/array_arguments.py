@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
+from oneiros.argument_checks import as_float, is_scalar_array
 from oneiros.ranking.declaration import require_int
 from oneiros.ranking.program import Parameter
 
@@ -62,7 +63,7 @@ def _plain(value: object) -> Any:
 def has_nan(value: object) -> bool:
     """Whether a number, or one of a list of numbers, is NaN."""
     if isinstance(value, tuple | list | np.ndarray):
-        return any(map(has_nan, value))
+        return not is_scalar_array(value) and any(map(has_nan, value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
@@ -180,10 +181,7 @@ def _has_float_dtype(value: object, array: FloatArray) -> bool:
 
 def _as_array(name: str, value: npt.ArrayLike) -> FloatArray:
     if _is_python_number(value) and not isinstance(value, bool):
-        try:
-            return np.array(float(value))  # type: ignore[arg-type]
-        except OverflowError:  # an int beyond every float
-            return np.array(math.inf if str(value)[0] != "-" else -math.inf)
+        return np.array(as_float(value))  # type: ignore[arg-type]
     array = np.asarray(value)
     if array.dtype.kind in "iu" or array.dtype.newbyteorder("=") in (np.float32, np.float64):
         return array

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
+from oneiros.argument_checks import require_choice
 from oneiros.fields import ENUMS
 from oneiros.ranking.declaration import require_flag, settle
 from oneiros.ranking.expression import OPERATIONS, require_name
@@ -76,9 +77,7 @@ class CallableFactor:
             raise TypeError(msg)
         require_name(self.name)
         require_flag("is_lifecycle", self.is_lifecycle)
-        if self.operation not in OPERATIONS:
-            msg = f"operation: must be one of {', '.join(OPERATIONS)}, got {self.operation!r}"
-            raise ValueError(msg)
+        require_choice("operation", self.operation, OPERATIONS)
         settle(self, "columns", _checked_columns(self.columns))
 
     @property

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.argument_checks import file_name
 from oneiros.ranking.factors import CiarDecay, CiarReinforcement
 from oneiros.ranking.profile_record import require_keys
 from oneiros.ranking.promotion import Promotion
@@ -49,7 +50,7 @@ def read_presets(path: str | os.PathLike[str], ciar: Profile) -> dict[str, Profi
             the message names the file and the place in it.
         ImportError, OSError: as :func:`read_settings`.
     """
-    settings = read_settings(path)
+    settings = read_settings(file_name("path", path))
     where = f"{Path(path).name}: ciar"
     require_keys(settings, ("ciar",), Path(path).name)
     table = _table(settings.get("ciar"), where)

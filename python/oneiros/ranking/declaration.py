@@ -10,6 +10,8 @@ import math
 import numbers
 from collections.abc import Iterable
 
+from oneiros.argument_checks import as_float, is_scalar_array
+
 __all__ = [
     "LARGEST_WEIGHT",
     "require_flag",
@@ -57,10 +59,7 @@ def require_number(
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         msg = f"{field}: expected a number, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
-    try:
-        number = float(value)
-    except OverflowError:  # an int beyond every float
-        number = math.inf if str(value)[0] != "-" else -math.inf
+    number = as_float(value)
     low_holds = number > low if above_low else number >= low
     high_holds = number < high if below_high else number <= high
     if not (low_holds and high_holds) or (finite and math.isinf(number)):
@@ -106,7 +105,8 @@ def require_numbers(
         TypeError: ``value`` is no sequence of numbers.
         ValueError: another count, or a number outside.
     """
-    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+    is_one = isinstance(value, str | bytes) or is_scalar_array(value)
+    if is_one or not hasattr(value, "__len__"):
         msg = f"{field}: expected a list of numbers, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
     items = list(value) if isinstance(value, Iterable) else []

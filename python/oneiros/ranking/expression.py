@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
+from oneiros.argument_checks import require_choice
 from oneiros.ranking.declaration import require_flag, settle
 from oneiros.ranking.expression_names import WORD_FIELDS
 from oneiros.ranking.expression_parser import parse
@@ -79,9 +80,7 @@ class Expression:
             raise TypeError(msg)
         require_name(self.name)
         require_flag("is_lifecycle", self.is_lifecycle)
-        if self.operation not in OPERATIONS:
-            msg = f"operation: must be one of {', '.join(OPERATIONS)}, got {self.operation!r}"
-            raise ValueError(msg)
+        require_choice("operation", self.operation, OPERATIONS)
         settle(self, "_steps", parse(text))
 
     @property

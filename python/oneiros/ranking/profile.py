@@ -159,6 +159,7 @@ class Profile:
         Raises:
             ValueError: the profile has no factor of such a name.
         """
+        _checked_parts("factors", factors, Factor)
         changed = {factor.name: factor for factor in factors}
         known = [factor.name for factor in self.factors]
         for name in changed:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
+from oneiros.argument_checks import is_scalar_array, require_text
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_int,
@@ -78,6 +79,11 @@ def rrf(
 
     Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
     """
+    is_one = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
+    if is_one or not isinstance(rankings, Iterable):
+        msg = f"rankings: expected a list of lists of ids, got {type(rankings).__name__}"
+        raise TypeError(msg)
+    require_text("normalise", normalise)
     lists = list(rankings)
     if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
         return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
@@ -124,7 +130,8 @@ def _as_int64(ranking: object) -> Ids:
 
 def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
     """Number the ids of ``ranking`` in order of first appearance over all lists."""
-    if isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable):
+    is_one = isinstance(ranking, str | bytes) or is_scalar_array(ranking)
+    if is_one or not isinstance(ranking, Iterable):
         msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
         raise TypeError(msg)
     try:

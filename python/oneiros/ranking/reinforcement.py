@@ -37,8 +37,30 @@ class ReinforcementRule(TypedDict):
     is_additive: bool
 
 
+class _Growing:
+    """A rule by which the stability grows with the rest before an access."""
+
+    __slots__ = ()
+
+    gain: float
+    span_days: float
+    most: float
+    limit: float
+    is_additive: ClassVar[bool]
+
+    def rule(self) -> ReinforcementRule:
+        """Return the numbers of the core's rule."""
+        return {
+            "gain": self.gain,
+            "span_days": self.span_days,
+            "most": self.most,
+            "limit": self.limit,
+            "is_additive": self.is_additive,
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reinforcement:
+class Reinforcement(_Growing):
     """Each returned memory grows more stable, the longer it had rested.
 
     ``stability = min(limit, stability * (1 + gain * min(most, days / span_days)))``, days since the
@@ -48,6 +70,7 @@ class Reinforcement:
     """
 
     name: ClassVar[str] = "growth"
+    is_additive: ClassVar[bool] = False
 
     gain: float = 0.1
     """Growth at ``span_days`` of rest, >= 0."""
@@ -64,13 +87,9 @@ class Reinforcement:
     def __post_init__(self) -> None:
         settle_numbers(self, gain=_NOT_NEGATIVE, span_days=_POSITIVE, most=_WEIGHT, limit=_POSITIVE)
 
-    def rule(self) -> ReinforcementRule:
-        """Return the numbers of the core's rule."""
-        return _rule(self, is_additive=False)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpacedReinforcement:
+class SpacedReinforcement(_Growing):
     """Each returned memory gains stability, more after a rest than at once.
 
     ``stability = min(limit, stability + gain * min(most, days / span_days))``, days since the last
@@ -80,6 +99,7 @@ class SpacedReinforcement:
     """
 
     name: ClassVar[str] = "spaced"
+    is_additive: ClassVar[bool] = True
 
     gain: float = 0.1
     """At ``span_days`` of rest, 0 to 1e6."""
@@ -95,10 +115,6 @@ class SpacedReinforcement:
 
     def __post_init__(self) -> None:
         settle_numbers(self, gain=_WEIGHT, span_days=_POSITIVE, most=_WEIGHT, limit=_POSITIVE)
-
-    def rule(self) -> ReinforcementRule:
-        """Return the numbers of the core's rule."""
-        return _rule(self, is_additive=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +135,6 @@ class CountsOnly:
             "limit": FLOAT32_MAX,
             "is_additive": True,
         }
-
-
-def _rule(declared: Reinforcement | SpacedReinforcement, *, is_additive: bool) -> ReinforcementRule:
-    return {
-        "gain": declared.gain,
-        "span_days": declared.span_days,
-        "most": declared.most,
-        "limit": declared.limit,
-        "is_additive": is_additive,
-    }
 
 
 ReinforcementDeclaration: TypeAlias = Reinforcement | SpacedReinforcement | CountsOnly

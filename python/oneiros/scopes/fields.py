@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
+from oneiros.argument_checks import is_scalar_array
 from oneiros.field_checks import plain, time
 from oneiros.fields import ENUMS, FIELDS
 
@@ -41,7 +42,12 @@ MEASURES: Final = tuple(
 
 def _number(field: str, value: object) -> float:
     value = plain(value)
-    if not isinstance(value, int | float):  # bool too: pinned=True
+    if FIELDS[field].kind == "bool":
+        if not isinstance(value, bool):
+            msg = f"{field}: must be True or False, got {value!r}"
+            raise TypeError(msg)
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
         msg = f"{field}: must be a number, got {value!r}"
         raise TypeError(msg)
     try:
@@ -86,7 +92,11 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         words: list[object] = [value]
-    elif isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+    elif (
+        isinstance(value, Iterable)
+        and not isinstance(value, bytes | Mapping)
+        and not is_scalar_array(value)
+    ):
         words = list(value)
     else:
         msg = f"{field}: expected text or a list of texts, got {value!r}"

@@ -7,11 +7,13 @@ import os
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
 
+from oneiros.argument_checks import as_float, file_name, require_choice
 from oneiros.clock import LONGEST_WAIT_SECONDS
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import wrong
@@ -67,9 +69,7 @@ class Store:
             StoreBusy: another process kept the file locked for too long.
             OSError: the file cannot be opened or made.
         """
-        if durability not in connections.DURABILITIES:
-            rule = "one of " + ", ".join(connections.DURABILITIES)
-            raise ValueError(wrong("durability", rule, durability))
+        require_choice("durability", durability, tuple(connections.DURABILITIES))
         timeout_seconds = _checked_timeout(busy_timeout_seconds)
         self._path = _checked_path(path)
         self._process = os.getpid()
@@ -269,20 +269,19 @@ class Store:
 
 
 def _checked_path(path: str | os.PathLike[str]) -> str:
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise TypeError(wrong("path", "a str or a path of str", path))
-    if not text or "\0" in text:
-        raise ValueError(wrong("path", "a file's name, or ':memory:'", text))
+    text = file_name("path", path)
     return (
         text if text == MEMORY else str(Path(text).absolute())
     )  # connections are opened later too
 
 
-def _checked_timeout(seconds: float) -> float:
-    if not (math.isfinite(seconds) and seconds >= 0):
+def _checked_timeout(seconds: Any) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(wrong("busy_timeout_seconds", "a number", seconds))
+    wait = as_float(seconds)
+    if not (math.isfinite(wait) and wait >= 0):
         raise ValueError(wrong("busy_timeout_seconds", "a finite number of seconds >= 0", seconds))
-    return min(seconds, LONGEST_WAIT_SECONDS)
+    return min(wait, LONGEST_WAIT_SECONDS)
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneiros.batch.array_columns import ArrayColumn, ValueColumn, array_column
-from oneiros.batch.columns import Piece, native, real_of, require_numbers, taken
-from oneiros.batch.tables.series import SeriesColumn
+from oneiros.batch.columns import Piece, native, real_of, taken
+from oneiros.batch.tables.series import SeriesColumn, has_words, number_column
 from oneiros.batch.times import naive_error, seconds_of_datetimes
 from oneiros.fields import FIELDS
 
@@ -107,18 +107,17 @@ def _plain_column(name: str, series: Any, coders: Coders) -> Column:
 
 def _extension_column(name: str, series: Any, coders: Coders) -> Column:
     """Return a column of masked numbers or of text."""
-    pd, field = sys.modules["pandas"], FIELDS[name]
-    is_text = pd.api.types.is_string_dtype(series.dtype)
-    if is_text and (name in coders or field.kind == "time"):
+    is_text = sys.modules["pandas"].api.types.is_string_dtype(series.dtype)
+    if is_text and has_words(name, coders):
         return ValueColumn(name, lambda start, stop: series.iloc[start:stop].tolist(), coders)
     held = getattr(series.dtype, "numpy_dtype", np.dtype(object))
-    require_numbers(name, held.kind, series.dtype)
-    is_time = field.kind == "time"
-    return SeriesColumn(
+    return number_column(
+        name,
         series.iloc,
         lambda part: _masked(part, held),
-        real=None if is_time else real_of(held),
-        is_plain_time=is_time,
+        kind=held.kind,
+        dtype=series.dtype,
+        real=real_of(held),
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneiros.batch.array_columns import ValueColumn
-from oneiros.batch.columns import Piece, all_missing, native, require_numbers
-from oneiros.batch.tables.series import SeriesColumn
+from oneiros.batch.columns import Piece, all_missing, native
+from oneiros.batch.tables.series import SeriesColumn, has_words, number_column
 from oneiros.batch.times import naive_error, seconds_of_ticks
 from oneiros.fields import FIELDS
 
@@ -54,7 +54,7 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
     if dtype == pl.Null:
         return SeriesColumn(series, lambda part: all_missing(len(part)))
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
-    if is_text and (name in coders or kind == "time"):
+    if is_text and has_words(name, coders):
         return ValueColumn(
             name,
             lambda start, stop: series.slice(start, stop - start).cast(pl.String).to_list(),
@@ -73,11 +73,15 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
 def _number_column(name: str, series: Any) -> Column:
     pl, dtype = sys.modules["polars"], series.dtype
     number = "f" if dtype.is_float() else "i" if dtype.is_integer() else ""
-    require_numbers(name, "b" if dtype == pl.Boolean else number, dtype)
-    is_time = FIELDS[name].kind == "time"
     real = np.dtype(np.float64 if dtype == pl.Float64 else np.float32)
-    has_real = number == "f" and not is_time
-    return SeriesColumn(series, _number, real=real if has_real else None, is_plain_time=is_time)
+    return number_column(
+        name,
+        series,
+        _number,
+        kind="b" if dtype == pl.Boolean else number,
+        dtype=dtype,
+        real=real if number == "f" else None,
+    )
 
 
 def _number(part: Any) -> Piece:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy.typing as npt
 
+from oneiros.argument_checks import require_choice
 from oneiros.fields import ENUMS
 from oneiros.ranking.declaration import require_numbers, settle, settle_numbers
 from oneiros.ranking.program import Parameter, ProgramBuilder
@@ -51,9 +52,7 @@ class Retention:
     """How much of the decay counts, 0 to 100."""
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            msg = f"model: must be {' or '.join(MODELS)}, got {self.model!r}"
-            raise ValueError(msg)
+        require_choice("model", self.model, MODELS)
         beta_days = require_numbers(
             "beta_days", self.beta_days, low=0.0, above_low=True, finite=False, count=4
         )

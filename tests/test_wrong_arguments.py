@@ -1,0 +1,251 @@
+"""Wrong arguments end in a TypeError or a ValueError that names them, and leave nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros import kernels, profiles
+from oneiros.ranking.factors import Thompson
+
+NOW = 1_750_000_000.0
+HUGE = 10**400
+NO_TEXT = "\ud800"
+ONE = np.array(3)
+SEVERAL = np.array([1.0, 2.0])
+
+
+class Thing:
+    """Nothing that anything takes."""
+
+
+def wrong(*values: Any) -> list[Any]:
+    return [pytest.param(value, id=f"{type(value).__name__} {value!r:.12}") for value in values]
+
+
+# -- opening ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("path", value) for value in (None, 5, b"x", "", "a\0b", NO_TEXT)),
+        *(("profile", value) for value in (None, 5, [], Thing())),
+        *(("embedder", value) for value in (5, "x")),
+        *(("analyzer", value) for value in (5, [])),
+        *(("variant", value) for value in (5, [])),
+        *((name, "1.5") for name in ("k1", "b", "title_weight", "tags_weight")),
+        *((name, True) for name in ("k1", "b", "title_weight", "tags_weight")),
+        *((name, HUGE) for name in ("k1", "b", "title_weight", "tags_weight")),
+        *(("vector_index", value) for value in (None, "ivf9", [], SEVERAL)),
+        *(("durability", value) for value in (None, "most", [], SEVERAL)),
+        *(("busy_timeout_seconds", value) for value in (None, "5", True, HUGE, -1, float("nan"))),
+        *(("clock", value) for value in (None, 5, "now")),
+        *(("auto_refresh", value) for value in (None, 1, "yes", SEVERAL)),
+    ],
+)
+def test_an_engine_says_what_is_wrong_and_makes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments: dict[str, Any] = {"path": "new.db"} | {name: value}
+    with pytest.raises((TypeError, ValueError), match=name):
+        oneiros.Engine(**arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_that_gives_no_time_is_told_when_it_is_asked() -> None:
+    mind = oneiros.Engine(":memory:", clock=lambda: "soon")  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match="now: must be ISO 8601"):
+        mind.add("text")
+    assert len(mind) == 0
+
+
+# -- an engine -------------------------------------------------------------------------------------
+
+CALLS: list[tuple[str, str, Callable[..., object], list[Any]]] = [
+    ("get", "id", lambda mind, it: mind.get(it), [None, 5, NO_TEXT, []]),
+    ("get_many", "ids", lambda mind, it: mind.get_many(it), [None, 5, "a", [None], [NO_TEXT], ONE]),
+    ("delete", "id", lambda mind, it: mind.delete(it), [5, NO_TEXT, []]),
+    ("restore", "id", lambda mind, it: mind.restore(it), [None, NO_TEXT]),
+    ("forget", "id", lambda mind, it: mind.forget(it), [None, NO_TEXT]),
+    ("feedback", "id", lambda mind, it: mind.feedback(it, "helpful"), [None, NO_TEXT]),
+    ("feedback", "verdict", lambda mind, it: mind.feedback("a", it), [None, "", [], SEVERAL]),
+    ("list", "after", lambda mind, it: mind.list(after=it), [5, NO_TEXT]),
+    ("export", "path", lambda mind, it: mind.export(it), [None, "", ".", b"x", "a\0b", NO_TEXT]),
+    ("export", "embeddings", lambda mind, it: mind.export("x", embeddings=it), [None, 1, SEVERAL]),
+    ("backup", "path", lambda mind, it: mind.backup(it), [None, "", ".", b"x", "a\0b", NO_TEXT]),
+    ("backup", "replace", lambda mind, it: mind.backup("x", replace=it), [None, 1]),
+    ("search", "explain", lambda mind, it: mind.search("ant", explain=it), [None, 1, "yes"]),
+    ("search", "reinforce", lambda mind, it: mind.search("ant", reinforce=it), [1, "no", SEVERAL]),
+    ("search", "syntax", lambda mind, it: mind.search("ant", syntax=it), [None, "lucene", NO_TEXT]),
+    ("search", "session", lambda mind, it: mind.search("ant", session=it), [5, NO_TEXT]),
+    ("search_many", "queries", lambda mind, it: mind.search_many(it), [None, "ant", [5], ONE]),
+    ("search_many", "embeddings", lambda mind, it: mind.search_many(["a"], embeddings=it), [5, []]),
+    ("search_many", "threads", lambda mind, it: mind.search_many(["a"], threads=it), [0, 257, "2"]),
+    ("why_not", "id", lambda mind, it: mind.why_not("ant", it), [None, NO_TEXT]),
+    ("why_not", "explain", lambda mind, it: mind.why_not("ant", "a", explain=it), [None, 1]),
+    ("promote", "dry_run", lambda mind, it: mind.promote(dry_run=it), [None, 1, SEVERAL]),
+    ("reembed", "embedder", lambda mind, it: mind.reembed(it), [None, 5]),
+    (
+        "verify_erased",
+        "text",
+        lambda mind, it: mind.verify_erased(it),
+        [None, 5, b"x", "", NO_TEXT],
+    ),
+    ("add", "on_conflict", lambda mind, it: mind.add("t", on_conflict=it), [None, [], SEVERAL]),
+    ("add_many", "progress", lambda mind, it: mind.add_many([], progress=it), [None, 1]),
+    ("add", "tags", lambda mind, it: mind.add("t", tags=it), [ONE]),
+    ("add", "sessions", lambda mind, it: mind.add("t", sessions=it), [ONE]),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "value"),
+    [
+        pytest.param(name, call, value, id=f"{method}({name}={value!r:.12})")
+        for method, name, call, values in CALLS
+        for value in values
+    ],
+)
+def test_a_call_says_what_is_wrong_and_changes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    call: Callable[..., object],
+    value: object,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mind = oneiros.Engine(":memory:", clock=lambda: NOW)
+    mind.add("ant", id="a")
+    revision = mind.stats()["revision"]
+    with pytest.raises((TypeError, ValueError), match=name):
+        call(mind, value)
+    mind.flush()
+    assert (len(mind), mind.stats()["revision"]) == (1, revision)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_replaces_a_file_only_when_it_is_told_to(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("years of work")
+    with oneiros.Engine(tmp_path / "a.db") as mind:
+        mind.add("ant", id="a")
+        with pytest.raises(ValueError, match="path: must be a new file without replace=True, got "):
+            mind.backup(precious)
+        assert precious.read_text() == "years of work"
+        mind.backup(precious, replace=True)
+        mind.backup(tmp_path / "new.db")
+    for copy in (precious, tmp_path / "new.db"):
+        with oneiros.Engine(copy) as held:
+            assert held.get("a").text == "ant"
+
+
+def test_a_result_count_beyond_the_channels_depth_is_told() -> None:
+    mind = oneiros.Engine(":memory:", clock=lambda: NOW)
+    mind.add_many({"text": "ant", "id": str(number)} for number in range(120))
+    response = mind.search("ant", 10**6, reinforce=False)
+    assert len(response) == 100
+    (note,) = response.trace.notes
+    assert note.startswith("k 1000000 is beyond the channels' depth of 100")
+
+
+# -- the parts on their own ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", wrong(3, 0, 1.0, "yes", SEVERAL))
+def test_a_truth_value_is_no_number_in_a_filter(value: object) -> None:
+    for condition in (value, (None, value)):
+        with pytest.raises(TypeError, match="pinned"):
+            oneiros.where(pinned=condition)
+    assert oneiros.where(pinned=np.True_) == oneiros.where(pinned=True)
+    with pytest.raises(TypeError, match="depth: must be a number, got True"):
+        oneiros.where(depth=True)
+
+
+@pytest.mark.parametrize("name", ["kind", "tags", "tags_all", "id", "status"])
+def test_a_filter_takes_no_array_without_a_dimension(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: expected text"):
+        oneiros.where(**{name: ONE})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in ("k1", "b", "title_weight") for value in (HUGE, -HUGE)),
+        *(("variant", value) for value in ([], None, SEVERAL)),
+        *(("analyzer", value) for value in ([], None, SEVERAL)),
+    ],
+)
+def test_a_lexical_index_says_what_is_wrong(name: str, value: object) -> None:
+    with pytest.raises((TypeError, ValueError), match=name):
+        oneiros.LexicalIndex(fields=True, **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("id", lambda index: index.add(SEVERAL, "text")),
+        ("id", lambda index: index.delete(SEVERAL)),
+        ("ids", lambda index: index.add_many(ONE, ["t"])),
+        ("texts", lambda index: index.add_many([1], ONE)),
+        ("ids", lambda index: index.score("ant", ONE)),
+        ("k", lambda index: index.search("ant", SEVERAL)),
+        ("where", lambda index: index.search("ant", where=ONE)),
+        ("syntax", lambda index: index.search("ant", syntax=NO_TEXT)),
+        ("minimum_should_match", lambda index: index.search("ant", minimum_should_match=SEVERAL)),
+        ("queries", lambda index: index.search_many(ONE)),
+        ("path", lambda index: index.save(None)),
+        ("path", lambda index: index.save("")),
+        ("path", lambda index: index.save(NO_TEXT)),
+        ("path", lambda index: index.open(NO_TEXT)),
+    ],
+)
+def test_a_call_of_an_index_says_what_is_wrong(
+    name: str, call: Callable[[oneiros.LexicalIndex], object]
+) -> None:
+    index = oneiros.LexicalIndex(analyzer="simple")
+    index.add(1, "ant")
+    with pytest.raises((TypeError, ValueError), match=name):
+        call(index)
+    assert index.search("ant").ids.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("rankings", lambda: oneiros.rrf(None)),
+        ("rankings", lambda: oneiros.rrf(ONE)),
+        ("rankings", lambda: oneiros.rrf([ONE, ["a"]])),
+        ("normalise", lambda: oneiros.rrf([["a"]], normalise=None)),
+        ("weights", lambda: oneiros.rrf([["a"]], weights=ONE)),
+        ("weight", lambda: kernels.blend(0.5, 0.5, weight=ONE)),
+        ("amount", lambda: kernels.damp(0.5, amount=None)),
+        ("amount", lambda: kernels.damp(0.5, amount=2.0)),
+        ("table", lambda: kernels.depth_weight(1, table=ONE)),
+        ("scores", lambda: kernels.weighted_sum(0.5, [1.0])),
+        ("certainty", lambda: kernels.explain_ciar(HUGE, 0.5, 1, 1)),
+        ("model", lambda: kernels.retention(1, 1, 1, "core", model=SEVERAL)),
+        ("certainty", lambda: oneiros.rescore({"certainty": [HUGE]}, "ciar", now=NOW)),
+        ("access_count", lambda: oneiros.rescore([{"access_count": -HUGE}], "ciar", now=NOW)),
+        ("dtype", lambda: oneiros.rescore({"certainty": [0.5]}, "ciar", now=NOW, dtype=0)),
+        ("progress", lambda: oneiros.promote({"certainty": [0.5]}, "ciar", now=NOW, progress=1)),
+        ("operation", lambda: oneiros.Expression("1", operation=SEVERAL)),
+        ("factors", lambda: profiles.get("omega").with_factors(None)),
+        ("factors", lambda: profiles.get("omega").with_factors("decay")),
+        ("factors", lambda: profiles.get("omega").with_factors(Thompson(), Thompson())),
+        ("presets", lambda: profiles.register(profiles.get("ciar"), presets=5)),
+        ("name", lambda: profiles.get([])),
+        ("preset", lambda: profiles.get("ciar", preset=[])),
+        ("path", lambda: profiles.presets_from("")),
+        ("path", lambda: profiles.presets_from(None)),
+    ],
+)
+def test_a_function_says_what_is_wrong(name: str, call: Callable[[], object]) -> None:
+    with pytest.raises((TypeError, ValueError), match=name):
+        call()
