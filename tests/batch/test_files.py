@@ -379,7 +379,7 @@ def test_outputs_that_cannot_be(source: Path, tmp_path: Path) -> None:
         (source, "input and output are the same file"),
         (link, "is a symbolic link"),
         (folder, "is a folder"),
-        (tmp_path / "out.csv", "expected a file named .parquet, .arrow, .feather"),
+        (tmp_path / "out.tsv", "expected a file named .parquet, .arrow, .feather"),
     ):
         with pytest.raises(ValueError, match=words):
             run(source, target)

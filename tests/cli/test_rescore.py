@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import oneiros
 from oneiros.batch import rescore
@@ -115,7 +116,7 @@ def test_the_document_tells_what_was_done(run: Run, source: Path, target: Path) 
     ("arguments", "words"),
     [
         ([], "give OUT, --compare A B, or both"),
-        (["out.csv"], "expected a file named .parquet, .arrow, .feather"),
+        (["out.tsv"], "expected a file named .parquet, .arrow, .feather, .csv"),
         (["out.parquet", "--profile", "nobody"], "--profile: name: no profile is called 'nobody'"),
         (["out.parquet", "--profile", "ciar:x"], "--profile: preset: profile 'ciar' has none"),
         (["out.parquet", "--profile", "no.toml"], "no.toml: No such file"),
@@ -396,10 +397,10 @@ def test_promotion_that_cannot_be(run: Run, staged: Path, tmp_path: Path) -> Non
     assert run("promote", "--store", tmp_path / "no.db").exit_code == 2
 
 
-def test_a_csv_file_is_refused_in_words(run: Run, tmp_path: Path) -> None:
-    table = tmp_path / "memories.csv"
-    table.write_text("id,certainty\na,0.5\n")
-    told = run("rescore", table, tmp_path / "out.parquet")
-    assert told.exit_code != 0
-    assert "memories.csv: expected a file named .parquet, .arrow, .feather" in told.stderr
-    assert not (tmp_path / "out.parquet").exists()
+def test_csv_goes_in_and_out(run: Run, source: Path, tmp_path: Path) -> None:
+    csv.write_csv(read(source), tmp_path / "in.csv")
+    outcome = run("rescore", tmp_path / "in.csv", tmp_path / "out.csv", "--now", CLOCK)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert csv.read_csv(tmp_path / "out.csv")["id"].equals(read(source)["id"])
+    told = run("rescore", tmp_path / "in.tsv", tmp_path / "out.csv")
+    assert (told.exit_code, told.stderr) == (2, f"error: {tmp_path / 'in.tsv'}: no such file\n")

@@ -45,10 +45,11 @@ def compare_file(
 ) -> Comparison:
     """Compare two profiles, or scores that stand in the file, over all its rows.
 
-    Holds both scores of every row in memory.
+    Holds both scores of every row in memory, and what ordering them takes: about 150 bytes a row
+    together, so that 8 GB reach for 50 million rows. The files are read part by part.
 
     Args:
-        path: .parquet, .arrow or .feather.
+        path: .parquet, .arrow, .feather or .csv.
         left: what was.
         right: what would be.
         now: seconds since the epoch.

@@ -81,7 +81,7 @@ def rescore_file(
     off, and a run over the same input, profiles and clock goes on from there.
 
     Args:
-        source_path: .parquet, .arrow or .feather.
+        source_path: .parquet, .arrow, .feather or .csv.
         target_path: likewise; replaced.
         profiles: at least one, each of another name.
         now: seconds; None: an earlier run's that can go on, else the system's.

@@ -1,13 +1,14 @@
-"""Files read part by part: Parquet by row groups, Arrow's own format by record batches."""
+"""Files read part by part: Parquet by row groups, Arrow's own format by record batches, CSV by blocks."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from oneiros.batch.files.csv_source import CsvSource
 from oneiros.batch.tables.arrow import require_pyarrow
 from oneiros.ranking.row_scores import BLOCK
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIXES", "Source", "open_source"]
 
-SUFFIXES: Final = (".parquet", ".arrow", ".feather")
+SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv")
 _READ_BYTES: Final = 2**20  # of a column at a time, so that a row group may be larger than memory
 _MOST_FOOTER: Final = 2**30
 
@@ -58,7 +59,7 @@ def open_source(path: Path) -> Iterator[Source]:
         raise ValueError(msg)
     pa = require_pyarrow()
     try:
-        source: Source = ParquetSource(path) if path.suffix == ".parquet" else ArrowSource(path)
+        source: Source = _FORMS.get(path.suffix, ArrowSource)(path)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -139,6 +140,12 @@ class ArrowSource:
     def close(self) -> None:
         """Let the file go."""
         self._file.close()
+
+
+_FORMS: Final[dict[str, Callable[[Path], Source]]] = {
+    ".parquet": ParquetSource,
+    ".csv": CsvSource,
+}
 
 
 def _row_counts(metadata: Any, path: Path) -> list[int]:

@@ -60,4 +60,8 @@ def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
         from pyarrow import parquet  # noqa: PLC0415 - an extra
 
         return parquet.ParquetWriter(file, schema)
+    if path.suffix == ".csv":
+        from pyarrow import csv  # noqa: PLC0415 - an extra
+
+        return csv.CSVWriter(file, schema)
     return require_pyarrow().ipc.new_file(file, schema)
