@@ -1,0 +1,107 @@
+"""The rules of docs/systems, by number, and the tests that hold them.
+
+A rule stands in one of three places: its kernel is held to the oracle (`KERNELS`), tests are named
+for it (`TESTS`), or it waits for a part that is not built (`WAITING`).
+"""
+
+from __future__ import annotations
+
+KERNELS = {
+    "A1": ("ciar",),
+    "A4": ("should_promote",),
+    "C1": ("retention",),
+    "C2": ("retention",),
+    "C6": ("retention_score",),
+    "C11": ("spacing_factor", "reinforce_stability"),
+    "C16": ("association_decay",),
+    "H3": ("blend",),
+    "H4": ("spread_neighbours",),
+    "H6": ("damp",),
+    "M4": ("weighted_sum",),
+    "M5": ("recency_blend",),
+    "M8": ("weibull_retention",),
+    "O3": ("minmax_floor",),
+    "O4": ("temporal_proximity",),
+    "O11": ("kind_weight",),
+    "O12": ("feedback_factor",),
+    "O13": ("priority_factor",),
+    "O14": ("floored_decay", "decision_rate"),
+    "O15": ("thompson_boost",),
+    "O17": ("consolidation_boost",),
+    "O18": ("overlap_boost",),
+    "O20": ("context_boost",),
+    "O21": ("cluster_boost",),
+    "R4": ("time_decay_boost",),
+    "R6": ("depth_weight",),
+    "R7": ("spread_weight",),
+    "R8": ("stability_boost",),
+    "R17": ("replay_delta",),
+}
+"""Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
+
+_MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
+_PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
+_STORE = "engine/test_profile_of_a_store.py"
+_FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
+
+TESTS = {
+    "A2": ("kernels/test_worked_examples.py::test_ciar_reproduces_the_published_scenarios",),
+    "A3": ("kernels/test_worked_examples.py::test_a_veto_is_a_veto",),
+    "A4": ("engine/test_rescoring.py::test_staged_memories_of_a_high_score_are_consolidated",),
+    "A5": ("kernels/test_whole_arrays.py::test_explain_ciar",),
+    "A6": ("laws/test_laws.py::test_ciar_alone_refuses_a_creation_ahead_of_now",),
+    "A7": ("profiles/test_ciar_presets.py::test_half_lives_can_be_read",),
+    "A8": ("profiles/test_profiles.py::test_the_presets_of_ciar",),
+    "A9": ("profiles/test_ciar_presets.py::test_the_sources_own_file",),
+    "A10": (_PAGES.format("ciar"), _MODEL),
+    "A11": ("batch/test_comparison.py::test_a_file_is_compared_as_its_table",),
+    "A12": (_MODEL,),
+    "A13": ("engine/test_strengthening.py::test_what_a_search_returns_is_strengthened",),
+    "C3": (f"{_STORE}::test_a_memory_without_a_stability_starts_as_the_profile_says",),
+    "C4": (_PAGES.format("cognitive"), _MODEL),
+    "C5": (_FUSION.format("retention_weighted_union"),),
+    "C6": (_MODEL,),
+    "C7": (_MODEL,),
+    "C11": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
+    "C15": ("engine/test_recall.py::test_the_trace_tells_every_stage_and_why_a_channel_is_absent",),
+    "H1": (_PAGES.format("the_house_profile"), _MODEL),
+    "H2": (_FUSION.format("blend"),),
+    "H3": (_FUSION.format("blend"),),
+    "H5": (f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",),
+    "H6": (_MODEL,),
+    "M1": (_FUSION.format("weighted_sum_and_mean"),),
+    "M2": (_FUSION.format("weighted_sum_and_mean"),),
+    "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds",),
+    "M4": (_MODEL,),
+    "M6": (_FUSION.format("weighted_sum_and_mean"),),
+    "M7": ("profiles/test_profile.py::test_weights_are_brought_to_the_sum_1",),
+    "M8": (_MODEL,),
+    "M9": (_PAGES.format("mnemosyne"),),
+    "O2": (_PAGES.format("omega"),),
+    "O7": (_FUSION.format("reciprocal_rank"),),
+    "O8": ("profiles/test_profiles.py::test_the_presets_of_omega",),
+    "O12": ("engine/test_verdicts.py::test_three_bad_verdicts_leave_all_results",),
+    "O15": (
+        "engine/test_verdicts.py::test_ten_verdicts_on_a_kind_weigh_all_its_memories",
+        "engine/test_verdicts.py::test_draws_are_those_of_the_beta_distribution",
+    ),
+    "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
+    "O33": (_PAGES.format("omega"),),
+    "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25",),
+    "R2": ("engine/test_recall_laws.py::test_each_channel_gives_its_hundred_best",),
+    "R3": (_FUSION.format("reciprocal_rank"), _PAGES.format("reverie")),
+    "R5": (_MODEL,),
+    "R9": ("engine/test_recall_laws.py::test_fresh_memories_rank_as_without_lifecycle",),
+    "R20": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
+}
+"""Rule -> tests, under tests/."""
+
+WAITING = {
+    "what the texts of query and candidates say": "O1 O5 O6 O9 O10 O16 O19 O23 O26 O27 O28",
+    "associations": "C9 C10 C13 C14 C17 C18 O24 H7",
+    "the dream cycle": ("C12 C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
+    "rerankers": "C8 O25",
+    "time in the query": "O22",
+    "normalised and cached responses": "O29 O30",
+}
+"""What a rule waits for -> rules."""
