@@ -7,19 +7,29 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "bindings/arrays.h"
 #include "bindings/gil.h"
 #include "bindings/registration.h"
+#include "columns/columns.h"
+#include "columns/stored_ids.h"
 #include "lexical/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 
 namespace oneiros {
 
 namespace {
+
+std::size_t all_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void save(LexicalIndex& index, const std::filesystem::path& path, std::string identity,
           const py::bytes& attachment, std::uint64_t revision) {
@@ -36,18 +46,137 @@ py::tuple open(const std::filesystem::path& path, const std::string& identity,
   LexicalIndex::Opened opened;
   {
     const ReleasedGil nogil;
-    const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
     opened = LexicalIndex::open(
         path, identity, std::move(analyzer),
-        lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight), threads);
+        lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight), all_threads());
   }
   return py::make_tuple(std::shared_ptr<LexicalIndex>(std::move(opened.index)),
                         py::bytes(opened.notes.attachment), opened.notes.revision);
 }
 
+// Bytes as Python gave them, borrowed.
+std::span<const std::byte> bytes_of(const py::bytes& bytes) {
+  const std::string_view view(bytes);
+  return std::as_bytes(std::span(view.data(), view.size()));
+}
+
+void save_store(LexicalIndex& index, const Columns& columns, const std::vector<py::str>& ids,
+                const std::vector<py::bytes>& parts, const std::filesystem::path& path,
+                std::string identity, std::uint64_t revision) {
+  std::vector<std::string_view> names;
+  names.reserve(ids.size());
+  for (const py::str& id : ids) {
+    Py_ssize_t size = 0;
+    const char* const start = PyUnicode_AsUTF8AndSize(id.ptr(), &size);
+    if (start == nullptr) {
+      throw py::error_already_set();
+    }
+    names.emplace_back(start, static_cast<std::size_t>(size));
+  }
+  SnapshotNotes notes{
+      .identity = std::move(identity), .attachment = {}, .revision = revision, .sections = {}};
+  std::vector<SnapshotSection> last;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    last.push_back({.kind = kind_at(SectionKind::kFirstPart, i), .bytes = bytes_of(parts[i])});
+  }
+  const ReleasedGil nogil;
+  const StoredIds::Image image(names);
+  notes.sections = image.sections();
+  const std::vector<SnapshotSection> held = columns.sections();
+  notes.sections.insert(notes.sections.end(), held.begin(), held.end());
+  notes.sections.insert(notes.sections.end(), last.begin(), last.end());
+  index.save(path, notes);
+}
+
+// A store's snapshot, of which each part is taken when it is asked for.
+class StoreSnapshot {
+ public:
+  StoreSnapshot(const std::filesystem::path& path, const std::string& identity,
+                const std::string& own_stamp)
+      : reader_(path, all_threads()), is_own_(reader_.stamp() == own_stamp) {
+    reader_.require_identity(identity);
+  }
+
+  bool is_own() const { return is_own_; }
+  std::uint64_t revision() const { return reader_.revision(); }
+
+  std::shared_ptr<LexicalIndex> lexical_index(std::shared_ptr<Analyzer> analyzer,
+                                              const std::string& variant, double k1, double b,
+                                              double delta, std::optional<double> title_weight,
+                                              std::optional<double> tags_weight) const {
+    const ReleasedGil nogil;
+    return LexicalIndex::open(reader_, std::move(analyzer),
+                              lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight),
+                              all_threads());
+  }
+  std::shared_ptr<Columns> columns() const {
+    const ReleasedGil nogil;
+    auto columns = std::make_shared<Columns>();
+    columns->read(reader_, is_own_);
+    return columns;
+  }
+  std::shared_ptr<StoredIds> ids() const {
+    const ReleasedGil nogil;
+    return std::make_shared<StoredIds>(reader_, is_own_);
+  }
+  // A column as it was saved.
+  py::array column(const std::string& name) const {
+    const std::optional<Column> column = column_named(name);
+    if (!column) {
+      throw py::value_error(name + ": no column has this name");
+    }
+    const auto place = static_cast<std::size_t>(*column);
+    return std::visit(
+        [&](const auto& rule) -> py::array {
+          using T = typename std::decay_t<decltype(rule)>::Value;
+          return array_of(reader_.take<T>(kind_at(SectionKind::kFirstColumn, place), 0));
+        },
+        kColumns[place].rule);
+  }
+  py::array part(std::size_t place) const {
+    if (place >= kMostParts) {
+      throw py::value_error("place: no part is numbered so high");
+    }
+    return array_of(reader_.take<std::uint8_t>(kind_at(SectionKind::kFirstPart, place), 0));
+  }
+
+ private:
+  static constexpr std::size_t kMostParts = 1U << 16U;
+
+  template <typename T>
+  static py::array array_of(Stored<T> stored) {
+    const auto kept = std::make_shared<const Stored<T>>(std::move(stored));
+    return view_of<T>(kept, kept->elements());
+  }
+
+  const SnapshotReader reader_;
+  const bool is_own_;
+};
+
+std::string_view id_at(const StoredIds& ids, std::size_t row) {
+  if (row >= ids.size()) {
+    throw py::index_error("row: there is none");
+  }
+  return ids.at(row);
+}
+
+std::vector<std::string_view> ids_between(const StoredIds& ids, std::size_t first,
+                                          std::size_t last) {
+  std::vector<std::string_view> found;
+  for (std::size_t row = first; row < std::min(last, ids.size()); ++row) {
+    found.push_back(ids.at(row));
+  }
+  return found;
+}
+
 std::string identity_of(const std::filesystem::path& path) {
   const ReleasedGil nogil;
   return snapshot_identity(path);
+}
+
+std::string stamp_of_file(const std::filesystem::path& path) {
+  const ReleasedGil nogil;
+  return file_stamp(path);
 }
 
 // OSError with its number, so that Python tells a missing file from a full disk.
@@ -81,6 +210,41 @@ void register_snapshot(py::module_& module) {
              py::arg("tags_weight") = py::none(),
              "The index of a snapshot, its attachment and its revision; SnapshotDamaged unless all "
              "of it can be relied upon and the identity is its own.");
+  py::class_<StoredIds, std::shared_ptr<StoredIds>>(
+      module, "StoredIds", "The ids of rows and the rows of ids, as a snapshot holds them.")
+      .def("__len__", &StoredIds::size)
+      .def_property_readonly("known_count", &StoredIds::known_count, "Rows that have an id.")
+      .def("at", &id_at, py::arg("row"), "The row's id; empty if it has none.")
+      .def("between", &ids_between, py::arg("first"), py::arg("last"),
+           "The ids of the rows from first to before last.")
+      .def("find", &StoredIds::find, py::arg("id"), "The id's row, or None.");
+  py::class_<StoreSnapshot>(module, "StoreSnapshot",
+                            "A store's snapshot, of which each part is taken when asked for.")
+      .def(py::init<const std::filesystem::path&, const std::string&, const std::string&>(),
+           py::kw_only(), py::arg("path"), py::arg("identity"), py::arg("own_stamp"),
+           py::call_guard<ReleasedGil>(),
+           "SnapshotDamaged unless all checksums hold and the identity is its own. What bears the "
+           "stamp was written here and is spared the checks of its sense.")
+      .def_property_readonly("is_own", &StoreSnapshot::is_own, "Whether it bears the stamp.")
+      .def_property_readonly("revision", &StoreSnapshot::revision, "What it was saved with.")
+      .def("lexical_index", &StoreSnapshot::lexical_index, py::kw_only(),
+           py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
+           py::arg("delta"), py::arg("title_weight") = py::none(),
+           py::arg("tags_weight") = py::none(), "The index, over the mapped file.")
+      .def("columns", &StoreSnapshot::columns, "The columns, mapped; writing to them copies.")
+      .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
+      .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
+           "A read-only view of a column as it was saved.")
+      .def("part", &StoreSnapshot::part, py::kw_only(), py::arg("place"),
+           "A read-only view of a part's bytes.");
+  module.def(
+      "save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
+      py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("path"),
+      py::arg("identity"), py::arg("revision"),
+      "Writes what StoreSnapshot maps, whole or not at all; the ids are by row, an empty one "
+      "for none.");
+  module.def("file_stamp", &stamp_of_file, py::kw_only(), py::arg("path"),
+             "What tells the file from any other, and from what it is once somebody wrote to it.");
   module.def("snapshot_identity", &identity_of, py::kw_only(), py::arg("path"),
              "The identity that a snapshot was saved with.");
 }

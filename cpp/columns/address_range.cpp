@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cassert>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -54,6 +55,20 @@ void AddressRange::open(std::size_t bytes) {
     throw std::bad_alloc();
   }
   open_ = wanted;
+}
+
+void AddressRange::open_over(int file, std::uint64_t offset, std::size_t bytes) {
+  const std::size_t wanted = whole_pages(bytes);
+  assert(open_ == 0 && wanted <= reserved_);
+  if (wanted == 0) {
+    return;
+  }
+  if (mmap(data_, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file,
+           static_cast<off_t>(offset)) == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  open_ = wanted;
+  std::memset(static_cast<std::byte*>(data_) + bytes, 0, wanted - bytes);
 }
 
 void AddressRange::release() noexcept {

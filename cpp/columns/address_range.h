@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace oneiros {
 
@@ -23,6 +24,11 @@ class AddressRange {
   // REQUIRES: bytes <= the size reserved. Throws std::bad_alloc when the system refuses; what was
   // open stays open.
   void open(std::size_t bytes);
+
+  // Makes the first `bytes` those of a file from `offset` on, zeros behind them; what is written
+  // to them stays here. Throws as open(), which REQUIRES the rest: it is not open yet. The file
+  // must stay as it is.
+  void open_over(int file, std::uint64_t offset, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return data_; }
 

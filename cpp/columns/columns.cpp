@@ -22,17 +22,6 @@ template <typename Rule>
 using ValueOfRule = typename std::decay_t<Rule>::Value;
 
 template <typename T>
-bool is_inside(T value, const ColumnRule<T>& rule) {
-  if (value >= rule.low && value <= rule.high) {
-    return true;
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::isnan(value) && std::isnan(rule.initial);  // "none"
-  }
-  return false;
-}
-
-template <typename T>
 bool is_zero_bits(T value) {
   if constexpr (std::is_floating_point_v<T>) {
     return value == 0 && !std::signbit(value);

@@ -9,10 +9,13 @@
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "columns/address_range.h"
 #include "columns/reinforcement.h"
 #include "columns/schema.h"
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
 
 namespace oneiros {
 
@@ -40,6 +43,14 @@ class Columns {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+  // One section a column, to be written while nothing else writes; valid until then.
+  [[nodiscard]] std::vector<SnapshotSection> sections() const;
+  // Takes over the rows of a snapshot, which are mapped: memory is taken where they are written to.
+  // Throws SnapshotDamaged unless there is a section a column, all of as many rows, and, unless the
+  // snapshot is known to be our own, every value in its range. REQUIRES: it has no rows, and goes
+  // if this throws.
+  void read(const SnapshotReader& snapshot, bool is_own);
 
   // Adds `count` rows holding the defaults and returns the first of them.
   // Throws std::overflow_error when the rows would pass capacity(), std::bad_alloc when the system

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 namespace oneiros {
@@ -68,6 +70,18 @@ struct ColumnRule {
   T low;
   T high;
 };
+
+// Whether a column of this rule takes the value.
+template <typename T>
+bool is_inside(T value, const ColumnRule<T>& rule) {
+  if (value >= rule.low && value <= rule.high) {
+    return true;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(value) && std::isnan(rule.initial);  // "none"
+  }
+  return false;
+}
 
 using AnyColumnRule =
     std::variant<ColumnRule<std::uint8_t>, ColumnRule<std::uint16_t>, ColumnRule<std::uint32_t>,

@@ -122,6 +122,9 @@ void LexicalIndex::save(const std::filesystem::path& path, const SnapshotNotes& 
   // The documents first: the vocabulary, which only grows, knows their terms then.
   const lexical::View documents = index_.frozen_view();
   analyzer_->write(snapshot);
+  for (const SnapshotSection& section : notes.sections) {
+    snapshot.add_bytes(section.kind, 0, section.bytes);
+  }
   index_.write(documents, snapshot);
   snapshot.finish();
 }
@@ -132,18 +135,22 @@ LexicalIndex::Opened LexicalIndex::open(const std::filesystem::path& path,
                                         const lexical::Bm25& bm25, std::size_t threads,
                                         const lexical::SegmentLimits& limits) {
   const SnapshotReader snapshot(path, threads);
-  if (const std::string_view found = snapshot.text(SectionKind::kIdentity); found != identity) {
-    throw SnapshotDamaged("made with '" + std::string(found) + "', expected '" +
-                          std::string(identity) + "'");
-  }
-  Opened opened{.index = std::make_unique<LexicalIndex>(std::move(analyzer), bm25, limits),
-                .notes = {.identity = std::string(identity),
-                          .attachment = std::string(snapshot.text(SectionKind::kAttachment)),
-                          .revision = snapshot.revision()}};
-  Analyzer& own = *opened.index->analyzer_;
+  snapshot.require_identity(identity);
+  return {.index = open(snapshot, std::move(analyzer), bm25, threads, limits),
+          .notes = {.identity = std::string(identity),
+                    .attachment = std::string(snapshot.text(SectionKind::kAttachment)),
+                    .revision = snapshot.revision()}};
+}
+
+std::unique_ptr<LexicalIndex> LexicalIndex::open(const SnapshotReader& snapshot,
+                                                 std::shared_ptr<Analyzer> analyzer,
+                                                 const lexical::Bm25& bm25, std::size_t threads,
+                                                 const lexical::SegmentLimits& limits) {
+  auto index = std::make_unique<LexicalIndex>(std::move(analyzer), bm25, limits);
+  Analyzer& own = *index->analyzer_;
   own.read(snapshot);
-  opened.index->index_.read(snapshot, own.vocabulary_size(), threads);
-  return opened;
+  index->index_.read(snapshot, own.vocabulary_size(), threads);
+  return index;
 }
 
 }  // namespace oneiros

@@ -20,6 +20,8 @@
 #include "lexical/index.h"
 #include "lexical/query/clauses.h"
 #include "lexical/top_k.h"
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
 
 namespace oneiros {
 
@@ -53,6 +55,7 @@ struct SnapshotNotes {
   std::string identity;    // of all that the documents were made with: is compared
   std::string attachment;  // whatever belongs to them: is kept
   std::uint64_t revision = 0;
+  std::vector<SnapshotSection> sections = {};  // others to be saved, in the order of their kinds
 };
 
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
@@ -76,6 +79,10 @@ class LexicalIndex {
   // SnapshotDamaged if the identity is another, or unless all of the file can be relied upon;
   // std::system_error if it cannot be read.
   struct Opened;
+  static std::unique_ptr<LexicalIndex> open(const SnapshotReader& snapshot,
+                                            std::shared_ptr<Analyzer> analyzer,
+                                            const lexical::Bm25& bm25, std::size_t threads,
+                                            const lexical::SegmentLimits& limits = {});
   static Opened open(const std::filesystem::path& path, std::string_view identity,
                      std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                      std::size_t threads, const lexical::SegmentLimits& limits = {});

@@ -9,8 +9,9 @@ namespace oneiros {
 
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // Another one for any change of what a section holds, or of the terms that texts are made into.
-inline constexpr std::uint32_t kSnapshotVersion = 3;
+inline constexpr std::uint32_t kSnapshotVersion = 4;
 inline constexpr std::size_t kSectionAlignment = 64;
+inline constexpr std::size_t kPageAlignment = 4096;
 
 // What a section holds; `number` in the table tells those of a kind apart.
 enum class SectionKind : std::uint32_t {
@@ -34,7 +35,16 @@ enum class SectionKind : std::uint32_t {
   kOccurrenceSizes,
   kDead,
   kOccurrenceCode,
+  kIdBytes = 48,
+  kIdStarts,
+  kIdOrder,
+  kFirstColumn = 64,  // each column of the schema has its own, in the schema's order
+  kFirstPart = 256,   // what the writer's caller has numbered
 };
+
+constexpr SectionKind kind_at(SectionKind first, std::size_t place) {
+  return static_cast<SectionKind>(static_cast<std::uint32_t>(first) + place);
+}
 
 // Numbers lie as the machine has them, which is little-endian.
 struct SnapshotHeader {
@@ -60,8 +70,14 @@ struct SectionEntry {
 };
 static_assert(sizeof(SectionEntry) == 32);
 
-constexpr std::uint64_t aligned(std::uint64_t offset) {
-  return (offset + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
+constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to = kSectionAlignment) {
+  return (offset + to - 1) / to * to;
+}
+
+// Columns are mapped to where they are written to, and so page by page.
+constexpr std::size_t alignment_of(SectionKind kind) {
+  return kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart ? kPageAlignment
+                                                                             : kSectionAlignment;
 }
 
 }  // namespace oneiros

@@ -25,24 +25,18 @@ constexpr int kMapping = MAP_PRIVATE | MAP_POPULATE;  // all of it is about to b
 constexpr int kMapping = MAP_PRIVATE;
 #endif
 
-// Closes what it was given.
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& path)
-      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (number_ < 0) {
-      throw std::system_error(errno, std::generic_category(), path.string());
-    }
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+[[noreturn]] void refuse(const std::filesystem::path& path) {
+  throw std::system_error(errno, std::generic_category(), path.string());
+}
 
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+std::string stamp_of(const struct stat& status) {
+  const auto text_of = [](const timespec& time) {
+    return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
+  };
+  return std::to_string(status.st_dev) + " " + std::to_string(status.st_ino) + " " +
+         std::to_string(status.st_size) + " " + text_of(status.st_mtim) + " " +
+         text_of(status.st_ctim);
+}
 
 std::pair<std::uint32_t, SectionKind> key_of(const SectionEntry& entry) {
   return {entry.number, entry.kind};
@@ -70,18 +64,35 @@ SnapshotHeader read_header(std::span<const std::byte> file) {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(path);
+Descriptor::Descriptor(const std::filesystem::path& path)
+    : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (number_ < 0) {
+    refuse(path);
+  }
+}
+
+Descriptor::~Descriptor() { ::close(number_); }
+
+std::string file_stamp(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    refuse(path);
+  }
+  return stamp_of(status);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) {
-    throw std::system_error(errno, std::generic_category(), path.string());
+    refuse(path);
   }
+  stamp_ = stamp_of(status);
   require_sense(S_ISREG(status.st_mode), "no plain file");
   require_sense(status.st_size > 0, "empty");
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const start = ::mmap(nullptr, size, PROT_READ, kMapping, file.number(), 0);
   if (start == MAP_FAILED) {
-    throw std::system_error(errno, std::generic_category(), path.string());
+    refuse(path);
   }
   bytes_ = {static_cast<const std::byte*>(start), size};
 }
@@ -91,7 +102,9 @@ MappedFile::~MappedFile() {
 }
 
 SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads)
-    : file_(std::make_shared<MappedFile>(path)), header_(read_header(file_->bytes())) {
+    : descriptor_(path),
+      file_(std::make_shared<MappedFile>(path, descriptor_)),
+      header_(read_header(file_->bytes())) {
   const std::span<const std::byte> file = file_->bytes();
   table_ = {reinterpret_cast<const SectionEntry*>(file.data() + header_.table_offset),
             header_.section_count};
@@ -99,7 +112,8 @@ SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t th
   for (std::size_t i = 0; i < table_.size(); ++i) {
     const SectionEntry& entry = table_[i];
     require_sense(i == 0 || key_of(table_[i - 1]) < key_of(entry), "sections are out of order");
-    require_sense(entry.offset == aligned(end), "sections overlap or leave gaps");
+    require_sense(entry.offset == aligned(end, alignment_of(entry.kind)),
+                  "sections overlap or leave gaps");
     require_sense(
         entry.offset <= header_.table_offset && entry.size <= header_.table_offset - entry.offset,
         "a section lies outside of the file");
@@ -120,6 +134,13 @@ std::string_view SnapshotReader::text(SectionKind kind) const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+void SnapshotReader::require_identity(std::string_view identity) const {
+  if (const std::string_view found = text(SectionKind::kIdentity); found != identity) {
+    throw SnapshotDamaged("made with '" + std::string(found) + "', expected '" +
+                          std::string(identity) + "'");
+  }
+}
+
 const SectionEntry* SnapshotReader::entry_of(SectionKind kind, std::uint32_t number) const {
   const auto found = std::ranges::lower_bound(table_, std::pair(number, kind), {}, key_of);
   return found == table_.end() || key_of(*found) != std::pair(number, kind) ? nullptr : &*found;
@@ -129,6 +150,12 @@ std::span<const std::byte> SnapshotReader::find(SectionKind kind, std::uint32_t 
   const SectionEntry* const entry = entry_of(kind, number);
   require_sense(entry != nullptr, "a section is missing");
   return file_->bytes().subspan(entry->offset, entry->size);
+}
+
+SnapshotReader::Place SnapshotReader::place_of(SectionKind kind, std::uint32_t number) const {
+  const SectionEntry* const entry = entry_of(kind, number);
+  require_sense(entry != nullptr, "a section is missing");
+  return {.file = descriptor_.number(), .offset = entry->offset, .size = entry->size};
 }
 
 std::string snapshot_identity(const std::filesystem::path& path) {

@@ -29,20 +29,40 @@ inline void require_sense(bool holds, const char* rule) {
   }
 }
 
+// A file opened for reading. Throws std::system_error.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::filesystem::path& path);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Tells a file, as it lies on this machine's disk, from any other and from what it is once somebody
+// has written to it: device, inode, size, times of the last change. Throws std::system_error.
+std::string file_stamp(const std::filesystem::path& path);
+
 // A file mapped into memory, to be read.
 class MappedFile {
  public:
-  // Throws std::system_error if the file cannot be opened, SnapshotDamaged if it is no plain file
-  // or empty.
-  explicit MappedFile(const std::filesystem::path& path);
+  // Throws std::system_error if the system refuses, SnapshotDamaged if it is no plain file or
+  // empty.
+  MappedFile(const std::filesystem::path& path, const Descriptor& file);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& stamp() const { return stamp_; }
 
  private:
   std::span<const std::byte> bytes_;
+  std::string stamp_;
 };
 
 // The sections of a file whose header, table and checksums hold. What stands in a section is for
@@ -55,7 +75,10 @@ class SnapshotReader {
 
   std::uint64_t revision() const { return header_.revision; }
   std::size_t file_size() const { return file_->bytes().size(); }
+  const std::string& stamp() const { return file_->stamp(); }  // of the very file that is mapped
   std::string_view text(SectionKind kind) const;
+  // Throws SnapshotDamaged unless it was made with this identity.
+  void require_identity(std::string_view identity) const;
 
   // The elements of the one section of this kind and number. Throws SnapshotDamaged if there is
   // none, or it ends within an element.
@@ -66,6 +89,14 @@ class SnapshotReader {
     static_assert(kSectionAlignment % alignof(T) == 0);
     return {{reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)}, file_};
   }
+  // Where the section lies, for who maps it once more; good as long as the reader.
+  struct Place {
+    int file;
+    std::uint64_t offset;
+    std::uint64_t size;
+  };
+  Place place_of(SectionKind kind, std::uint32_t number) const;
+
   bool has(SectionKind kind, std::uint32_t number) const {
     return entry_of(kind, number) != nullptr;
   }
@@ -74,6 +105,7 @@ class SnapshotReader {
   const SectionEntry* entry_of(SectionKind kind, std::uint32_t number) const;
   std::span<const std::byte> find(SectionKind kind, std::uint32_t number) const;
 
+  Descriptor descriptor_;
   std::shared_ptr<const MappedFile> file_;
   SnapshotHeader header_{};
   std::span<const SectionEntry> table_;  // by number and kind

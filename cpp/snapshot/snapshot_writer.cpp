@@ -81,14 +81,14 @@ void SnapshotWriter::write(std::span<const std::byte> bytes) {
   size_ += bytes.size();
 }
 
-void SnapshotWriter::pad() {
-  constexpr std::array<std::byte, kSectionAlignment> kZeros{};
-  write(std::span(kZeros).first(aligned(size_) - size_));
+void SnapshotWriter::pad(std::size_t alignment) {
+  constexpr std::array<std::byte, kPageAlignment> kZeros{};
+  write(std::span(kZeros).first(aligned(size_, alignment) - size_));
 }
 
 void SnapshotWriter::add_bytes(SectionKind kind, std::uint32_t number,
                                std::span<const std::byte> bytes) {
-  pad();
+  pad(alignment_of(kind));
   table_.push_back({.kind = kind,
                     .number = number,
                     .offset = size_,
@@ -99,7 +99,7 @@ void SnapshotWriter::add_bytes(SectionKind kind, std::uint32_t number,
 }
 
 void SnapshotWriter::finish() {
-  pad();
+  pad(kSectionAlignment);
   const auto table = std::as_bytes(std::span(table_));
   header_.section_count = static_cast<std::uint32_t>(table_.size());
   header_.table_offset = size_;

@@ -12,6 +12,12 @@
 
 namespace oneiros {
 
+// A section to be: the bytes are somebody else's.
+struct SnapshotSection {
+  SectionKind kind;
+  std::span<const std::byte> bytes;
+};
+
 // Until finish() all goes to a file beside the one to be, readable by its owner only. Every method
 // throws std::system_error when the system refuses; whatever stood there before stands then still.
 class SnapshotWriter {
@@ -33,7 +39,7 @@ class SnapshotWriter {
 
  private:
   void write(std::span<const std::byte> bytes);
-  void pad();
+  void pad(std::size_t alignment);
 
   const std::filesystem::path path_;
   std::filesystem::path temporary_;

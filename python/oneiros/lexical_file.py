@@ -42,13 +42,13 @@ class MadeWith:
             text += f", fields=True, {weights}"
         return text
 
-    def identity(self, store: str = "") -> str:
+    def identity(self, **others: object) -> str:
         """Return all that the index of given texts depends on.
 
         Args:
-            store: names the texts, where somebody else keeps them.
+            **others: what else a file is to be told from others by.
         """
-        held = {**asdict(self), "analysis": analyzers.identity(self.analyzer), "store": store}
+        held = {**asdict(self), "analysis": analyzers.identity(self.analyzer), **others}
         return json.dumps(held, sort_keys=True)
 
     def new_index(self) -> _core.LexicalIndex:
@@ -63,34 +63,13 @@ class MadeWith:
             tags_weight=self.tags_weight,
         )
 
-    def save(
-        self,
-        index: _core.LexicalIndex,
-        path: str,
-        attachment: bytes,
-        *,
-        revision: int = 0,
-        store: str = "",
-    ) -> None:
-        """Write an index that was made with these settings."""
-        _core.save_lexical_index(
-            index=index,
-            path=path,
-            identity=self.identity(store),
-            attachment=attachment,
-            revision=revision,
-        )
-
-    def open(self, path: str, *, store: str = "") -> tuple[_core.LexicalIndex, bytes, int]:
-        """Return the index, the attachment and the revision of a file saved by these settings.
+    def saved(self, snapshot: _core.StoreSnapshot) -> _core.LexicalIndex:
+        """Return the index of a store's snapshot, saved by these settings.
 
         Raises:
-            SnapshotDamaged: it is damaged, or was saved by others.
-            OSError: it cannot be read.
+            SnapshotDamaged: it makes no sense.
         """
-        return _core.open_lexical_index(
-            path=path,
-            identity=self.identity(store),
+        return snapshot.lexical_index(
             analyzer=analyzers.make(self.analyzer),
             variant=self.variant,
             k1=self.k1,
@@ -99,6 +78,41 @@ class MadeWith:
             title_weight=self.title_weight,
             tags_weight=self.tags_weight,
         )
+
+    def save(
+        self,
+        index: _core.LexicalIndex,
+        path: str,
+        attachment: bytes,
+    ) -> None:
+        """Write an index that was made with these settings."""
+        _core.save_lexical_index(
+            index=index,
+            path=path,
+            identity=self.identity(),
+            attachment=attachment,
+            revision=0,
+        )
+
+    def open(self, path: str) -> tuple[_core.LexicalIndex, bytes]:
+        """Return the index and the attachment of a file saved by these settings.
+
+        Raises:
+            SnapshotDamaged: it is damaged, or was saved by others.
+            OSError: it cannot be read.
+        """
+        index, attachment, _ = _core.open_lexical_index(
+            path=path,
+            identity=self.identity(),
+            analyzer=analyzers.make(self.analyzer),
+            variant=self.variant,
+            k1=self.k1,
+            b=self.b,
+            delta=self.delta,
+            title_weight=self.title_weight,
+            tags_weight=self.tags_weight,
+        )
+        return index, attachment
 
 
 def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
@@ -119,7 +133,7 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
             title_weight=_optional(held["title_weight"]),
             tags_weight=_optional(held["tags_weight"]),
         )
-        index, attachment, _ = made_with.open(path)
+        index, attachment = made_with.open(path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         msg = f"its settings cannot be read: {error}"
         raise SnapshotDamaged(msg) from error

@@ -249,7 +249,7 @@ class Memories(AskingWhy, Rescoring, Looking):
         """Return a path that names none of the store's own files."""
         target = file_name("path", path)
         store = os.path.realpath(self._parts.store.path)
-        own = {store + end for end in ("", "-wal", "-shm", "-journal")}
+        own = {store + end for end in ("", "-wal", "-shm", "-journal", "-snapshot")}
         if os.path.realpath(target) in own:
             msg = f"path: must be another file than the store's own, got {target!r}"
             raise ValueError(msg)

@@ -78,7 +78,7 @@ inline FileBytes assembled(SnapshotHeader header, std::vector<SectionEntry> tabl
                            const std::vector<FileBytes>& sections) {
   FileBytes file(sizeof(header));
   for (std::size_t i = 0; i < table.size(); ++i) {
-    file.resize(aligned(file.size()));
+    file.resize(aligned(file.size(), alignment_of(table[i].kind)));
     table[i].offset = file.size();
     table[i].size = sections[i].size();
     table[i].checksum = crc32c(sections[i]);

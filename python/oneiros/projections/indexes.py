@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from oneiros import _core
     from oneiros.channels import Bits, Rows, Scores
     from oneiros.channels.vector_upkeep import Kind
-    from oneiros.projections.lexical_snapshot import Cover
     from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
@@ -80,9 +79,6 @@ class Indexes:
             tags_weight=options.tags_weight,
         )
         self.lexical = self.made_with.new_index()
-        self.cover: Cover | None = None
-        self.changed_text_count = 0
-        """Texts indexed or deleted that no file beside the store knows of."""
         self.has_erased = False
         """Something was forgotten, of which the lexical index may still hold words."""
         self.vectors: VectorIndex | None = None
@@ -92,15 +88,9 @@ class Indexes:
         self._text_digests = array("q")
         self._vector_digests = array("q")
 
-    def take_lexical(self, index: _core.LexicalIndex, cover: Cover) -> None:
-        """Search another lexical index, which knows some rows already. REQUIRES: none was applied."""
-        self.lexical, self._words, self.cover = index, LexicalSearch(index), cover
-
-    def start_lexical_anew(self) -> None:
-        """Forget every text; the caller applies them all."""
-        self.lexical = self.made_with.new_index()
-        self._words, self.cover = LexicalSearch(self.lexical), None
-        self._text_digests = array("q", [0]) * len(self._text_digests)
+    def take_over(self, lexical: _core.LexicalIndex) -> None:
+        """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
+        self.lexical, self._words = lexical, LexicalSearch(lexical)
 
     def by_words(self, query: str, depth: int, allowed: Bits | None, syntax: str) -> ChannelAnswer:
         """The lexical channel: one crossing."""
@@ -172,17 +162,14 @@ class Indexes:
 
     def apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the lexical index alone to what the store says."""
-        cover = self.cover
         changed: dict[int, int] = {}
         texts: list[str] = []
         titles: list[str] = []
         tags: list[str] = []  # a memory's, one a line
         for row, memory in zip(rows, batch, strict=True):
-            if cover is not None and cover.spares(row, memory.revision):
-                continue
             if memory.deleted_at is not None:
                 self._text_digests[row] = 0
-                self.changed_text_count += self.lexical.delete(row=row)
+                self.lexical.delete(row=row)
                 continue
             digest = hash((memory.text, memory.title, memory.tags_json)) or 1
             if self._text_digests[row] != digest:
@@ -196,9 +183,16 @@ class Indexes:
             self.lexical.add_many(
                 rows=np.array(list(changed), np.uint32), texts=texts, titles=titles, tags=tags
             )
-            self.changed_text_count += len(texts)
         for row, digest in changed.items():
             self._text_digests[row] = digest
+
+    def hold_vectors(self, rows: Sequence[int], blobs: Sequence[bytes]) -> None:
+        """Hold the vectors of rows that came from a snapshot without them."""
+        self._vector_digests.extend([0] * (max(rows) + 1 - len(self._vector_digests)))
+        matrix = decoded(blobs)
+        self._vectors_of(matrix.shape[1]).add(np.array(rows, np.uint32), matrix)
+        for row, blob in zip(rows, blobs, strict=True):
+            self._vector_digests[row] = hash(blob) or 1
 
     def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         changed, blobs, bare = {}, [], []

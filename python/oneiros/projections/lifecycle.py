@@ -8,12 +8,15 @@ import numpy as np
 
 from oneiros import _core
 from oneiros.fields import FIELDS
+from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
+
+    from oneiros.projections.stored_records import StoredRecords
 
     Rows = npt.NDArray[np.uint32]
 
@@ -40,8 +43,32 @@ class _Codes:
         self._code_of: dict[str | None, int] = {None: 0}
         self._field = field
         self._limit = limit
+        self._stored: Callable[[], Sequence[str]] | None = None
+        self._stored_words: Sequence[str] = ("",)
+
+    def take_over(self, words: Callable[[], Sequence[str]]) -> None:
+        """Hold the words that the codes of a snapshot stand for, read when first needed.
+
+        REQUIRES: no word was given a code. One thread at a time asks for codes or words then.
+        """
+        self._stored = words
+
+    def read(self) -> None:
+        """Read the words of the snapshot, unless that was done."""
+        if self._stored is not None:
+            self._stored_words = ("", *self._stored())
+            self._code_of.update(
+                (word, code) for code, word in enumerate(self._stored_words) if code
+            )
+            self._stored = None
+
+    def stored_word(self, code: int) -> str | None:
+        """Return the word that a code of the snapshot stands for."""
+        self.read()
+        return self._stored_words[code] if code else None
 
     def __call__(self, word: str | None) -> int:
+        self.read()
         code = self._code_of.get(word)
         if code is None:
             self.require([word])
@@ -50,6 +77,7 @@ class _Codes:
 
     def of(self, words: Sequence[str | None]) -> list[int]:
         """Return the codes of many words."""
+        self.read()
         known = list(map(self._code_of.get, words))
         if None in known:
             return [self(word) for word in words]
@@ -57,6 +85,7 @@ class _Codes:
 
     def require(self, words: Iterable[object]) -> None:
         """Raise ValueError if the words, None left out, would be too many."""
+        self.read()
         fresh = {word for word in words if word is not None and word not in self._code_of}
         if len(self._code_of) + len(fresh) > self._limit + 1:
             msg = (
@@ -70,6 +99,7 @@ class _Codes:
 
     def words(self) -> tuple[str, ...]:
         """The words by code; the word of 0 is empty."""
+        self.read()
         # In one step: another thread may be adding words.
         return ("", *tuple(self._code_of)[1:])  # type: ignore[arg-type]
 
@@ -80,13 +110,43 @@ class Lifecycle:
     def __init__(self) -> None:
         self.columns = _core.Columns()
         self.names = frozenset(_core.Columns.schema())
-        self.row_of: dict[str, int] = {}
-        self.ids: list[str] = []
+        self.row_of: dict[str, int] | StoredRowsById = {}
+        self.ids: list[str] | StoredIdsByRow = []
         self._sessions: dict[int, frozenset[str]] = {}
+        self._stored: StoredRecords | None = None
         self._kinds: tuple[str, ...] = ("",)
         self._codes = {
             name: _Codes(name, np.iinfo(dtype).max) for name, _column, dtype in _CODED_COLUMNS
         }
+
+    def take_over(
+        self,
+        columns: _core.Columns,
+        ids: _core.StoredIds,
+        records: StoredRecords,
+        words: Mapping[str, Callable[[], Sequence[str]]],
+    ) -> None:
+        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+
+        Args:
+            columns: the core's.
+            ids: by row, and rows by id.
+            records: what is in no column.
+            words: for the kinds, topics, projects and sessions, what their codes stand for.
+        """
+        self.columns, self._stored = columns, records
+        self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)
+        for name, codes in self._codes.items():
+            codes.take_over(words[name])
+        self._codes["kind"].read()  # searches ask for the kinds
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """What codes stand for: of the kinds, topics, projects and sessions, without "none"."""
+        return {name: codes.words()[1:] for name, codes in self._codes.items()}
+
+    def stored_word(self, name: str, code: int) -> str | None:
+        """Return what a code of the snapshot stands for: of a kind, topic, project or session."""
+        return self._codes[name].stored_word(code)
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A read-only view of a column, as long as there are rows now."""
@@ -106,7 +166,14 @@ class Lifecycle:
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """The sessions a memory was seen in."""
-        return self._sessions.get(row, frozenset())
+        held = self._sessions.get(row)
+        if held is not None:
+            return held
+        return frozenset() if self._stored is None else self._stored.sessions(row)
+
+    def all_sessions(self) -> dict[int, frozenset[str]]:
+        """The sessions of every row of which they are not those of the snapshot."""
+        return self._sessions
 
     def remember_session(self, row: int, session: str) -> int:
         """Add a session to a memory's set and return the size of the set."""
@@ -145,7 +212,7 @@ class Lifecycle:
         rows = self.rows_of(batch)
         self.columns.write(rows=rows, values=values)
         for row, memory in zip(rows.tolist(), batch, strict=True):
-            if memory.sessions or row in self._sessions:
+            if memory.sessions or self.sessions_of(row):
                 self._sessions[row] = memory.sessions
 
     def erase(self, memory_id: str) -> int | None:
@@ -153,7 +220,8 @@ class Lifecycle:
         row = self.row_of.pop(memory_id, None)
         if row is not None:
             self.ids[row] = ""
-            self._sessions.pop(row, None)
+            if self.sessions_of(row):
+                self._sessions[row] = frozenset()
         return row
 
     def _values(self, batch: Sequence[StoredMemory]) -> dict[str, npt.NDArray[Any]]:

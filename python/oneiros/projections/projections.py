@@ -40,6 +40,8 @@ class Projections:
         self.row_sets = RowSets(self.lifecycle)
         self.indexes = Indexes(options, vector_index)
         self._compiled: dict[Profile, CompiledProfile] = {}
+        self.changed_count = 0
+        """Changes of memories that no snapshot knows of."""
 
     @property
     def live_count(self) -> int:
@@ -82,6 +84,7 @@ class Projections:
     def apply_indexes(self, batch: Sequence[StoredMemory]) -> None:
         """Bring all else to what the store says. REQUIRES: apply_columns saw the batch."""
         rows = self.lifecycle.rows_of(batch).tolist()
+        self.changed_count += len(rows)
         self.row_sets.apply(rows, batch)
         self.indexes.apply(rows, batch)
         self.row_sets.publish(rows, batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -10,12 +10,15 @@ from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
 from oneiros.scopes import AttributeIndex, Where, allowed_bits, set_of
+from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.projections.stored_records import StoredRecords
     from oneiros.ranking.selection import Selection
+    from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
 
 __all__ = ["RowSets", "Visible", "of_status"]
@@ -64,7 +67,9 @@ class RowSets:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self._index = AttributeIndex(lifecycle.row_of.get)
+        self._index = AttributeIndex(self._row_of)
+        self.stored: StoredRecords | None = None
+        """What the snapshot says of the rows that were in it."""
         self._attributes: dict[int, _Attributes] = {}
         # Rows whose attributes are being changed, with all they may have: what an interrupt left
         # half done is taken out whole before it is done again.
@@ -77,6 +82,52 @@ class RowSets:
     def __len__(self) -> int:
         """Return how many rows the attributes are known of."""
         return len(self._index)
+
+    def _row_of(self, memory_id: str) -> int | None:
+        return self._lifecycle.row_of.get(memory_id)
+
+    def take_over(
+        self,
+        states: Mapping[str, BitMap],
+        sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
+        records: StoredRecords,
+    ) -> None:
+        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+
+        Args:
+            states: the rows of each state of :meth:`states`.
+            sets: for each place, what reads its sets.
+            records: the rows' attributes.
+        """
+        self.stored = records
+        self._archived = states["archived"]
+        self._superseded = states["superseded"]
+        self._perishable = states["perishable"]
+        self._index.take_over(states["known"], sets)
+        self.live = states["live"]
+
+    def states(self) -> dict[str, BitMap]:
+        """The rows of each state, not the caller's own; "known": those with attributes."""
+        return {
+            "live": self.live,
+            "archived": self._archived,
+            "superseded": self._superseded,
+            "perishable": self._perishable,
+            "known": self._index.rows,
+        }
+
+    def places(self) -> dict[tuple[str, ...], RowsByValue]:
+        """Where values stand, with the rows of each value, not the caller's own."""
+        return self._index.places()
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no interrupt left a row's attributes half changed."""
+        return not self._unsure
+
+    def sources(self) -> dict[int, tuple[str | None, str | None]]:
+        """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
+        return {row: held.source for row, held in self._attributes.items()}
 
     def matching(self, where: Where | None) -> BitMap:
         """The live rows that a filter matches, in a set of the caller's own."""
@@ -166,7 +217,7 @@ class RowSets:
                 continue
             if row in self._unsure:
                 self._forget_attributes(row)
-            old = self._attributes.get(row)
+            old = self._held(row)
             new = _attributes_of(memory)
             if old is None:
                 fresh_rows.append(row)
@@ -188,8 +239,28 @@ class RowSets:
             for row in fresh_rows:
                 del self._unsure[row]
 
-    def _forget_attributes(self, row: int) -> None:
+    def _held(self, row: int) -> _Attributes | None:
+        """What the index was last told of a row; from then on also of a snapshot's."""
         held = self._attributes.get(row)
+        if held is None and self.stored is not None and row in self._index:
+            held = self._attributes[row] = self._of_snapshot(self.stored, row)
+        return held
+
+    def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
+        tags, metadata = stored.tags(row), stored.metadata(row)
+        return _Attributes(
+            self._lifecycle.ids[row],
+            stored.word("kind", row) or "",
+            stored.word("project", row),
+            stored.word("session", row),
+            stored.word("topic", row),
+            _NO_TAGS if tags is None else tags_of(tags),
+            _NO_METADATA if metadata is None else metadata_of(metadata),
+            (tags, metadata),
+        )
+
+    def _forget_attributes(self, row: int) -> None:
+        held = self._held(row)
         for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
             self._index.purge(row, attributes)
         self._attributes.pop(row, None)

@@ -16,7 +16,7 @@ import numpy as np
 
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.memory import validate_changes
-from oneiros.projections.lexical_snapshot import LexicalSnapshot
+from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
@@ -71,7 +71,7 @@ class Remember:
         self._process = os.getpid()
         self.vectors = TextVectors(embedder, store.settings())
         self.verdicts = VerdictCounts(store)
-        self._snapshot = LexicalSnapshot(store.path)
+        self._snapshot = Snapshot(store.path)
         self._read_all()
         _OPEN.add(self)
 
@@ -88,15 +88,10 @@ class Remember:
             self._follow(reading)
 
     def _read_all(self) -> None:
-        """Bring new projections to the store's state, by the lexical index's file where it holds."""
-        indexes = self._projections.indexes
+        """Bring new projections to the store's state, from its snapshot where that holds."""
         with self._lock, _uncollected(), self._store.read() as reading:
-            self._snapshot.load(reading, self._projections)
+            self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
-            if not self._snapshot.is_confirmed(self._projections, reading.live_count()):
-                indexes.start_lexical_anew()
-                for batch in reading.changes(0):
-                    indexes.apply_texts(self._lifecycle.rows_of(batch).tolist(), batch)
 
     def _follow(self, reading: Reading) -> None:
         last = reading.last_revision()
@@ -334,6 +329,7 @@ class Remember:
             self.reinforcing.settle(events)
             if revision:
                 self._revision = revision  # the columns hold it already
+                self._projections.changed_count += len(changes)
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -349,8 +345,9 @@ class Remember:
         self.reinforcing.close()
         try:
             self._write_events()
-            with self._lock:
-                self._snapshot.save(self._store, self._projections, self._revision)
+            with self.unchanging():
+                if not (self._is_behind or self.reinforcing.is_owing()):
+                    self._snapshot.save(self._store, self._projections, self._revision)
         finally:
             self._projections.close()
             self._store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -68,6 +69,8 @@ class AttributeIndex:
         self._row_of = self._own_ids.get if self._own_ids is not None else row_of
         self._known = BitMap()
         self._sets: dict[Place, RowsByValue] = {}
+        self._unread: dict[Place, Callable[[], RowsByValue]] = {}
+        self._reading = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -79,6 +82,18 @@ class AttributeIndex:
     def rows(self) -> BitMap:
         """The rows known, in a set of the caller's own."""
         return BitMap(self._known)
+
+    def take_over(self, known: BitMap, places: Mapping[Place, Callable[[], RowsByValue]]) -> None:
+        """Hold these rows, the sets of a place being read when somebody first asks for one.
+
+        REQUIRES: nothing was added.
+        """
+        self._unread = dict(places)
+        self._known = known
+
+    def places(self) -> dict[Place, RowsByValue]:
+        """Return every place with its sets, which are not the caller's own."""
+        return {place: self._at(place) for place in (*self._unread, *self._sets)}
 
     def add(self, row: int, record: Attributed) -> None:
         """Add a row with its attributes.
@@ -129,9 +144,19 @@ class AttributeIndex:
             self._own_ids[new.id] = row
 
     def _at(self, place: Place) -> RowsByValue:
-        sets = self._sets.get(place)
+        sets = self._held(place)
         if sets is None:
             sets = self._sets[place] = RowsByValue()
+        return sets
+
+    def _held(self, place: Place) -> RowsByValue | None:
+        """Return the sets of a place, if there are any."""
+        sets = self._sets.get(place)
+        if sets is None and place in self._unread:
+            with self._reading:  # a search and a writer may ask at once
+                sets = self._sets.get(place)
+                if sets is None:
+                    sets = self._sets[place] = self._unread[place]()
         return sets
 
     def add_many(
@@ -215,7 +240,7 @@ class AttributeIndex:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at(TAGS).rows(value) for value in values))
             case MetadataIs(key=key, canonical=canonical):
-                held = self._sets.get(("metadata", key))  # _at would keep what a query made up
+                held = self._held(("metadata", key))  # _at would keep what a query made up
                 return BitMap() if held is None else held.rows(canonical)
             case Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))

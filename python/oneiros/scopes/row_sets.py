@@ -102,6 +102,14 @@ class RowsByValue:
             if not held:
                 del self._sets[value]
 
+    def items(self) -> Iterable[tuple[object, int | BitMap]]:
+        """Return each value with its row or its set, not the caller's own."""
+        return self._sets.items()
+
+    def put(self, value: object, rows: int | BitMap) -> None:
+        """Give a value its rows, in place of any it has."""
+        self._sets[value] = rows
+
     def rows(self, value: object) -> BitMap:
         """Return a set of the caller's own."""
         held = self._sets.get(value)

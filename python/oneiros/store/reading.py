@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["Reading"]
+__all__ = ["SNAPSHOT_SETTING", "Reading"]
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
+
+SNAPSHOT_SETTING: Final = "snapshot"
+"""The setting that tells which file beside the store holds its projections; not for another store."""
 
 # The tables that followers ask about; whatever a commit does, it marks a row in one of them.
 _LAST_REVISION: Final = """
@@ -69,6 +72,15 @@ class Reading:
         cursor = self._run(_CHANGED, (after,)) if after > 0 else self._run(_ALL)
         while rows := self._fetch(cursor, batch):
             yield stored(rows)
+
+    def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[str, bytes]]]:
+        """Yield id and encoded embedding of the live memories last changed up to a revision."""
+        sql = """
+SELECT id, embedding FROM memory NOT INDEXED
+WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
+        cursor = self._run(sql, (up_to,))
+        while rows := self._fetch(cursor, batch):
+            yield rows
 
     def erased(self, after: int) -> list[str]:
         """Return the ids forgotten for good since the revision, in order."""

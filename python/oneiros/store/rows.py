@@ -25,8 +25,11 @@ __all__ = [
     "StoredMemory",
     "cell",
     "json_text",
+    "metadata_of",
     "row_of",
+    "sessions_of",
     "stored",
+    "tags_of",
     "text_digest",
 ]
 
@@ -98,17 +101,17 @@ class StoredMemory(_Row):
     @property
     def sessions(self) -> frozenset[str]:
         """The sessions that have seen the memory."""
-        return frozenset(self._parsed(_words, self.sessions_json) or ())
+        return self._parsed(sessions_of, self.sessions_json) or frozenset()
 
     @property
     def tags(self) -> list[str]:
         """The tags, in their order."""
-        return list(self._parsed(_words, self.tags_json) or ())
+        return self._parsed(tags_of, self.tags_json) or []
 
     @property
     def metadata(self) -> dict[str, object]:
         """The JSON object."""
-        return self._parsed(_object, self.metadata_json) or {}
+        return self._parsed(metadata_of, self.metadata_json) or {}
 
     def memory(self, embedding: npt.NDArray[np.float32] | None = None) -> Memory:
         """Return the row as a memory.
@@ -224,6 +227,25 @@ def _object(text: str) -> dict[str, object]:
         msg = "not an object"
         raise TypeError(msg)
     return value
+
+
+def sessions_of(text: str) -> frozenset[str]:
+    """Return the sessions that the JSON of ``sessions_json`` names.
+
+    Raises:
+        ValueError, TypeError, RecursionError: it is not what the field holds; so with the others.
+    """
+    return frozenset(_words(text))
+
+
+def tags_of(text: str) -> list[str]:
+    """Return the tags that the JSON of ``tags_json`` names."""
+    return list(_words(text))
+
+
+def metadata_of(text: str) -> dict[str, object]:
+    """Return the object that the JSON of ``metadata_json`` holds."""
+    return _object(text)
 
 
 def cell(name: str, value: Any) -> Any:

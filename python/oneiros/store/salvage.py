@@ -14,7 +14,7 @@ from oneiros.store import schema
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
-from oneiros.store.reading import Reading
+from oneiros.store.reading import SNAPSHOT_SETTING, Reading
 from oneiros.store.rows import SELECT, stored
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
                 except DuplicateId:  # one page stood in for another
                     unreadable += 1
     settings = search.settings()
+    settings.pop(SNAPSHOT_SETTING, None)  # that file may hold what is lost
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)

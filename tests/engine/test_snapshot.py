@@ -16,7 +16,8 @@ import pytest
 
 import oneiros
 from oneiros import _core
-from oneiros.projections import lexical_snapshot
+from oneiros.projections import snapshot
+from oneiros.store import reading
 
 WORDS = [f"word{number}" for number in range(60)]
 QUERIES = ["word1", "word2 word3", "word7 word7 word40", "title9", "fresh", "nothing"]
@@ -24,7 +25,7 @@ QUERIES = ["word1", "word2 word3", "word7 word7 word40", "title9", "fresh", "not
 
 @pytest.fixture(autouse=True)
 def _few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical_snapshot, "FEWEST_TEXTS", 1)
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def beside(path: Path) -> Path:
-    return path.with_name(path.name + "-lexical")
+    return path.with_name(path.name + "-snapshot")
 
 
 def answers(mind: oneiros.Engine) -> list[list[tuple[str, float]]]:
@@ -57,16 +58,17 @@ def answers(mind: oneiros.Engine) -> list[list[tuple[str, float]]]:
     ]
 
 
-def indexed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Texts that are indexed from here on."""
+def read_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of the memories that are read from the store from here on."""
     seen: list[str] = []
+    stored = reading.stored
 
-    class Watched(_core.LexicalIndex):
-        def add_many(self, *, rows, texts):  # type: ignore[no-untyped-def]
-            seen.extend(texts)
-            return super().add_many(rows=rows, texts=texts)
+    def watched(rows):  # type: ignore[no-untyped-def]
+        found = stored(rows)
+        seen.extend(memory.id for memory in found)
+        return found
 
-    monkeypatch.setattr(_core, "LexicalIndex", Watched)
+    monkeypatch.setattr(reading, "stored", watched)
     return seen
 
 
@@ -79,29 +81,30 @@ def rebuilt(path: Path) -> list[list[tuple[str, float]]]:
         shutil.copy(log, copy.with_name(copy.name + "-wal"))
     with oneiros.Engine(copy) as mind:
         found = answers(mind)
-    beside(copy).unlink(missing_ok=True)
+    for left in copy.parent.glob("rebuilt.db*"):
+        left.unlink()
     return found
 
 
 def is_mapped(mind: oneiros.Engine) -> bool:
-    return mind._parts.projections.indexes.cover is not None
+    return mind._parts.projections.row_sets.stored is not None
 
 
 def test_a_store_opens_with_what_its_snapshot_holds(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     want = rebuilt(path)
-    texts = indexed_texts(monkeypatch)
+    rows = read_rows(monkeypatch)
     with oneiros.Engine(path) as mind:
         assert is_mapped(mind)
-        assert texts == []
+        assert rows == []
         assert answers(mind) == want
         assert mind.check() == []
     assert beside(path).stat().st_mode & 0o777 == 0o600
 
 
-def test_only_what_changed_since_is_indexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical_snapshot, "_SHARE_CHANGED", 1)  # not yet worth writing again
+def test_only_what_changed_since_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "_SHARE_CHANGED", 1)  # not yet worth writing again
     before = beside(path).read_bytes()
     with oneiros.Engine(path) as mind:
         mind.add("fresh word1", id="new")
@@ -110,8 +113,10 @@ def test_only_what_changed_since_is_indexed(path: Path, monkeypatch: pytest.Monk
         mind.restore("m9")
         want = answers(mind)
     assert beside(path).read_bytes() == before
+    rows = read_rows(monkeypatch)
     with oneiros.Engine(path) as mind:
         assert is_mapped(mind)
+        assert sorted(rows) == ["m4", "m5", "m9", "new"]
         assert answers(mind) == want
         assert mind.check() == []
     assert rebuilt(path) == want
@@ -195,26 +200,29 @@ def test_a_full_disk_leaves_the_store_as_it_is(path: Path, monkeypatch: pytest.M
     with oneiros.Engine(path) as mind:
         mind.add_many({"text": f"fresh word{i}"} for i in range(40))
         want = answers(mind)
-        monkeypatch.setattr(_core, "save_lexical_index", full)
+        monkeypatch.setattr(_core, "save_store_snapshot", full)
     with oneiros.Engine(path) as mind:
         assert is_mapped(mind)  # the former one
         assert answers(mind) == want
 
 
-@pytest.mark.parametrize("step", ["before", "after"])
+@pytest.mark.parametrize("step", ["before", "written", "in place"])
 def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
-    """Before the file is in place, or between that and the store's commit."""
+    """Before the file is written, before it is in place, and before the store knows of it."""
     program = f"""
     import os, signal, oneiros
     from oneiros import _core
-    from oneiros.projections import lexical_snapshot
-    lexical_snapshot.FEWEST_TEXTS = 1
-    save = _core.save_lexical_index
+    from oneiros.projections import snapshot
+    snapshot.FEWEST_ROWS = 1
+    save = _core.save_store_snapshot
     def killed(**given):
-        if {step!r} == "after":
+        if {step!r} == "written":
             save(**given)
         os.kill(os.getpid(), signal.SIGKILL)
-    _core.save_lexical_index = killed
+    if {step!r} == "in place":
+        _core.file_stamp = killed
+    else:
+        _core.save_store_snapshot = killed
     mind = oneiros.Engine({str(path)!r})
     mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))
     mind.close()
@@ -223,6 +231,9 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     assert done.returncode == -signal.SIGKILL
     want = rebuilt(path)
     with oneiros.Engine(path) as mind:
-        assert is_mapped(mind) == (step == "before")
+        assert is_mapped(mind) == (step != "in place")
         assert answers(mind) == want
         assert mind.check() == []
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+    assert sorted(path.parent.iterdir()) == [path, beside(path)]

@@ -1,0 +1,92 @@
+"""Parts of a snapshot as bytes: arrays and JSON one after the other, taken back with every bound checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros.errors import SnapshotDamaged
+
+__all__ = ["PartReader", "PartWriter", "require_sense"]
+
+Value = TypeVar("Value", np.uint8, np.uint32, np.uint64)
+
+_ALIGNMENT: Final = 8
+
+
+def require_sense(holds: object, rule: str) -> None:
+    """Raise SnapshotDamaged unless what is said of a snapshot holds."""
+    if not holds:
+        raise SnapshotDamaged(rule)
+
+
+class PartWriter:
+    """Collects what a PartReader takes, in the same order."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def put(self, values: npt.NDArray[Any]) -> None:
+        """Add an array of one dimension."""
+        self.put_bytes(values.tobytes())
+
+    def put_bytes(self, data: bytes) -> None:
+        """Add bytes."""
+        padding = bytes(-len(data) % _ALIGNMENT)
+        self._pieces += [len(data).to_bytes(_ALIGNMENT, "little"), data, padding]
+
+    def put_json(self, value: object) -> None:
+        """Add what JSON can hold."""
+        self.put_bytes(json.dumps(value, separators=(",", ":")).encode())
+
+    def bytes(self) -> bytes:
+        """Return all of it."""
+        return b"".join(self._pieces)
+
+
+class PartReader:
+    """Takes what a PartWriter put.
+
+    Args:
+        data: the bytes, whatever they are.
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8]) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, dtype: type[Value]) -> npt.NDArray[Value]:
+        """Return the next array, without a copy.
+
+        Raises:
+            SnapshotDamaged: the bytes end before it does, or it ends within a value.
+        """
+        size = int.from_bytes(self._next(_ALIGNMENT).tobytes(), "little")
+        data = self._next(size)
+        self._next(-size % _ALIGNMENT)
+        require_sense(size % np.dtype(dtype).itemsize == 0, "a part's array ends within a value")
+        return data.view(dtype)
+
+    def take_json(self) -> Any:
+        """Return the next value that was put as JSON.
+
+        Raises:
+            SnapshotDamaged: it cannot be read.
+        """
+        try:
+            return json.loads(self.take(np.uint8).tobytes())
+        except (ValueError, RecursionError) as error:
+            msg = f"a part's JSON cannot be read: {error}"
+            raise SnapshotDamaged(msg) from error
+
+    def end(self) -> None:
+        """Raise SnapshotDamaged unless all was taken."""
+        require_sense(self._at == len(self._data), "a part is longer than what it holds")
+
+    def _next(self, count: int) -> npt.NDArray[np.uint8]:
+        require_sense(count <= len(self._data) - self._at, "a part ends early")
+        self._at += count
+        return self._data[self._at - count : self._at]

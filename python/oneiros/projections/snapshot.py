@@ -1,0 +1,267 @@
+"""The file of all projections beside the store: a cache, which can always be made again.
+
+The store names, in a setting, the one file that belongs to it and how that lies on the disk, and the
+file the revision it is of: so a copy of the store, an older one put back, or another store's file is
+never mistaken for it. Checksums are always looked at; that what they cover makes sense, too, unless
+the file is the very one that was written here. What was forgotten must leave no trace: no file
+outlives it.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from oneiros import _core
+from oneiros.errors import OneirosError, SnapshotDamaged
+from oneiros.projections.parts import PartReader, PartWriter, require_sense
+from oneiros.projections.stored_records import CODE_COLUMNS, StoredRecords, records_part
+from oneiros.scopes.row_sets import allowed_bits, rows_where
+from oneiros.scopes.stored_sets import sets_of_arrays, values_and_rows
+from oneiros.store.connections import MEMORY
+from oneiros.store.reading import SNAPSHOT_SETTING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+    from pyroaring import BitMap
+
+    from oneiros.projections.projections import Projections
+    from oneiros.scopes.row_sets import RowsByValue
+    from oneiros.store import Reading, Store
+
+__all__ = ["FEWEST_ROWS", "Snapshot"]
+
+FEWEST_ROWS: Final = 2_000
+"""Fewer are projected anew as fast."""
+
+_FORMAT: Final = 1  # another one for any change of what a part holds
+_SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
+_STATE_NAMES: Final = ("live", "archived", "superseded", "perishable", "known")
+_HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
+
+_log = logging.getLogger(__name__)
+
+
+class Snapshot:
+    """Reads and writes the file of one store.
+
+    Args:
+        store_path: the store's file, or ":memory:", which has none beside it.
+    """
+
+    def __init__(self, store_path: str) -> None:
+        self.path: Final = None if store_path == MEMORY else Path(f"{store_path}-snapshot")
+
+    def load(self, reading: Reading, projections: Projections) -> int:
+        """Give new projections what the file holds, if it belongs to this state of the store.
+
+        Returns:
+            The revision they are of; 0: they are still empty.
+        """
+        token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
+        if self.path is None or not token:
+            return 0
+        made_with = projections.indexes.made_with
+        try:
+            held = _core.StoreSnapshot(
+                path=str(self.path), identity=_identity(projections, token), own_stamp=stamp
+            )
+            if held.revision > reading.last_revision():
+                return 0
+            if reading.erased(held.revision):
+                self.remove()
+                return 0
+            rows = _Rows(held, projections)
+            lexical = made_with.saved(held)
+        except FileNotFoundError:
+            return 0
+        except (SnapshotDamaged, ValueError, TypeError, RecursionError, OSError) as error:
+            _log.info("%s: not used, all is read anew: %s", self.path, error)
+            return 0
+        rows.hand_over()
+        projections.indexes.take_over(lexical)
+        if rows.has_vectors:
+            row_of = projections.lifecycle.row_of
+            for batch in reading.embeddings(held.revision):
+                projections.indexes.hold_vectors(
+                    [row_of[memory_id] for memory_id, _ in batch], [blob for _, blob in batch]
+                )
+        return held.revision
+
+    def save(self, store: Store, projections: Projections, revision: int) -> None:
+        """Write the file, if there is enough in it that the last one has not.
+
+        Whatever goes wrong: all of it is in the store, and a file that does not belong to it is
+        never read.
+
+        Args:
+            store: names the file it trusts.
+            projections: what is to be kept of it; nothing changes it meanwhile.
+            revision: what the projections hold.
+        """
+        count = len(projections.lifecycle.ids)
+        if (
+            self.path is None
+            or count < FEWEST_ROWS
+            or projections.indexes.has_erased
+            or not projections.row_sets.is_sure
+            or (projections.changed_count * _SHARE_CHANGED < count and self.path.is_file())
+        ):
+            return
+        token = secrets.token_hex(16)
+        fresh = self.path.with_name(f"{self.path.name}.{token}")
+        try:
+            _core.save_store_snapshot(
+                index=projections.indexes.lexical,
+                columns=projections.lifecycle.columns,
+                ids=list(projections.lifecycle.ids),
+                parts=_parts(projections),
+                path=str(fresh),
+                identity=_identity(projections, token),
+                revision=revision,
+            )
+            with store.write() as transaction:  # in which others cannot put theirs in place
+                if not transaction.erased(revision):
+                    fresh.replace(self.path)
+                    stamp = _core.file_stamp(path=str(self.path))
+                    transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
+        except (OneirosError, OSError) as error:
+            _log.warning("%s: not written: %s", self.path, error)
+        finally:
+            self._remove_unfinished()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self._remove_unfinished()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what somebody was killed while writing; who still writes only fails to."""
+        assert self.path is not None
+        for left in self.path.parent.glob(f"{escape(self.path.name)}.*"):
+            left.unlink(missing_ok=True)
+
+
+def _identity(projections: Projections, token: str) -> str:
+    columns = _core.Columns.schema()
+    return projections.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
+
+
+class _Rows:
+    """What a snapshot holds of rows, all of it read or checked as far as it must be.
+
+    Raises:
+        SnapshotDamaged, ValueError, TypeError, RecursionError: it makes no sense.
+    """
+
+    def __init__(self, held: _core.StoreSnapshot, projections: Projections) -> None:
+        self._projections = projections
+        self.columns = held.columns()
+        self.ids = held.ids()
+        self._count = len(self.ids)
+        require_sense(len(self.columns) == self._count, "not as many ids as rows")
+        head = PartReader(held.part(place=_HEAD)).take_json()
+        self.has_vectors = bool(head["has_vectors"])
+        places = [tuple(map(str, place)) for place in head["places"]]
+        words = held.part(place=_WORDS)
+        self._words = {name: _words_of(words, place) for place, name in enumerate(CODE_COLUMNS)}
+        kinds = self._words["kind"]()  # which every search asks for
+        self._words["kind"] = lambda: kinds
+        self.states = _states(held.part(place=_STATES), self._count)
+        lifecycle = projections.lifecycle
+        self.records = StoredRecords(
+            held.part(place=_RECORDS), lambda name: held.column(name=name), lifecycle.stored_word
+        )
+        self._sets = {
+            place: _sets_of(held.part(place=_FIRST_PLACE + number), self._count)
+            for number, place in enumerate(places)
+        }
+        if not held.is_own:
+            self._check(held)
+
+    def hand_over(self) -> None:
+        """Give the projections all of it."""
+        lifecycle, row_sets = self._projections.lifecycle, self._projections.row_sets
+        lifecycle.take_over(self.columns, self.ids, self.records, self._words)
+        row_sets.take_over(self.states, self._sets, self.records)
+
+    def _check(self, held: _core.StoreSnapshot) -> None:
+        self.ids.between(0, self._count)  # that they are UTF-8
+        self.records.check(self._count)
+        for name, words in self._words.items():
+            codes = held.column(name=CODE_COLUMNS[name])
+            known = words()
+            require_sense(len(set(known)) == len(known), "a word has two codes")
+            require_sense(int(codes.max(initial=0)) <= len(known), "a code stands for no word")
+        for read in self._sets.values():
+            read()
+
+
+def _parts(projections: Projections) -> list[bytes]:
+    """What is kept beside the columns, the ids and the lexical index."""
+    lifecycle, row_sets = projections.lifecycle, projections.row_sets
+    ids, states, places = list(lifecycle.ids), row_sets.states(), row_sets.places()
+    vectors = projections.indexes.vectors
+    head, bits, words = PartWriter(), PartWriter(), PartWriter()
+    head.put_json({"has_vectors": vectors is not None, "places": list(places)})
+    for name in _STATE_NAMES:
+        bits.put(allowed_bits(states[name], len(ids)))
+    for name in CODE_COLUMNS:
+        words.put_json(lifecycle.words()[name])
+    known = states["known"]
+    records = records_part(
+        row_sets.stored, ids, lifecycle.all_sessions(), row_sets.sources(), known.__contains__
+    )
+    sets = [_part_of_sets(held) for held in places.values()]
+    return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
+
+
+def _part_of_sets(sets: RowsByValue) -> bytes:
+    values, sizes, rows = values_and_rows(sets)
+    part = PartWriter()
+    part.put_json(values)
+    part.put(sizes)
+    part.put(rows)
+    return part.bytes()
+
+
+def _sets_of(part: npt.NDArray[np.uint8], row_end: int) -> Callable[[], RowsByValue]:
+    """What reads the sets of a place."""
+
+    def read() -> RowsByValue:
+        reader = PartReader(part)
+        values, sizes = reader.take_json(), reader.take(np.uint32)
+        return sets_of_arrays(values, sizes, reader.take(np.uint32), row_end)
+
+    return read
+
+
+def _words_of(part: npt.NDArray[np.uint8], place: int) -> Callable[[], Sequence[str]]:
+    """What reads the words that a field's codes stand for."""
+
+    def read() -> Sequence[str]:
+        reader = PartReader(part)
+        for _ in range(place):
+            reader.take(np.uint8)
+        return [str(word) for word in reader.take_json()]
+
+    return read
+
+
+def _states(part: npt.NDArray[np.uint8], row_end: int) -> dict[str, BitMap]:
+    reader = PartReader(part)
+    states: dict[str, BitMap] = {}
+    for name in _STATE_NAMES:
+        bits = reader.take(np.uint8)
+        require_sense(len(bits) == -(-row_end // 8), "not as many rows' states as rows")
+        mask = np.unpackbits(bits, count=row_end, bitorder="little").view(np.bool_)
+        states[name] = rows_where(mask)
+    return states

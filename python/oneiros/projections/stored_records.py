@@ -1,0 +1,140 @@
+"""What a snapshot says of its rows that stands in no column: sessions, tags, metadata, words of codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from oneiros.projections.parts import PartReader, PartWriter, require_sense
+from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy.typing as npt
+
+__all__ = ["CODE_COLUMNS", "StoredRecords", "records_part"]
+
+CODE_COLUMNS: Final = {
+    "kind": "kind",
+    "topic": "topic_code",
+    "project": "project_code",
+    "session": "session_code",
+}
+"""The columns that hold codes, by the field whose words they stand for."""
+
+_FIELDS: Final = 3  # sessions, tags, metadata
+
+
+class StoredRecords:
+    """The rows of a snapshot, read one by one as they are asked for; never changed.
+
+    Args:
+        part: what :func:`records_part` made.
+        column: gives a column as it was saved.
+        word: gives the word that a field's code stands for.
+    """
+
+    def __init__(
+        self,
+        part: npt.NDArray[np.uint8],
+        column: Callable[[str], npt.NDArray[np.uint32]],
+        word: Callable[[str, int], str | None],
+    ) -> None:
+        reader = PartReader(part)
+        self._rows = reader.take(np.uint32)
+        self._ends = reader.take(np.uint64)
+        self._texts = reader.take(np.uint8)
+        reader.end()
+        require_sense(len(self._ends) == _FIELDS * len(self._rows), "not as many texts as records")
+        self._row_end = int(self._rows[-1]) + 1 if len(self._rows) else 0
+        self._codes = {name: column(saved) for name, saved in CODE_COLUMNS.items()}
+        self._word = word
+
+    def check(self, row_end: int) -> None:
+        """Raise ValueError, TypeError or SnapshotDamaged unless every record can be read."""
+        rows, ends = self._rows, self._ends
+        require_sense(
+            (rows < row_end).all() and (rows[:-1] < rows[1:]).all(), "records out of order"
+        )
+        require_sense(
+            (ends[:-1] <= ends[1:]).all() and (ends[-1] if len(ends) else 0) == len(self._texts),
+            "texts of records do not fill their bytes",
+        )
+        for _, sessions, tags, metadata in self:
+            for text, parse in ((sessions, sessions_of), (tags, tags_of), (metadata, metadata_of)):
+                if text is not None:
+                    parse(text)
+
+    def __iter__(self) -> Iterator[tuple[int, str | None, str | None, str | None]]:
+        """Yield row, sessions, tags and metadata of those that have any, as JSON."""
+        for place, row in enumerate(self._rows.tolist()):
+            yield row, self._text(place, 0), self._text(place, 1), self._text(place, 2)
+
+    def word(self, name: str, row: int) -> str | None:
+        """Return the kind, topic, project or session of a row."""
+        return self._word(name, int(self._codes[name][row]))
+
+    def sessions(self, row: int) -> frozenset[str]:
+        """Return the sessions that have seen a row's memory."""
+        text = self._of(row, 0)
+        return frozenset() if text is None else sessions_of(text)
+
+    def tags(self, row: int) -> str | None:
+        """Return a row's tags as JSON."""
+        return self._of(row, 1)
+
+    def metadata(self, row: int) -> str | None:
+        """Return a row's metadata as JSON."""
+        return self._of(row, 2)
+
+    def _of(self, row: int, field: int) -> str | None:
+        if row >= self._row_end:
+            return None
+        place = int(np.searchsorted(self._rows, row))
+        if self._rows[place] != row:
+            return None
+        return self._text(place, field)
+
+    def _text(self, place: int, field: int) -> str | None:
+        number = _FIELDS * place + field
+        start = int(self._ends[number - 1]) if number else 0
+        return self._texts[start : int(self._ends[number])].tobytes().decode() or None
+
+
+def records_part(
+    former: StoredRecords | None,
+    ids: list[str],
+    sessions: Mapping[int, frozenset[str]],
+    sources: Mapping[int, tuple[str | None, str | None]],
+    is_known: Callable[[int], bool],
+) -> bytes:
+    """Return what :class:`StoredRecords` reads.
+
+    Args:
+        former: what the last snapshot held.
+        ids: by row; the rows without one are left out.
+        sessions: of the rows of which they differ from it.
+        sources: tags and metadata of the rows of which they may differ.
+        is_known: whether a row has attributes now.
+    """
+    held: dict[int, list[str | None]] = {}
+    for row, seen_by, tags, metadata in former or ():
+        is_same = row not in sources and is_known(row)
+        held[row] = [seen_by, tags if is_same else None, metadata if is_same else None]
+    for row, (tags, metadata) in sources.items():
+        if tags is not None or metadata is not None or row in held:
+            held.setdefault(row, [None, None, None])[1:] = tags, metadata
+    for row, names in sessions.items():
+        if names or row in held:
+            held.setdefault(row, [None, None, None])[0] = (
+                json_text(sorted(names)) if names else None
+            )
+    rows = sorted(row for row, texts in held.items() if ids[row] and any(texts))
+    texts = [(text or "").encode() for row in rows for text in held[row]]
+    part = PartWriter()
+    part.put(np.array(rows, np.uint32))
+    part.put(np.cumsum([len(text) for text in texts], dtype=np.uint64))
+    part.put_bytes(b"".join(texts))
+    return part.bytes()
