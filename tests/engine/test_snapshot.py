@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,7 @@ import oneiros
 from oneiros import _core
 from oneiros.projections import snapshot
 from oneiros.store import reading
+from oneiros.store.salvage import salvage
 
 WORDS = [f"word{number}" for number in range(60)]
 QUERIES = ["word1", "word2 word3", "word7 word7 word40", "title9", "fresh", "nothing"]
@@ -237,3 +239,89 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     with oneiros.Engine(path) as mind:
         assert is_mapped(mind)
     assert sorted(path.parent.iterdir()) == [path, beside(path)]
+
+
+def sections(file: bytes) -> list[tuple[int, int]]:
+    """Where each section of a snapshot begins and how long it is, as cpp/snapshot lays it out."""
+    count, table = struct.unpack_from("<12xI8xQ", file)
+    entries = struct.iter_unpack("<IIQQII", file[table : table + 32 * count])
+    return [(offset, size) for _, _, offset, size, _, _ in entries]
+
+
+def test_damaged_in_any_section_it_is_not_used(path: Path) -> None:
+    want = rebuilt(path)
+    sound = beside(path).read_bytes()
+    places = sections(sound)
+    assert len(places) > 50  # columns, ids, parts, the lexical index
+    for offset, size in places:
+        if size == 0:
+            continue
+        damaged = bytearray(sound)
+        damaged[offset + size // 2] ^= 16
+        beside(path).write_bytes(damaged)
+        copy = path.with_name("copy.db")
+        shutil.copy(path, copy)
+        shutil.copy(beside(path), beside(copy))
+        with oneiros.Engine(copy) as mind:
+            assert not is_mapped(mind)
+            assert answers(mind) == want
+        for left in copy.parent.glob("copy.db*"):
+            left.unlink()
+
+
+def test_another_version_s_snapshot_is_not_used(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "_FORMAT", -1)
+        with oneiros.Engine(path) as mind:
+            assert not is_mapped(mind)
+            mind.add("fresh word1")
+    with oneiros.Engine(path) as mind:
+        assert not is_mapped(mind)
+        assert mind.check() == []
+
+
+def test_what_another_process_wrote_since_is_there(path: Path) -> None:
+    program = f"""
+    import oneiros
+    from oneiros.projections import snapshot
+    snapshot.FEWEST_ROWS = 1
+    with oneiros.Engine({str(path)!r}) as mind:
+        mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))
+        mind.delete("m3")
+    """
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+        want = answers(mind)  # its own file was replaced under it
+        assert want == rebuilt(path)
+        mind.add("word1 of ours", id="ours")
+        want = answers(mind)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        assert answers(mind) == want == rebuilt(path)
+
+
+def test_a_child_of_a_fork_leaves_the_snapshot_to_its_parent(path: Path) -> None:
+    with oneiros.Engine(path) as mind:
+        want = answers(mind)
+        child = os.fork()
+        if child == 0:
+            mind.close()
+            with oneiros.Engine(path) as own:
+                os._exit(0 if is_mapped(own) and answers(own) == want else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        mind.add("word1 of ours")
+        assert answers(mind) == rebuilt(path)
+
+
+def test_a_store_that_was_salvaged_takes_no_snapshot(path: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "salvaged.db"
+    with oneiros.Engine(path) as mind:
+        want = answers(mind)
+    salvage(path, saved)
+    shutil.copy(beside(path), beside(saved))
+    with oneiros.Engine(saved) as mind:
+        assert not is_mapped(mind)
+        assert answers(mind) == want
