@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -115,7 +116,10 @@ ArrayList<T> read_list(const py::list& list, const std::string& name) {
 // A new array holding a copy of `values`.
 template <typename T>
 py::array_t<T> copied(const std::vector<T>& values) {
-  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+  // Made empty: pybind11 makes two arrays where it is given values, and copies one into the other.
+  py::array_t<T> array(static_cast<py::ssize_t>(values.size()));
+  std::copy(values.begin(), values.end(), array.mutable_data());
+  return array;
 }
 
 // As copied, of shape (rows, columns).

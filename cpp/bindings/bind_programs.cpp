@@ -238,7 +238,7 @@ std::pair<std::vector<py::array>, Outcome> outcome_of(const Program& program,
     std::vector<Real*> results;
     for (py::array& array : arrays) {
       for (std::size_t i = 0; i < judged.ranges.size(); ++i) {
-        refuse_overlap(array, judged.ranges[i].column, "ranges[" + std::to_string(i) + "]");
+        refuse_sharing(array, judged.ranges[i].column, "ranges[" + std::to_string(i) + "]");
       }
       results.push_back(static_cast<Real*>(array.mutable_data()));
     }

@@ -49,6 +49,14 @@ std::optional<ElementType> element_type(const py::dtype& dtype) {
   }
 }
 
+bool shares_memory(const py::array& result, const Operand& operand) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(result.data());
+  const auto end = begin + static_cast<std::uintptr_t>(result.nbytes());
+  const auto first = reinterpret_cast<std::uintptr_t>(operand.values);
+  const std::size_t bytes = kElementBytes[static_cast<std::size_t>(operand.type)];
+  return first < end && begin < first + operand.count * bytes;
+}
+
 }  // namespace
 
 Operand operand_of(const py::array& array, const std::string& name) {
@@ -97,16 +105,17 @@ unsigned checked_threads(unsigned threads) {
 }
 
 void refuse_overlap(const py::array& result, const Operand& operand, const std::string& name) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(result.data());
-  const auto end = begin + static_cast<std::uintptr_t>(result.nbytes());
-  const auto first = reinterpret_cast<std::uintptr_t>(operand.values);
-  const std::size_t bytes = kElementBytes[static_cast<std::size_t>(operand.type)];
-  const bool shares = first < end && begin < first + operand.count * bytes;
   const auto type = element_type(result.dtype());
-  const bool is_same = first == begin && type == operand.type &&
+  const bool is_same = result.data() == operand.values && type == operand.type &&
                        operand.count == static_cast<std::size_t>(result.size());
-  if (shares && !is_same) {
+  if (shares_memory(result, operand) && !is_same) {
     throw py::value_error(name + ": shares memory with out, but is not out itself");
+  }
+}
+
+void refuse_sharing(const py::array& result, const Operand& operand, const std::string& name) {
+  if (shares_memory(result, operand)) {
+    throw py::value_error(name + ": must share no memory with out");
   }
 }
 

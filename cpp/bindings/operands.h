@@ -23,6 +23,9 @@ namespace oneiros {
 // Throws ValueError where `result` shares memory with an operand without being the same values.
 void refuse_overlap(const py::array& result, const Operand& operand, const std::string& name);
 
+// Throws ValueError where `result` shares any memory with an operand.
+void refuse_sharing(const py::array& result, const Operand& operand, const std::string& name);
+
 // Calls body with a float or a double, as `dtype` says. Throws ValueError for another name.
 template <typename Body>
 auto for_dtype(const std::string& dtype, Body body) {

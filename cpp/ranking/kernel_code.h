@@ -11,20 +11,6 @@
 
 namespace oneiros {
 
-// A line of a column that a later tile reads.
-struct LineAhead {
-  std::uintptr_t address;  // for the row 0
-  std::size_t width;       // bytes a row
-};
-
-// Lines to ask for between the rows of a call, some each `every` rows.
-struct LinesAhead {
-  const LineAhead* lines = nullptr;
-  std::size_t count = 0;
-  std::size_t row = 0;  // where their tile begins
-  std::size_t every = 0;
-};
-
 // One kernel over `size` rows.
 template <typename Real>
 struct RowCall {
@@ -35,7 +21,7 @@ struct RowCall {
   const Real* times;  // what each value is multiplied by; null: nothing
   Real* result;       // may be one of the inputs, or `times`
   std::size_t size;
-  LinesAhead ahead = {};
+  bool is_streamed = false;  // past the cache, from the first line on; stream_end() at the end
 };
 
 // What an operand's values are stored as, in the order of LoopsOf::convert.

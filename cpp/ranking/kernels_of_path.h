@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "ranking/blocks_of_path.h"
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
 #include "ranking/lookup_of_path.h"
 #include "ranking/ranges_of_path.h"
-#include "ranking/stream_of_path.h"
 #include "simd/real.h"
 #include "simd/rows.h"
 
@@ -20,45 +20,6 @@ extern const PathLoops kPathLoops;
 
 namespace {
 
-// The lines [begin, end). A request is no access: it may go past the end of a column.
-ONEIROS_ALWAYS_INLINE void ask_for(const LinesAhead& ahead, std::size_t begin, std::size_t end) {
-  for (std::size_t i = begin; i < end; ++i) {
-    const LineAhead& line = ahead.lines[i];
-    __builtin_prefetch(reinterpret_cast<const void*>(line.address + ahead.row * line.width), 0, 2);
-  }
-}
-
-template <typename Formula, typename Real, std::size_t... Input>
-ONEIROS_ALWAYS_INLINE void loop(const RowCall<Real>& call, const Real* numbers,
-                                std::index_sequence<Input...> /*inputs*/) {
-  // A copy: through the call, the loop would have to read it again after each store.
-  const Real* const inputs[] = {call.inputs[Input]...};
-  const Real* const times = call.times;
-  Real* const result = call.result;
-  const std::size_t size = call.size;
-  const LinesAhead ahead = call.ahead;
-  const std::size_t every = ahead.count == 0 ? size : ahead.every;
-  const std::size_t lines = ahead.count == 0 ? 0 : (ahead.count * every + size - 1) / size;
-  std::size_t line = 0;
-  for (std::size_t begin = 0; begin < size; begin += every) {
-    const std::size_t end = begin + every < size ? begin + every : size;
-    const std::size_t last = line + lines < ahead.count ? line + lines : ahead.count;
-    ask_for(ahead, line, last);
-    line = last;
-    if (times != nullptr) {
-      ONEIROS_ROWS
-      for (std::size_t i = begin; i < end; ++i) {
-        result[i] = times[i] * Formula::value(numbers, inputs[Input][i]...);
-      }
-    } else {
-      ONEIROS_ROWS
-      for (std::size_t i = begin; i < end; ++i) {
-        result[i] = Formula::value(numbers, inputs[Input][i]...);
-      }
-    }
-  }
-}
-
 template <typename Formula, typename Real, std::size_t... Number>
 ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
                                std::index_sequence<Number...> /*numbers*/) {
@@ -67,19 +28,18 @@ ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
   if constexpr (requires { Formula::kSwitch; }) {
     // A choice that holds for every row is made once, before the loop.
     if (numbers[Formula::kSwitch] != Real(0)) {
-      loop<typename Formula::On>(call, numbers, kInputs);
+      run_blocks<typename Formula::On>(call, numbers, kInputs);
     } else {
-      loop<typename Formula::Off>(call, numbers, kInputs);
+      run_blocks<typename Formula::Off>(call, numbers, kInputs);
     }
   } else {
-    loop<Formula>(call, numbers, kInputs);
+    run_blocks<Formula>(call, numbers, kInputs);
   }
 }
 
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
   if constexpr (Formula::kSignature.has_table) {
-    ask_for(call.ahead, 0, call.ahead.count);
     look_up<Real>({call.table, call.table_size}, call.inputs[0], call.result, call.size);
   } else {
     run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());
@@ -89,26 +49,28 @@ void rows(const RowCall<Real>& call) {
 template <typename Element, typename Real>
 void convert(const void* from, Real* into, std::size_t size) {
   const auto* const values = static_cast<const Element*>(from);
-  ONEIROS_ROWS
-  for (std::size_t i = 0; i < size; ++i) {
-    into[i] = static_cast<Real>(values[i]);
-  }
+  for_parts(values, size, [&](std::size_t begin, std::size_t rows) ONEIROS_ALWAYS_INLINE_LAMBDA {
+    ONEIROS_ROWS
+    for (std::size_t i = begin; i < begin + rows; ++i) {
+      into[i] = static_cast<Real>(values[i]);
+    }
+  });
 }
 
+// In units, formed as a double. A product with 1 / unit costs a fraction of the quotient, and what
+// it may be off is lost where the age becomes a float.
 template <typename Real>
-std::size_t age(const AgeCall<Real>& call) {
-  const double* const times = call.time_seconds;
-  const double now = call.now_seconds;
-  const double unit = call.unit_seconds;
-  std::int64_t* const is_future = call.is_future;
-  Real* const result = call.result;
-  const std::size_t size = call.size;
+ONEIROS_ALWAYS_INLINE Real age_of(double seconds, double unit, double per_unit) {
+  const double age = sizeof(Real) < sizeof(double) ? seconds * per_unit : seconds / unit;
+  return formulas::elapsed(static_cast<Real>(age));
+}
+
+// How many times lie after now; and which, where that is asked for.
+ONEIROS_ALWAYS_INLINE std::size_t count_future(const double* times, double now, std::size_t size,
+                                               std::int64_t* is_future) {
   std::int64_t count = 0;
-  ONEIROS_ROWS
   for (std::size_t i = 0; i < size; ++i) {
-    const double time = times[i];
-    count += static_cast<std::int64_t>(time > now);
-    result[i] = static_cast<Real>(formulas::elapsed((now - time) / unit));
+    count += static_cast<std::int64_t>(times[i] > now);
   }
   if (is_future != nullptr) {
     ONEIROS_ROWS
@@ -117,6 +79,41 @@ std::size_t age(const AgeCall<Real>& call) {
     }
   }
   return static_cast<std::size_t>(count);
+}
+
+template <typename Real>
+std::size_t age(const AgeCall<Real>& call) {
+  const double* const times = call.time_seconds;
+  const double now = call.now_seconds;
+  const double unit = call.unit_seconds;
+  const double per_unit = 1.0 / unit;
+  Real* const result = call.result;
+  // Whose sign is set where an age is below 0 (or NaN of that sign): rare, so that they are counted
+  // only then. One a lane, as a sum over lanes after each few rows would be what all wait for.
+  constexpr std::size_t kRows = 2 * kLineRows<double>;
+  RealBits<double> found[kRows] = {};
+  const std::size_t size = call.size;
+  std::size_t row = 0;
+  for (; row + kRows <= size; row += kRows) {
+    ask_ahead_of(times + row);
+    ask_ahead_of(times + row + kLineRows<double>);
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const double seconds = now - times[row + i];
+      found[i] |= bits_of(seconds);
+      result[row + i] = age_of<Real>(seconds, unit, per_unit);
+    }
+  }
+  for (; row < size; ++row) {
+    const double seconds = now - times[row];
+    found[0] |= bits_of(seconds);
+    result[row] = age_of<Real>(seconds, unit, per_unit);
+  }
+  RealBits<double> any = 0;
+  for (const RealBits<double> each : found) {
+    any |= each;
+  }
+  return (any & kSignBit<double>) == 0 ? 0 : count_future(times, now, size, call.is_future);
 }
 
 void fill_gaps(double* first, const double* second, std::size_t size) {

@@ -75,9 +75,10 @@ class Program {
   };
 
   // Writes the outputs' values. Only what the outputs need is computed. A result may stand in the
-  // memory of an operand of its own type, beginning where that begins; results may not overlap each
-  // other. Throws std::invalid_argument, before anything is written, for an output that is no
-  // register, an operand or judged column of another length, a now_seconds that is not finite.
+  // memory of an operand of its own type, beginning where that begins; results may overlap neither
+  // each other nor a judged column, which is judged when they are written. Throws
+  // std::invalid_argument, before anything is written, for an output that is no register, an
+  // operand or judged column of another length, a now_seconds that is not finite.
   template <typename Real>
   Outcome run(const Run<Real>& run) const;
 

@@ -16,11 +16,7 @@ namespace {
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
-constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time: those of the next tile are asked for, and
-// come into the cache too. With several steps a tile, each has its beginning to pay.
-constexpr std::size_t kMostStreamedRows = 512;
-constexpr std::size_t kMostStreamedRowsOfSteps = 1024;
+constexpr std::size_t kMostRows = 512;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
@@ -151,10 +147,14 @@ bool ProgramLayout<Real>::shares_memory(std::size_t output) const {
   });
 }
 
-// Whether the step may write its output's memory while the tile is not yet done.
+// Whether the step may write its output's memory while the tile is not yet done. What is streamed
+// past the cache is read by no other, and looked up by no table's loop, which streams nothing.
 template <typename Real>
 bool ProgramLayout<Real>::is_direct(std::size_t output) const {
-  return !is_streamed_ && (needed_steps_ == 1 || !shares_memory(output));
+  const std::size_t number = steps_.outputs()[output];
+  const bool can_stream =
+      steps_.is_output_only(number) && !steps_.call(number).kernel->signature().has_table;
+  return (needed_steps_ == 1 || !shares_memory(output)) && (!is_streamed_ || can_stream);
 }
 
 template <typename Real>
@@ -190,10 +190,7 @@ template <typename Real>
 void ProgramLayout<Real>::choose_tile() {
   const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
   constexpr std::size_t kStep = kLine / sizeof(Real);
-  const std::size_t most_streamed =
-      needed_steps_ > 1 ? kMostStreamedRowsOfSteps : kMostStreamedRows;
-  const std::size_t most = is_streamed_ ? most_streamed : kMostRows;
-  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, most);
+  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, kMostRows);
   tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
 

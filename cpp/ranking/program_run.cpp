@@ -55,20 +55,7 @@ ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& r
       layout_(program, run),
       loops_(loops_of(simd_path())),
       real_(real_loops<Real>(loops_)),
-      judges_(run.ranges.begin(), run.ranges.end()) {
-  look_ahead();
-}
-
-template <typename Real>
-void ProgramRun<Real>::look_ahead() {
-  for (const Operand& column : run_.operands) {
-    lookahead_.add(column);
-  }
-  for (const ColumnRange& range : run_.ranges) {
-    lookahead_.add(range.column);
-  }
-  lookahead_.prepare(layout_.tile());
-}
+      judges_(run.ranges.begin(), run.ranges.end()) {}
 
 // Rows until the first result stands at the begin of a line: no line is written by two tiles.
 template <typename Real>
@@ -92,25 +79,17 @@ Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   std::size_t size = first_tile(begin, end);
   for (std::size_t row = begin; row < end;
        row += size, size = std::min(layout_.tile(), end - row)) {
-    const Tile tile{row, size, end};
-    outcome.is_within = is_within(tile) && outcome.is_within;
+    const Tile tile{row, size};
     const std::size_t future_count = run_tile(scratch, tile);
     outcome.future_count += are_all_future ? size : future_count;
+    // Last: most of what is judged stands in the cache by now.
+    outcome.is_within = is_within(tile) && outcome.is_within;
   }
   if (layout_.is_streamed()) {
     loops_.stream_end();
   }
   scratch.trim();
   return outcome;
-}
-
-template <typename Real>
-LinesAhead ProgramRun<Real>::lines_ahead(const Tile& tile, std::size_t part) const {
-  const std::size_t next = tile.row + tile.size;
-  if (next >= tile.end) {
-    return {};
-  }
-  return lookahead_.part_of(next, part, layout_.varying().size() - layout_.varying_inputs());
 }
 
 template <typename Real>
@@ -124,11 +103,11 @@ bool ProgramRun<Real>::is_within(const Tile& tile) const {
 template <typename Real>
 std::size_t ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
   const std::size_t inputs = program_.inputs_.size();
-  const Tile whole{0, layout_.tile(), layout_.tile()};
+  const Tile whole{0, layout_.tile()};
   std::size_t future_count = 0;
   for (const std::size_t number : layout_.uniforms()) {
     if (number >= inputs) {
-      run_step(scratch, number, whole, {});
+      run_step(scratch, number, whole);
       continue;
     }
     Real* const slot = scratch.slot(layout_.registers()[number].slot);
@@ -164,9 +143,8 @@ std::size_t ProgramRun<Real>::run_tile(Scratch& scratch, const Tile& tile) const
       load(scratch, number, tile);
     }
   }
-  std::size_t part = 0;
   for (const std::size_t number : layout_.varying().subspan(layout_.varying_inputs())) {
-    run_step(scratch, number, tile, lines_ahead(tile, part++));
+    run_step(scratch, number, tile);
   }
   store(scratch, tile);
   return layout_.age_count() > 1 ? loops_.count_flags(scratch.is_future.data(), tile.size)
@@ -232,8 +210,7 @@ std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
 }
 
 template <typename Real>
-void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile,
-                                const LinesAhead& ahead) const {
+void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile) const {
   const StepCall& call = layout_.steps().call(number);
   const Kernel& kernel = *call.kernel;
   std::array<const Real*, Signature::kMostInputs + 1> reads{};
@@ -242,12 +219,12 @@ void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile
     reads[count++] = scratch.at[read];
   }
   const RegisterPlace& its = layout_.registers()[number];
-  Real* const result =
-      its.place == Place::result ? run_.results[its.output] + tile.row : scratch.slot(its.slot);
+  const bool is_result = its.place == Place::result;
+  Real* const result = is_result ? run_.results[its.output] + tile.row : scratch.slot(its.slot);
   const auto table = kernel.template table<Real>();
   real_.rows[kernel.number()]({reads.data(), kernel.template numbers<Real>().data(), table.data(),
                                table.size(), call.is_times ? reads[count - 1] : nullptr, result,
-                               tile.size, ahead});
+                               tile.size, is_result && layout_.is_streamed()});
   scratch.at[number] = result;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ranking/kernel_code.h"
-#include "ranking/lookahead.h"
 #include "ranking/program.h"
 #include "ranking/program_layout.h"
 
@@ -27,22 +26,18 @@ class ProgramRun {
   struct Tile {
     std::size_t row;
     std::size_t size;
-    std::size_t end;  // of the part
   };
 
-  void look_ahead();
   [[nodiscard]] const Operand& operand(std::size_t number) const { return run_.operands[number]; }
   [[nodiscard]] std::size_t first_tile(std::size_t begin, std::size_t end) const;
   [[nodiscard]] std::size_t fill_uniform(Scratch& scratch) const;
-  [[nodiscard]] LinesAhead lines_ahead(const Tile& tile, std::size_t part) const;
   [[nodiscard]] bool is_within(const Tile& tile) const;
   [[nodiscard]] std::size_t run_tile(Scratch& scratch, const Tile& tile) const;
   void load(Scratch& scratch, std::size_t number, const Tile& tile) const;
   [[nodiscard]] std::size_t load_age(Scratch& scratch, std::size_t number, const Tile& tile) const;
   [[nodiscard]] const double* read_times(const Operand& operand, double* room,
                                          const Tile& tile) const;
-  void run_step(Scratch& scratch, std::size_t number, const Tile& tile,
-                const LinesAhead& ahead) const;
+  void run_step(Scratch& scratch, std::size_t number, const Tile& tile) const;
   void store(const Scratch& scratch, const Tile& tile) const;
 
   const Program& program_;
@@ -50,8 +45,7 @@ class ProgramRun {
   const ProgramLayout<Real> layout_;
   const PathLoops& loops_;
   const LoopsOf<Real>& real_;
-  std::vector<RangeJudge> judges_;
-  ColumnLookahead lookahead_;
+  const std::vector<RangeJudge> judges_;
 };
 
 }  // namespace oneiros

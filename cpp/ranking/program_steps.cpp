@@ -82,7 +82,7 @@ bool ProgramSteps::is_one(std::size_t number) const {
 
 void ProgramSteps::count_uses() {
   for (const std::size_t output : outputs_) {
-    uses_[output] += 2;  // never read by one step alone
+    uses_[output] += kUsesOfOutput;
   }
   for (std::size_t number = same_as_.size(); number-- > first_step_;) {
     if (!is_needed(number)) {

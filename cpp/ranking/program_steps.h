@@ -41,6 +41,10 @@ class ProgramSteps {
   // The registers that hold the outputs' values, one an output.
   [[nodiscard]] std::span<const std::size_t> outputs() const noexcept { return outputs_; }
   [[nodiscard]] bool is_needed(std::size_t number) const { return uses_[number] != 0; }
+  // Whether one output holds the value, and nothing else reads it.
+  [[nodiscard]] bool is_output_only(std::size_t number) const {
+    return uses_[number] == kUsesOfOutput;
+  }
   // Whether every row has the same value.
   [[nodiscard]] bool is_uniform(std::size_t number) const { return is_uniform_[number] != 0; }
   // REQUIRES: the register is no input.
@@ -49,6 +53,8 @@ class ProgramSteps {
   }
 
  private:
+  static constexpr std::size_t kUsesOfOutput = 2;  // never read by one step alone
+
   void read_input(std::size_t number);
   void read_step(std::size_t number);
   [[nodiscard]] bool is_one(std::size_t number) const;
@@ -61,7 +67,7 @@ class ProgramSteps {
   std::size_t first_step_;            // register
   std::vector<StepCall> calls_;       // one a step of the program
   std::vector<std::size_t> same_as_;  // the register that holds the value of each
-  std::vector<std::size_t> uses_;     // how often each is read
+  std::vector<std::size_t> uses_;     // how often each is read, kUsesOfOutput an output
   std::vector<char> is_uniform_;
   std::vector<std::size_t> outputs_;
 };

@@ -51,11 +51,34 @@ ONEIROS_ALWAYS_INLINE bool any_real_outside(const Element* values, std::size_t s
   return found != 0;
 }
 
+// Whether all values lie in [0, high], told by their bits: as unsigned integers, those of a
+// negative number, of NaN and of what is larger are larger. One step a value; what it does not
+// settle, the comparison does.
+template <bool kMustBeWhole, std::floating_point Element>
+ONEIROS_ALWAYS_INLINE bool all_up_to(const Element* values, std::size_t size, Element high) {
+  using Bits = RealBits<Element>;
+  Bits largest = 0;
+  Bits broken = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Bits bits = bits_of(values[i]);
+    largest = bits > largest ? bits : largest;
+    if constexpr (kMustBeWhole) {
+      broken |= bits_of(values[i] - formulas::rounded_down(values[i]));
+    }
+  }
+  return largest <= bits_of(high) && broken == 0;
+}
+
 template <std::floating_point Element>
 bool any_outside(const RangeCall& call) {
   const auto* const values = static_cast<const Element*>(call.values);
   const auto low = static_cast<Element>(call.low);
   const auto high = static_cast<Element>(call.high);
+  if (low <= Element(0) && high > Element(0) &&
+      (call.must_be_whole ? all_up_to<true>(values, call.size, high)
+                          : all_up_to<false>(values, call.size, high))) {
+    return false;
+  }
   if (call.may_be_nan) {
     return call.must_be_whole ? any_real_outside<true, true>(values, call.size, low, high)
                               : any_real_outside<true, false>(values, call.size, low, high);

@@ -97,13 +97,26 @@ template <std::floating_point Real>
   return exponential_within(x);
 }
 
-// e^-x, where an x below 0 counts as 0; NaN stays NaN. What is left after x e-foldings.
+// e^-x, where an x below 0 counts as 0; NaN stays NaN. What is left after x e-foldings. The bits of
+// exponential(-x), in fewer steps: the result is at most 1, so one power of two reaches all of
+// them.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real decay(Real x) {
   using Constants = ExponentialConstants<Real>;
+  using Format = RealFormat<Real>;
+  constexpr Real kMinusLog2E = Real(-1.4426950408889634);
+  // 2^lift is what every e^-x times 2^lift is a normal number by.
+  constexpr int kLift = sizeof(Real) == sizeof(float) ? 100 : 1000;
+  constexpr Real kUnlift = sizeof(Real) == sizeof(float) ? Real(0x1p-100) : Real(0x1p-1000);
+  constexpr Real kLiftedRounder = kRounder<Real> + Real(Format::kBias) + Real(kLift);
   x = Real(0) > x ? Real(0) : x;
   x = -Constants::kLowest < x ? -Constants::kLowest : x;
-  return exponential_within(-x);
+  const Real rounded = x * kMinusLog2E + kLiftedRounder;
+  const Real power = rounded - kLiftedRounder;
+  const Real value =
+      exponential_of_parts(power * -Constants::kLn2High - x, power * -Constants::kLn2Low);
+  // The shift drops what stands above the exponent. Rounded once, by the second product.
+  return value * real_of<Real>(bits_of(rounded) << Format::kMantissaBits) * kUnlift;
 }
 
 // 2^x within 1 ULP over the whole range, exact at integers; odd inputs as exponential().

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #define ONEIROS_ALWAYS_INLINE inline __attribute__((always_inline))
+#define ONEIROS_ALWAYS_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace oneiros {
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oneiros import CallableFactor, _core, factors, profiles
 from oneiros.batch import rescore
@@ -183,6 +185,49 @@ def test_bounds_of_every_size_are_those_of_doubles(dtype: str) -> None:
     third = np.array([1 / 3], np.float32)
     assert not judged(third, 0.0, 1 / 3)
     assert judged(third, 1 / 3, 1.0)
+
+
+ODD = (0.0, -0.0, 0.5, 1.0, 2.0, 3.5, -1.0, 1e-45, -1e-45, 1e38, math.inf, -math.inf, math.nan)
+
+
+@given(
+    st.lists(st.sampled_from(ODD), min_size=1, max_size=40),
+    st.sampled_from((0.0, -1.0, 0.5, -math.inf)),
+    st.sampled_from((1.0, 0.5, 3.0, 1e300, math.inf)),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(("float32", "float64")),
+)
+def test_a_range_is_kept_or_not(
+    values: list[float], low: float, high: float, nan: bool, whole: bool, dtype: str
+) -> None:
+    held = np.array(values, dtype)
+
+    def keeps(value: float) -> bool:
+        if math.isnan(value):
+            return nan
+        is_whole = math.isinf(value) or value == math.floor(value)
+        return low <= value <= high and (is_whole or not whole)
+
+    assert judged(held, low, high, nan=nan, whole=whole) == all(map(keeps, held.tolist()))
+
+
+def test_a_judged_column_stands_apart_from_the_results() -> None:
+    program = _core.Program(inputs=[("value", "a", 0.0)], instructions=[("negate", [0], {})])
+    values = np.zeros(4)
+    for out in (values, values[:3]):
+        with pytest.raises(ValueError, match=r"ranges\[0\]: must share no memory with out"):
+            program.run_and_judge(
+                operands={},
+                now_seconds=0.0,
+                size=len(out),
+                outputs=[1],
+                dtype="float64",
+                out=[out],
+                threads=1,
+                ranges=[(values, 0.0, 1.0, False, False)],
+                whole_size=0,
+            )
 
 
 def test_a_judged_column_has_as_many_rows_as_are_scored() -> None:

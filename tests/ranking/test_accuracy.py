@@ -123,8 +123,7 @@ def days_over_pace(parameters: Parameters, inputs: list[Array]) -> Array:
 
 EXPONENTS: dict[str, Exponent] = {
     "time_decay_boost": lambda p, i: i[0] / p["tau_days"],
-    # A product of two quotients, with five roundings where the others have two.
-    "stability_boost": lambda p, i: 2 * i[0] / p["tau_days"] * (1 - 1 / i[1]),
+    "stability_boost": lambda p, i: i[0] / p["tau_days"] * (1 - 1 / i[1]),
     "retention": days_over_pace,
     "retention_score": lambda p, i: p["alpha"] * np.ones_like(i[1]),
     "association_decay": lambda p, i: i[1] / p["tau_days"],

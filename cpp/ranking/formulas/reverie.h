@@ -61,18 +61,19 @@ struct StabilityBoost {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days, Real stability) {
-    const Real tau_days = numbers[0];
     const Real low = numbers[1];
     const Real high = numbers[2];
-    const Real taus = elapsed(age_days) / tau_days;
-    // 1 - 1/S, without the cancellation near S = 1, where long ages would make it count. No
-    // division behind a condition: it would keep the loop from becoming SIMD.
     const Real bounded = at_most(stability, std::numeric_limits<Real>::max());
-    const Real gain = (bounded - Real(1)) / bounded;
+    // As doubles, so that the exponent is rounded once: what it is off by is multiplied by itself.
+    // (S - 1) / S is 1 - 1/S, without the cancellation near S = 1, where long ages would make it
+    // count. No division behind a condition: it would keep the loop from becoming SIMD.
+    const double taus =
+        static_cast<double>(elapsed(age_days)) * rate_of(static_cast<double>(numbers[0]));
+    const double gain = (static_cast<double>(bounded) - 1.0) / static_cast<double>(bounded);
+    const auto product = static_cast<Real>(taus * gain);
     // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
     // age 0. The formula's value there is exp(0).
-    const Real grown = gain == Real(0) ? Real(0) : taus;
-    const Real exponent = grown * (taus == Real(0) ? Real(0) : gain);
+    const Real exponent = is_nan(product) ? Real(0) : product;
     Real factor = clamped(exponential(exponent), low, high);
     factor = stability <= Real(0) ? low : factor;
     factor = is_nan(age_days) ? Real(1) : factor;

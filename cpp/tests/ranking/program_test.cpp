@@ -218,3 +218,38 @@ TEST_CASE_TEMPLATE("program: products in fewer passes have the bits of all steps
     }
   }
 }
+
+TEST_CASE_TEMPLATE("program: results that go past the cache are the same, wherever they begin",
+                   Real, float, double) {
+  // Registers: 0 a, 1 b, 2 a x b, 3 exp(a), 4 (a x b) exp(a).
+  const Program program({oneiros::ValueInput{"a", 2.0}, oneiros::ValueInput{"b", 3.0}},
+                        {{"multiply", {0, 1}, {}}, {"exp", {0}, {}}, {"multiply", {2, 3}, {}}});
+  constexpr std::size_t kMost = 1300;
+  std::vector<Real> a;
+  std::vector<Real> b;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    a.push_back(static_cast<Real>(i % 97) / Real(13));
+    b.push_back(static_cast<Real>(i % 89) - Real(40));
+  }
+  constexpr auto kType = sizeof(Real) == 4 ? ElementType::f32 : ElementType::f64;
+  for (const std::size_t size : {1UL, 7UL, 16UL, 17UL, 65UL, 512UL, 513UL, kMost}) {
+    for (std::size_t offset = 0; offset < 17; ++offset) {
+      const std::vector<Operand> operands{{kType, a.data(), size}, {kType, b.data(), size}};
+      const std::array<std::size_t, 3> outputs{4, 2, 4};
+      std::array<std::vector<Real>, 6> room;
+      room.fill(std::vector<Real>(size + 20, Real(-7)));
+      const auto run = [&](std::size_t first, std::size_t whole_size) {
+        const std::array<Real*, 3> results{room[first].data() + offset, room[first + 1].data(),
+                                           room[first + 2].data() + 1};
+        program.run<Real>({operands, kNow, size, outputs, results, 1, {}, whole_size});
+      };
+      run(0, 0);
+      run(3, std::size_t{1} << 24);
+      CHECK(room[0] == room[3]);
+      CHECK(room[1] == room[4]);
+      CHECK(room[2] == room[5]);
+      CHECK(room[0][offset] == a[0] * b[0] * Real(1));
+      CHECK(room[0][offset + size] == Real(-7));
+    }
+  }
+}

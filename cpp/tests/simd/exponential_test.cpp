@@ -82,3 +82,23 @@ TEST_CASE("exponential: ends where the exact function does") {
   CHECK(std::isfinite(exponential(88.72F)));
   CHECK(std::isinf(exponential(88.73F)));
 }
+
+TEST_CASE_TEMPLATE("decay: the bits of the exponential of -x, and 1 below 0", Real, float, double) {
+  using Limits = std::numeric_limits<Real>;
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<Real> some(0, sizeof(Real) == 4 ? Real(110) : Real(760));
+  for (int i = 0; i < 200'000; ++i) {
+    const Real x = i % 2 == 0 ? some(random) : some(random) / Real(1000);
+    CHECK(oneiros::decay(x) == exponential(-x));
+  }
+  for (const Real x : {Real(0), Limits::denorm_min(), Limits::max(), Limits::infinity()}) {
+    CHECK(oneiros::decay(x) == exponential(-x));
+    CHECK(oneiros::decay(-x) == 1);
+  }
+  CHECK(std::isnan(oneiros::decay(Limits::quiet_NaN())));
+  // NaN stays NaN whatever it carries in the bits that elsewhere hold an exponent.
+  for (oneiros::RealBits<Real> payload = 1; payload < 0x1000; payload += 7) {
+    const auto bits = oneiros::bits_of(Limits::quiet_NaN()) | payload;
+    CHECK(std::isnan(oneiros::decay(oneiros::real_of<Real>(bits))));
+  }
+}

@@ -28,6 +28,7 @@ LARGEST_K = 1e9
 """With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
 
 _MOST_RESULTS = 2**32 - 1
+_INT64 = np.dtype(np.int64)
 
 
 @overload
@@ -85,7 +86,7 @@ def rrf(
         raise TypeError(msg)
     require_text("normalise", normalise)
     lists = list(rankings)
-    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
+    if lists and all([isinstance(ranking, np.ndarray) for ranking in lists]):
         return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
     numbers: dict[Id, int] = {}
     arrays = [_numbered(ranking, numbers) for ranking in lists]
@@ -105,11 +106,15 @@ def _fuse(
         require_int("top", top, low=0, high=_MOST_RESULTS)
     return _core.rrf(
         rankings=arrays,
-        k=require_number("k", k, low=0.0, high=LARGEST_K),
+        k=k if type(k) is float and 0.0 <= k <= LARGEST_K else _checked_k(k),
         weights=None if weights is None else _weights_of(weights, len(arrays)),
         normalise=normalise,
         top=top,
     )
+
+
+def _checked_k(k: object) -> float:
+    return require_number("k", k, low=0.0, high=LARGEST_K)
 
 
 def _weights_of(weights: Sequence[float], count: int) -> Scores:
@@ -119,6 +124,8 @@ def _weights_of(weights: Sequence[float], count: int) -> Scores:
 
 def _as_int64(ranking: object) -> Ids:
     array = np.asarray(ranking)
+    if array.dtype is _INT64 and array.flags.c_contiguous:
+        return array
     if array.dtype.kind not in "iu":
         msg = f"rankings: expected arrays of integers, got {array.dtype}"
         raise TypeError(msg)

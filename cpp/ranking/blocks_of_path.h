@@ -1,0 +1,183 @@
+// Loops over rows, a cache line of them at a time, as one SIMD path runs them; part of
+// kernels_of_path.h.
+//
+// A line is one AVX-512 register, two of AVX2, four of the baseline: the loop over its rows has a
+// fixed length and becomes straight code, so that constants stay in registers from line to line,
+// and between two lines is room for what no loop over rows could hold: requests for the lines that
+// will be read, and stores past the cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "ranking/kernel_code.h"
+#include "simd/real.h"
+#include "simd/rows.h"
+
+namespace oneiros::ONEIROS_PATH {
+
+namespace {
+
+constexpr std::size_t kLine = 64;  // bytes
+
+template <typename Element>
+constexpr std::size_t kLineRows = kLine / sizeof(Element);
+
+// Asks for the line that stands some lines after this one, before its turn: the processor's own
+// look-ahead stops at each page and begins anew for each column and tile. A request is no access:
+// it may go past the end of a column.
+ONEIROS_ALWAYS_INLINE void ask_ahead_of(const void* values) {
+  constexpr std::size_t kAhead = 448;  // bytes; measured: fewer come late, more push others out
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(values) + kAhead));
+}
+
+// Calls body(begin, size) for parts of the rows, asking for the column's lines meanwhile.
+template <typename Element, typename Body>
+ONEIROS_ALWAYS_INLINE void for_parts(const Element* values, std::size_t size, const Body& body) {
+  constexpr std::size_t kRows = 64;
+  std::size_t row = 0;
+  for (; row + kRows <= size; row += kRows) {
+    for (std::size_t line = 0; line < kRows; line += kLineRows<Element>) {
+      ask_ahead_of(values + row + line);
+    }
+    body(row, kRows);
+  }
+  body(row, size - row);
+}
+
+template <typename Real>
+struct alignas(kLine) Block {
+  Real rows[kLineRows<Real>];
+};
+
+// As much as one store holds.
+#if defined(__AVX512F__)
+using Piece = __m512i;
+ONEIROS_ALWAYS_INLINE void stream_piece(void* into, const void* from) {
+  _mm512_stream_si512(static_cast<Piece*>(into), _mm512_loadu_si512(from));
+}
+#elif defined(__AVX2__)
+using Piece = __m256i;
+ONEIROS_ALWAYS_INLINE void stream_piece(void* into, const void* from) {
+  _mm256_stream_si256(static_cast<Piece*>(into),
+                      _mm256_loadu_si256(static_cast<const Piece*>(from)));
+}
+#elif defined(__x86_64__)
+using Piece = __m128i;
+ONEIROS_ALWAYS_INLINE void stream_piece(void* into, const void* from) {
+  _mm_stream_si128(static_cast<Piece*>(into), _mm_loadu_si128(static_cast<const Piece*>(from)));
+}
+#endif
+
+// Past the cache. REQUIRES: `into` is the begin of a line.
+template <typename Real>
+ONEIROS_ALWAYS_INLINE void stream_block(const Block<Real>& from, Real* into) {
+#if defined(__x86_64__)
+  for (std::size_t byte = 0; byte < kLine; byte += sizeof(Piece)) {
+    stream_piece(reinterpret_cast<std::byte*>(into) + byte,
+                 reinterpret_cast<const std::byte*>(from.rows) + byte);
+  }
+#else
+  __builtin_memcpy(into, from.rows, kLine);
+#endif
+}
+
+ONEIROS_ALWAYS_INLINE bool is_begin_of_line(const void* values) {
+  return reinterpret_cast<std::uintptr_t>(values) % kLine == 0;
+}
+
+// Later stores, such as the one that says the work is done, come after the streamed ones.
+void stream_end() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+template <typename Real>
+void stream(const Real* from, Real* into, std::size_t size) {
+  std::size_t i = 0;
+  while (i < size && !is_begin_of_line(into + i)) {
+    into[i] = from[i];
+    ++i;
+  }
+  for (; i + kLineRows<Real> <= size; i += kLineRows<Real>) {
+    Block<Real> block;
+    __builtin_memcpy(block.rows, from + i, kLine);
+    stream_block(block, into + i);
+  }
+  for (; i < size; ++i) {
+    into[i] = from[i];
+  }
+}
+
+// The rows of the inputs that stand at the end and fill no line, made one.
+template <typename Real, std::size_t kInputs>
+struct LastBlock {
+  Block<Real> blocks[kInputs];
+  const Real* inputs[kInputs];
+
+  ONEIROS_ALWAYS_INLINE LastBlock(const Real* const* from, std::size_t begin, std::size_t size) {
+    for (std::size_t input = 0; input < kInputs; ++input) {
+      for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+        blocks[input].rows[i] = from[input][begin + (i < size ? i : 0)];
+      }
+      inputs[input] = blocks[input].rows;
+    }
+  }
+};
+
+// Writes Formula's value of each row, times `times` where there is such.
+template <typename Formula, typename Real, std::size_t... Input>
+ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* numbers,
+                                      std::index_sequence<Input...> /*inputs*/) {
+  constexpr std::size_t kInputs = sizeof...(Input) + 1;
+  constexpr std::size_t kRows = kLineRows<Real>;
+  // A product with 1 changes no bit, and costs less than a second loop would.
+  Block<Real> ones;
+  for (Real& one : ones.rows) {
+    one = Real(1);
+  }
+  // Copies: through the call, the loop would have to read them again after each store.
+  const Real* inputs[kInputs] = {call.inputs[Input]..., call.times};
+  const bool is_times = call.times != nullptr;
+  Real* const result = call.result;
+  const std::size_t size = call.size;
+  const bool is_streamed = call.is_streamed && is_begin_of_line(result);
+  const auto compute = [&](const Real* const* from, const Real* times, std::size_t at,
+                           Block<Real>& block) ONEIROS_ALWAYS_INLINE_LAMBDA {
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kRows; ++i) {
+      block.rows[i] = times[i] * Formula::value(numbers, from[Input][at + i]...);
+    }
+  };
+  std::size_t row = 0;
+  for (; row + kRows <= size; row += kRows) {
+    (ask_ahead_of(inputs[Input] + row), ...);
+    Block<Real> block;
+    compute(inputs, is_times ? inputs[kInputs - 1] + row : ones.rows, row, block);
+    if (is_streamed) {
+      stream_block(block, result + row);
+    } else {
+      __builtin_memcpy(result + row, block.rows, kLine);
+    }
+  }
+  if (row < size) {
+    inputs[kInputs - 1] = is_times ? call.times : call.inputs[0];
+    const LastBlock<Real, kInputs> last(inputs, row, size - row);
+    Block<Real> block;
+    compute(last.inputs, is_times ? last.inputs[kInputs - 1] : ones.rows, 0, block);
+    for (std::size_t i = 0; row + i < size; ++i) {
+      result[row + i] = block.rows[i];
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace oneiros::ONEIROS_PATH
