@@ -39,9 +39,10 @@ def ciar(
     """Return certainty x impact x decay x reinforcement. A1; clamped to [0, 1]: A2; veto: A3."""
     if has_nan(certainty, impact, age_days, access_count, rate, reinforcement):
         return math.nan
-    if certainty == 0 or impact == 0:
+    left = certainty * impact * decay(age_days, rate)
+    if left == 0:  # whatever has been accessed how often: a veto, or nothing left after an age
         return 0.0
-    raw = certainty * impact * decay(age_days, rate) * reinforced(access_count, reinforcement)
+    raw = left * reinforced(access_count, reinforcement)
     return clip(raw, 0.0, 1.0) if clamp else raw
 
 

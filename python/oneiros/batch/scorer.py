@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.batch.codes import DEFAULT_KIND, all_coders
+from oneiros.batch.reading import ORIGINS, reading_of
 from oneiros.batch.validity import Validity
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
-from oneiros.ranking.callable_factor import CallableFactor
-from oneiros.ranking.row_scores import ColumnRange, blocks, columns_read, judged_values
+from oneiros.ranking.row_scores import ColumnRange, blocks, judged_values
 
 if TYPE_CHECKING:
     from oneiros.batch.columns import Array, Column, Mask, Piece, Table
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     _Registers = Callable[[CompiledProfile], Sequence[int]]
 
 __all__ = ["Scorer", "require_apart"]
-
-_ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}  # of defaults
 
 
 @dataclass(slots=True)
@@ -72,14 +69,14 @@ class Scorer:
         self._threads = threads
         self._coders = all_coders()
         self._extra = tuple(extra)
-        self._reading = _reading(tuple(profiles))
+        self._reading = reading_of(tuple(profiles))
         self._validity = Validity(invalid, now, self._reading.not_after_now)
         self._scored = self._reading.scored
         self.fields = [*self._reading.fields]
         """What is read of a table."""
         self.fields += [name for name in extra if name not in self.fields]
         self._in_order = sorted(
-            self.fields, key=lambda name: name in _ORIGINS
+            self.fields, key=lambda name: name in ORIGINS
         )  # after their origins
         self._opened: tuple[Table | None, dict[str, Column]] = (None, {})
         self.row_count = 0
@@ -274,39 +271,6 @@ class Scorer:
             is_within = is_within and holds
             ranges = ()  # once is enough
         return future_counts, is_within and not ranges
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What some profiles ask of a table."""
-
-    scored: tuple[str, ...]
-    """The fields that scores are made of."""
-    fields: tuple[str, ...]
-    """Those to read: also those that defaults of others are made of."""
-    not_after_now: frozenset[str]
-    has_functions: bool
-    """Functions of the user's own see nothing that breaks a rule."""
-
-
-@lru_cache(maxsize=64)
-def _reading(profiles: tuple[Profile, ...]) -> _Reading:
-    found: dict[str, None] = {}
-    for profile in profiles:
-        compiled = profile.compile(())
-        found |= dict.fromkeys(columns_read(compiled))
-        if compiled.reads_kinds:
-            found["kind"] = None
-    scored = [name for name in found if name in FIELDS and FIELDS[name].column is not None]
-    origins = [_ORIGINS[name] for name in scored if name in _ORIGINS]
-    return _Reading(
-        scored=tuple(scored),
-        fields=tuple(dict.fromkeys((*scored, *origins))),
-        not_after_now=frozenset(name for one in profiles for name in one.not_after_now),
-        has_functions=any(
-            isinstance(factor, CallableFactor) for one in profiles for factor in one.factors
-        ),
-    )
 
 
 def require_apart(out: Array, columns: Mapping[str, object]) -> None:

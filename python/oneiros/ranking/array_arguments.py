@@ -190,6 +190,9 @@ def _as_array(name: str, value: npt.ArrayLike) -> FloatArray:
 
 
 def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
+    shapes_found = {array.shape for array in arrays.values()}
+    if len(shapes_found) == 1:
+        return shapes_found.pop()
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError as error:
@@ -200,6 +203,9 @@ def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
 
 def _flattened(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """Return one value for all rows, or one a row; a copy only where the layout asks for it."""
+    flags = array.flags
+    if array.shape == shape and array.dtype.isnative and flags.c_contiguous and flags.aligned:
+        return array.reshape(-1)
     spread = array if array.size == 1 else np.broadcast_to(array, shape)
     native = spread.astype(spread.dtype.newbyteorder("="), copy=False)
     return np.require(native, requirements=["C", "A"]).reshape(-1)

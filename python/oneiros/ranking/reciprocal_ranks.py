@@ -86,7 +86,7 @@ def rrf(
         raise TypeError(msg)
     require_text("normalise", normalise)
     lists = list(rankings)
-    if lists and all([isinstance(ranking, np.ndarray) for ranking in lists]):
+    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
         return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
     numbers: dict[Id, int] = {}
     arrays = [_numbered(ranking, numbers) for ranking in lists]
