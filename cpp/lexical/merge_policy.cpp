@@ -62,7 +62,7 @@ std::vector<std::size_t> choose_rest_merge(std::span<const SegmentSize> segments
   std::size_t merged = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t size = segments[places[i]].live_count;
-    if (i != 0 && size < kRestRatio * below) {
+    if (i != 0 && (size < kRestRatio * below || below + size <= kRestSmall)) {
       merged = i + 1;
     }
     below += size;

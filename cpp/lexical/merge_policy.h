@@ -26,9 +26,11 @@ std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std
                                       std::size_t most_bytes);
 
 // Places of the segments to merge for searches to be fast, when writing has come to rest: those
-// that together are not far below the next larger one, so that few are left. Empty when each has
-// kRestRatio times what all smaller ones have together, or they would have over `most_bytes`.
+// that together are not far below the next larger one, so that few are left, and those that
+// together are small, so that a small index is one. Empty when each has kRestRatio times what all
+// smaller ones have together, and is not small with them, or they would have over `most_bytes`.
 inline constexpr std::size_t kRestRatio = 4;
+inline constexpr std::size_t kRestSmall = std::size_t{1} << 14;
 std::vector<std::size_t> choose_rest_merge(std::span<const SegmentSize> segments,
                                            std::size_t most_bytes);
 

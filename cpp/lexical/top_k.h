@@ -15,10 +15,11 @@ struct Hit {
   std::uint32_t row;
 };
 
-// A total order, since no two hits share a row and no score is NaN.
-inline bool ranks_before(const Hit& left, const Hit& right) {
+// A total order, since no two hits share a row and no score is NaN. An object, so that heaps and
+// sorts take it in rather than call it.
+inline constexpr auto ranks_before = [](const Hit& left, const Hit& right) {
   return left.score > right.score || (left.score == right.score && left.row < right.row);
-}
+};
 
 class TopK {
  public:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +115,13 @@ class Reading(TypedDict):
     minimum_should_match: int
 
 
+_PLAIN: Final = Reading(syntax="plain", minimum_should_match=0)
+
+
 def checked_reading(syntax: object, minimum_should_match: object) -> Reading:
     """Return how a query is read; which syntaxes there are, the core knows."""
+    if syntax == "plain" and type(minimum_should_match) is int and minimum_should_match == 0:
+        return _PLAIN
     least = checked_count(minimum_should_match, "minimum_should_match", least=0)
     encoded("syntax", checked_text(syntax, "syntax"))
     return Reading(syntax=str(syntax), minimum_should_match=least)
@@ -139,6 +144,8 @@ def checked_texts(texts: Sequence[T], name: str) -> list[T]:
 
 def checked_count(value: object, name: str, *, least: int) -> int:
     """Return an int from ``least`` up, cut to 64 bits."""
+    if type(value) is int and least <= value <= INT64_MAX:
+        return value
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         msg = f"{name}: must be an int, got {type(value).__name__}"
         raise TypeError(msg)

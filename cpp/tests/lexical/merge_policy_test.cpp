@@ -69,3 +69,15 @@ TEST_CASE("merges: no more bytes together than may be, and never a segment alone
   // What is mostly dead is rewritten, however large.
   CHECK(choose_merge(std::vector<SegmentSize>{{4, 5, 1'000}}, 2, 10) == Places{0});
 }
+
+TEST_CASE("choose_rest_merge: what is not far below the next larger one, and a small index whole") {
+  constexpr std::size_t kLarge = kRestSmall;
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{kLarge, 0}, {kLarge / 8, 0}}, kAny).empty());
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{kLarge, 0}, {kLarge / 3, 0}}, kAny) ==
+        Places{0, 1});
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{kLarge - 1, 0}, {1, 0}}, kAny) == Places{0, 1});
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{kLarge, 0}, {1, 0}}, kAny).empty());
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{9, 0}, {kLarge, 0}, {1, 0}}, kAny) ==
+        Places{0, 2});
+  CHECK(choose_rest_merge(std::vector<SegmentSize>{{9, 0}}, kAny).empty());
+}
