@@ -15,6 +15,7 @@ import apsw
 from oneiros.clock import Deadline
 from oneiros.errors import StoreBusy, StoreIOError
 from oneiros.store import schema
+from oneiros.store.forking import GATE
 
 Result = TypeVar("Result")
 
@@ -188,14 +189,18 @@ class Readers:
     @contextmanager
     def lend(self) -> Iterator[apsw.Connection]:
         """Lend a connection for a block."""
+        entered = GATE.enter()
         try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self.opened()
-        try:
-            yield connection
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self.opened()
+            try:
+                yield connection
+            finally:
+                self._take_back(connection)
         finally:
-            self._take_back(connection)
+            GATE.leave(entered)
 
     def close(self) -> None:
         """Close the idle connections; those lent out close when they come back."""

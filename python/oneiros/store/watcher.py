@@ -7,6 +7,7 @@ import threading
 import apsw
 
 from oneiros.store.connections import Readers
+from oneiros.store.forking import GATE
 from oneiros.store.reading import Reading
 
 __all__ = ["Watcher"]
@@ -25,6 +26,13 @@ class Watcher:
 
     def revision(self) -> int:
         """Return the number of the last commit."""
+        entered = GATE.enter()
+        try:
+            return self._found()
+        finally:
+            GATE.leave(entered)
+
+    def _found(self) -> int:
         with self._lock:
             if self._connection is None:
                 self._connection = self._readers.opened()

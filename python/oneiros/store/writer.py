@@ -13,6 +13,7 @@ from oneiros.clock import Deadline
 from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.store import connections
 from oneiros.store.failures import is_failed_write, translated
+from oneiros.store.forking import GATE
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.transaction import Transaction
 
@@ -35,6 +36,7 @@ class Writer:
         self._timeout = timeout_seconds
         self._decode = decode
         self._lock = threading.RLock()  # held by the thread that writes
+        self._entered = 0
         self._is_writing = False
         self._is_closed = False
         self._poison = ""
@@ -49,7 +51,7 @@ class Writer:
         try:
             yield self.connection
         finally:
-            self._lock.release()
+            self._release()
 
     def begin(self) -> Transaction:
         """Start a transaction; ``end`` must follow, in the same thread."""
@@ -61,7 +63,7 @@ class Writer:
             self._require_sound()
             return self._begun()
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
 
     def end(self, transaction: Transaction, error: BaseException | None) -> None:
@@ -74,7 +76,7 @@ class Writer:
                 self._take_back(transaction.failure, error)
         finally:
             self._is_writing = False
-            self._lock.release()
+            self._release()
 
     def checkpoint(self) -> None:
         """Move the log into the file and empty it."""
@@ -151,6 +153,11 @@ class Writer:
             self._lock.release()
             msg = f"{self._path}: the store is closed"
             raise EngineClosed(msg)
+        self._entered = GATE.enter()  # after the lock: who waits for that holds up no fork
+
+    def _release(self) -> None:
+        GATE.leave(self._entered)
+        self._lock.release()
 
     def _require_sound(self) -> None:
         if self._poison:
