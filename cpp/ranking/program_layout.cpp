@@ -17,6 +17,9 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 512;
+// With several steps over columns that come from memory, as many rows as a step asks ahead for:
+// what one step computes meanwhile, the columns of the others come in.
+constexpr std::size_t kMostStreamedBytes = 512;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
@@ -190,7 +193,9 @@ template <typename Real>
 void ProgramLayout<Real>::choose_tile() {
   const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
   constexpr std::size_t kStep = kLine / sizeof(Real);
-  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, kMostRows);
+  const bool is_by_turns = is_streamed_ && needed_steps_ > 1;
+  const std::size_t most = is_by_turns ? kMostStreamedBytes / sizeof(Real) : kMostRows;
+  tile_ = std::clamp(rows / kStep * kStep, std::min(kFewestRows, most), most);
   tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
 
