@@ -67,36 +67,51 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
 
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
                                      const std::atomic<bool>* is_cancelled) {
+  constexpr std::size_t kCancelStep = 4096;  // documents between two looks
   const auto for_each = [&](std::size_t step, auto visit) {
-    std::vector<std::uint8_t> scratch;
     for (std::size_t i = 0; i < origins.size(); i += step) {
-      if (is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed)) {
+      if (i % kCancelStep == 0 && is_cancelled != nullptr &&
+          is_cancelled->load(std::memory_order_relaxed)) {
         return;
       }
-      visit(origins[i].table->occurrences(origins[i].number, scratch));
+      visit(origins[i]);
     }
   };
-  std::vector<std::uint8_t> scratch;
   std::size_t bytes = 0;
   for (const Origin& origin : origins) {
     bytes += origin.table->mean_occurrence_bytes();
   }
   if (bytes < kFewestPacked) {
+    std::vector<std::uint8_t> scratch;
     bytes = 0;
-    for_each(1, [&](std::span<const std::uint8_t> one) { bytes += stored_size(one); });
+    for_each(1, [&](const Origin& one) {
+      bytes += stored_size(one.table->occurrences(one.number, scratch));
+    });
     sizes_.reserve(origins.size());
     starts_.reserve((origins.size() + kStride - 1) / kStride);
     occurrences_.reserve(bytes);
-    for_each(1, [&](std::span<const std::uint8_t> one) { append_occurrences(one); });
+    for_each(1, [&](const Origin& one) {
+      append_occurrences(one.table->occurrences(one.number, scratch));
+    });
     return;
   }
   constexpr std::size_t kSampled = 8;  // one of so many documents tells what is frequent
   OccurrenceCode::Counts counts{};
-  for_each(kSampled,
-           [&](std::span<const std::uint8_t> one) { OccurrenceCode::count(one, counts); });
+  for_each(kSampled, [&](const Origin& one) {
+    one.table->for_each_code(one.number, [&](std::uint64_t code, std::uint64_t /*step*/) {
+      ++counts[OccurrenceCode::symbol_of(code)];
+    });
+  });
   packed_ = PackedOccurrences(OccurrenceCode::of_counts(counts));
-  packed_.reserve(origins.size(), bytes / 2);
-  for_each(1, [&](std::span<const std::uint8_t> one) { packed_.append(one); });
+  packed_.reserve(origins.size(), bytes / 4 * 3);
+  std::vector<WrittenCode> codes;
+  for_each(1, [&](const Origin& one) {
+    codes.clear();
+    one.table->for_each_code(one.number, [&](std::uint64_t code, std::uint64_t step) {
+      codes.push_back({.code = code, .step = step});
+    });
+    packed_.append(codes);
+  });
   packed_.finish();
 }
 

@@ -78,17 +78,9 @@ class DocumentTable {
   // Calls visit(term) for each distinct term of the document, in order of first appearance.
   template <typename Visit>
   void for_each_term(DocumentNumber number, Visit visit) const {
-    if (packed_.is_used()) {
-      packed_.for_each_code(number, [&visit](std::uint64_t code, std::uint64_t /*step*/) {
-        if (code > 1 && !is_repeat(code)) {
-          visit(term_of(code));
-        }
-      });
-      return;
-    }
-    for_each_occurrence(plain_occurrences(number), [&visit](const FieldOccurrence& occurrence) {
-      if (!occurrence.is_repeat) {
-        visit(occurrence.term);
+    for_each_code(number, [&visit](std::uint64_t code, std::uint64_t /*step*/) {
+      if (code > 1 && !is_repeat(code)) {
+        visit(term_of(code));
       }
     });
   }
@@ -101,6 +93,15 @@ class DocumentTable {
   // REQUIRES: there is room.
   void append_occurrences(std::span<const std::uint8_t> occurrences) noexcept;
   std::span<const std::uint8_t> plain_occurrences(DocumentNumber number) const;
+  // Calls visit(code, step) for what OccurrenceBytes wrote.
+  template <typename Visit>
+  void for_each_code(DocumentNumber number, Visit visit) const {
+    if (packed_.is_used()) {
+      packed_.for_each_code(number, visit);
+    } else {
+      for_each_written(plain_occurrences(number), visit);
+    }
+  }
   std::size_t mean_occurrence_bytes() const;  // of a document, unpacked, or about so many
   void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled);
 

@@ -40,6 +40,8 @@ bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count
 // What the code of an occurrence says, which is above 1.
 inline TermId term_of(std::uint64_t code) { return static_cast<TermId>((code >> 3U) - 1); }
 inline bool is_repeat(std::uint64_t code) { return (code & 4U) != 0; }
+// Whether another number says how far on it stands. Of any code.
+inline bool has_step(std::uint64_t code) { return code > 1 && (code & 3U) == 0; }
 
 // An occurrence as it is read.
 struct FieldOccurrence {

@@ -25,27 +25,6 @@ void append_varint(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
   bytes.push_back(static_cast<std::uint8_t>(value));
 }
 
-bool has_step(std::uint64_t code) {
-  return code >= OccurrenceCode::kFieldSymbols && (code & 3U) == 0;
-}
-
-// Calls visit(code, step) for each code that OccurrenceBytes wrote.
-template <typename Visit>
-void for_each_written(std::span<const std::uint8_t> bytes, Visit visit) {
-  std::size_t at = 0;
-  const auto read = [&] {
-    std::uint64_t value = bytes[at] & (kMore - 1U);
-    for (unsigned shift = kPayloadBits; (bytes[at++] & kMore) != 0; shift += kPayloadBits) {
-      value |= std::uint64_t{bytes[at] & (kMore - 1U)} << shift;
-    }
-    return value;
-  };
-  while (at != bytes.size()) {
-    const std::uint64_t code = read();
-    visit(code, has_step(code) ? read() : 0);
-  }
-}
-
 // Huffman's lengths, of whatever length.
 OccurrenceCode::Lengths huffman_lengths(const OccurrenceCode::Counts& counts) {
   constexpr std::size_t kNodes = 2 * OccurrenceCode::kSymbols - 1;
@@ -112,10 +91,6 @@ class BitWriter {
 
 }  // namespace
 
-void OccurrenceCode::count(std::span<const std::uint8_t> bytes, Counts& counts) {
-  for_each_written(bytes, [&](std::uint64_t code, std::uint64_t) { ++counts[symbol_of(code)]; });
-}
-
 OccurrenceCode OccurrenceCode::of_counts(const Counts& counts) {
   Counts weights = counts;
   for (std::uint64_t& weight : weights) {
@@ -172,19 +147,16 @@ void PackedOccurrences::reserve(std::size_t document_count, std::size_t byte_cou
   sizes_.own().reserve(document_count);
 }
 
-void PackedOccurrences::append(std::span<const std::uint8_t> bytes) {
+void PackedOccurrences::append(std::span<const WrittenCode> codes) {
   const OccurrenceCode& code = code_.front();
   std::uint64_t size = 0;
-  for_each_written(bytes, [&](std::uint64_t one, std::uint64_t step) {
-    size += code.lengths()[OccurrenceCode::symbol_of(one)];
-    size += one < OccurrenceCode::kFieldSymbols
-                ? 0U
-                : static_cast<unsigned>(std::bit_width(one)) - OccurrenceCode::kFewestBits;
+  for (const auto& [one, step] : codes) {
+    size += code.lengths()[OccurrenceCode::symbol_of(one)] + OccurrenceCode::middle_of(one);
     if (has_step(one)) {
       const auto width = static_cast<unsigned>(std::bit_width(step));
       size += OccurrenceCode::kStepBits + (width > 1 ? width - 1 : 0);
     }
-  });
+  }
   if (size > std::numeric_limits<std::uint32_t>::max()) {
     throw std::length_error("a document's words take at most 512 MiB");
   }
@@ -197,15 +169,13 @@ void PackedOccurrences::append(std::span<const std::uint8_t> bytes) {
   if (is_long) {
     writer.put(size, kLongBits);
   }
-  for_each_written(bytes, [&](std::uint64_t one, std::uint64_t step) {
+  for (const auto& [one, step] : codes) {
     const std::size_t symbol = OccurrenceCode::symbol_of(one);
-    writer.put(code.bits_of(symbol), code.lengths()[symbol]);
-    if (one < OccurrenceCode::kFieldSymbols) {
-      return;
-    }
-    const unsigned middle =
-        static_cast<unsigned>(std::bit_width(one)) - OccurrenceCode::kFewestBits;
-    writer.put((one >> OccurrenceCode::kLowBits) & ((std::uint64_t{1} << middle) - 1), middle);
+    const unsigned length = code.lengths()[symbol];
+    const unsigned middle = OccurrenceCode::middle_of(one);
+    const std::uint64_t rest =
+        (one >> OccurrenceCode::kLowBits) & ((std::uint64_t{1} << middle) - 1);
+    writer.put(code.bits_of(symbol) | (rest << length), length + middle);
     if (has_step(one)) {
       const auto width = static_cast<unsigned>(std::bit_width(step));
       writer.put(width, OccurrenceCode::kStepBits);
@@ -213,7 +183,7 @@ void PackedOccurrences::append(std::span<const std::uint8_t> bytes) {
         writer.put(step & ((std::uint64_t{1} << (width - 1)) - 1), width - 1);
       }
     }
-  });
+  }
   writer.flush();
 }
 

@@ -12,12 +12,39 @@
 #include <span>
 #include <vector>
 
+#include "lexical/occurrence_bytes.h"
 #include "lexical/postings.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "snapshot/stored.h"
 
 namespace oneiros::lexical {
+
+// What OccurrenceBytes wrote of an occurrence, or where a field begins.
+struct WrittenCode {
+  std::uint64_t code;
+  std::uint64_t step;  // 0 where the code has none of its own
+};
+
+// Calls visit(code, step) for each code that OccurrenceBytes wrote.
+template <typename Visit>
+void for_each_written(std::span<const std::uint8_t> bytes, Visit visit) {
+  constexpr unsigned kPayloadBits = 7;
+  constexpr std::uint8_t kMore = 1U << kPayloadBits;
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  const auto read = [&at] {
+    std::uint64_t value = *at & (kMore - 1U);
+    for (unsigned shift = kPayloadBits; (*at++ & kMore) != 0; shift += kPayloadBits) {
+      value |= std::uint64_t{*at & (kMore - 1U)} << shift;
+    }
+    return value;
+  };
+  while (at != end) {
+    const std::uint64_t code = read();
+    visit(code, has_step(code) ? read() : 0);
+  }
+}
 
 // A prefix code over the codes of OccurrenceBytes: a symbol tells a code's lowest three bits and
 // how many bits it has; those between follow as they are. A step of its own follows in six bits
@@ -40,9 +67,6 @@ class OccurrenceCode {
     std::uint16_t length;
   };
 
-  // Adds the symbols of a document's bytes.
-  static void count(std::span<const std::uint8_t> bytes, Counts& counts);
-
   // A code that has all symbols, the frequent ones in few bits.
   static OccurrenceCode of_counts(const Counts& counts);
   // Throws SnapshotDamaged unless they are the lengths of a code.
@@ -61,6 +85,11 @@ class OccurrenceCode {
                      (code & ((1U << kLowBits) - 1));
   }
 
+  // How many bits of the code follow its symbol.
+  static unsigned middle_of(std::uint64_t code) {
+    return code < kFieldSymbols ? 0 : static_cast<unsigned>(std::bit_width(code)) - kFewestBits;
+  }
+
  private:
   explicit OccurrenceCode(const Lengths& lengths);
 
@@ -77,7 +106,7 @@ class PackedOccurrences {
 
   bool is_used() const { return !code_.empty(); }
   void reserve(std::size_t document_count, std::size_t byte_count);
-  void append(std::span<const std::uint8_t> bytes);
+  void append(std::span<const WrittenCode> codes);
   // After the last.
   void finish();
 
@@ -104,7 +133,7 @@ class PackedOccurrences {
  private:
   // Sizes in bits one after the other, the documents of a stride after its start. kLong: four
   // bytes before the document say how many.
-  static constexpr std::size_t kStride = 32;
+  static constexpr std::size_t kStride = 16;
   static constexpr std::uint8_t kLong = std::numeric_limits<std::uint8_t>::max();
   static constexpr unsigned kLongBits = 32;
   static constexpr std::size_t kPadding = 16;  // a code may be read that begins at the end
