@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 
 from oneiros.argument_checks import file_name
-from oneiros.channels.forking import ForkSafeLock
 from oneiros.errors import SnapshotDamaged
+from oneiros.fork_safe_lock import ForkSafeLock
 from oneiros.lexical_arguments import (
     Id,
     checked_id,

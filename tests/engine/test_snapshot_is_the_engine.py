@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
@@ -152,6 +152,7 @@ def closed_and_reopened(mind: oneiros.Engine, path: Path) -> tuple[list[object],
 @pytest.mark.parametrize("trusted", [True, False])
 @settings(deadline=None, max_examples=20)
 @given(steps=STEPS, first=st.integers(0, 2**32))
+@example(steps=[("forget", 0)], first=3)  # the only vector there was
 def test_reopened_closed_and_made_anew_are_one(
     trusted: bool, steps: list[tuple[str, int]], first: int
 ) -> None:

@@ -102,7 +102,7 @@ def test_retention_takes_words_codes_and_arrays_of_either() -> None:
     assert want[2] == 1.0
     with pytest.raises(ValueError, match=r"category: must be one of episodic, .*, got 'vague'"):
         kernels.retention(1.0, 1.0, 0.5, "vague")
-    with pytest.raises(ValueError, match="model: must be exponential or power, got 'linear'"):
+    with pytest.raises(ValueError, match="model: must be one of exponential, power, got 'linear'"):
         kernels.retention(1.0, 1.0, 0.5, 0, model="linear")  # type: ignore[arg-type]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -86,18 +84,10 @@ def test_what_is_written_means(text: str, want: list[tuple[str, str, int, str]])
 @pytest.mark.parametrize(
     "piece", ['"', "+", "-", "*", '"a', "+-", "title:", 'title:"', "a*", "東", "\u3000", '+"" ']
 )
-def test_the_time_to_parse_grows_no_faster_than_the_text(piece: str) -> None:
-    def seconds(count: int) -> float:
-        text = piece * count
-        spans = []
-        for _ in range(5):
-            start = time.perf_counter()
-            parse(text)
-            spans.append(time.perf_counter() - start)
-        return min(spans)
-
-    # 32 times the text: quadratic would take 1,000 times as long.
-    assert seconds(128_000) <= 32 * 8 * seconds(4_000) + 0.001
+def test_millions_of_open_signs_are_parsed_in_passing(piece: str) -> None:
+    # At a step for each pair of them this would take days.
+    count = 2_000_000
+    assert len(parse(piece * count)) <= 2 * count
 
 
 # --- terms ----------------------------------------------------------------------------------------

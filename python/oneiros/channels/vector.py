@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels import Bits, RankedList
-from oneiros.channels.forking import ForkSafeLock, most_threads
+from oneiros.channels.forking import most_threads
 from oneiros.channels.inner_products import Matrix, limited_to
 from oneiros.channels.position_table import ABSENT
 from oneiros.channels.vector_batch import search_batch
@@ -24,6 +24,7 @@ from oneiros.channels.vector_input import (
 )
 from oneiros.channels.vector_state import VectorState
 from oneiros.channels.vector_upkeep import Kind, build, due
+from oneiros.fork_safe_lock import ForkSafeLock
 
 __all__ = ["VectorIndex"]
 

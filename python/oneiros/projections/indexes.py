@@ -109,9 +109,9 @@ class Indexes:
     def by_vector(
         self, vector: Vector | None, channel: VectorChannel, depth: int, allowed: Bits | None
     ) -> ChannelAnswer:
-        """The vector channel; an absent vector finds nothing."""
+        """The vector channel; absent without a vector to ask with, or any to find."""
         index = self.vectors
-        if index is None or vector is None:
+        if not index or vector is None:
             return _ABSENT
         return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
 
@@ -127,7 +127,7 @@ class Indexes:
         found = [_ABSENT] * len(vectors)
         present = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
         index = self.vectors
-        if index is None or not present:
+        if not index or not present:
             return found
         matrix = np.stack([vector for _, vector in present])
         lists = index.search_many(matrix, depth, allowed, threads=threads)

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import gc
-import os
-import threading
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
+from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
-from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
-from oneiros.remember.reinforcing import Reinforcing
+from oneiros.remember.in_step import InStep
 from oneiros.remember.text_vectors import TextVectors
-from oneiros.remember.verdicts import VerdictCounts
-from oneiros.remember.write_rules import (
-    Bounds,
-    exists,
-    is_rewritten,
-    keep_spread,
-    sessions_of,
-    unknown,
-)
+from oneiros.remember.write_rules import Bounds, exists, is_rewritten, keep_spread, unknown
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -38,96 +22,17 @@ if TYPE_CHECKING:
 
     from oneiros.embedders import Embedder
     from oneiros.memory import Memory
-    from oneiros.projections import Projections
     from oneiros.ranking.initial_stability import InitialStability
-    from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.scopes import Where
-    from oneiros.store import Reading, Store, StoredMemory, Transaction
+    from oneiros.store import StoredMemory, Transaction
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
 __all__ = ["Remember"]
 
 
-class Remember:
-    """Writes to the store and keeps the projections in step, one writer at a time.
-
-    Args:
-        store: the open store.
-        projections: what searches read; this object alone writes to them.
-        embedder: for texts that come without an embedding; or None.
-    """
-
-    def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
-        self._store = store
-        self._projections = projections
-        # Guards the store's writer and the projections; held across a commit and its projection.
-        self._lock = threading.RLock()
-        self._lifecycle = projections.lifecycle
-        self.reinforcing = Reinforcing(projections.lifecycle, self._write_events)
-        self._revision = 0
-        self._is_behind = True  # a commit of our own may wait for its projection
-        self._is_closed = False
-        self._process = os.getpid()
-        self.vectors = TextVectors(embedder, store.settings())
-        self.verdicts = VerdictCounts(store)
-        self._snapshot = Snapshot(store.path)
-        self._read_all()
-        _OPEN.add(self)
-
-    # -- following the store -----------------------------------------------------------------------
-
-    @property
-    def revision(self) -> int:
-        """The last commit that the projections hold."""
-        return self._revision
-
-    def follow(self) -> None:
-        """Apply every commit since the last, whoever made it."""
-        with self._lock, self._store.read() as reading:
-            self._follow(reading)
-
-    def _read_all(self) -> None:
-        """Bring new projections to the store's state, from its snapshot where that holds."""
-        with self._lock, _uncollected(), self._store.read() as reading:
-            self._revision = self._snapshot.load(reading, self._projections)
-            self._follow(reading)
-
-    def _follow(self, reading: Reading) -> None:
-        last = reading.last_revision()
-        if last == self._revision:
-            self._is_behind = False
-            return
-        self.vectors.follow(reading.settings())
-        for memory_id in reading.erased(self._revision):
-            self.reinforcing.forget(memory_id)
-            self._projections.erase(memory_id)
-        for batch in reading.changes(self._revision):
-            self.reinforcing.apply_columns(batch)
-            self._projections.apply_indexes(batch)
-        self._revision = last
-        self._is_behind = False
-
-    @property
-    def is_open_here(self) -> bool:
-        """Whether it is open, and in the process that opened it."""
-        return not self._is_closed and os.getpid() == self._process
-
-    def follow_others(self, *, is_asked: bool) -> None:
-        """Apply what was committed since; at once nothing when there is none or a write runs.
-
-        Args:
-            is_asked: look at other processes' commits too; else only at our own, where an interrupt
-                came between a commit and its projection.
-        """
-        if not self._is_behind and not (is_asked and self._store.revision() != self._revision):
-            return
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
-            self.follow()
-        finally:
-            self._lock.release()
+class Remember(InStep):
+    """Writes to the store and keeps the projections in step, one writer at a time."""
 
     # -- adding ------------------------------------------------------------------------------------
 
@@ -293,95 +198,6 @@ class Remember:
             self.vectors = TextVectors(embedder, self._store.settings())
             return count
 
-    # -- reinforcement -----------------------------------------------------------------------------
-
-    def write_events(self, *, is_told: bool = True) -> None:
-        """Write the reinforcement that the store is owed.
-
-        Args:
-            is_told: raise what the last write in the background failed with, if it did and nothing
-                was written since.
-        """
-        self._write_events()
-        if is_told:
-            self.reinforcing.raise_failure()
-
-    def _write_events(self) -> None:
-        with self._lock:
-            if not self.reinforcing.is_owing():
-                return
-            events: list[ReinforcementEvent] = []
-            revision = 0
-            try:
-                with self._store.write() as transaction:
-                    self._follow(transaction)
-                    owed, changes = self.reinforcing.owed()
-                    transaction.update_columns(changes)
-                    transaction.add_sessions(sessions_of(owed))
-                    revision = transaction.revision if changes else 0
-                    events = owed
-            except BaseException:
-                # An interrupt may come when the commit was made and not yet noted here: what the
-                # store knows must not be owed to it again.
-                if revision and self._store.revision() == revision:
-                    self.reinforcing.settle(events)
-                raise
-            self.reinforcing.settle(events)
-            if revision:
-                self._revision = revision  # the columns hold it already
-                self._projections.changed_count += len(changes)
-
-    # -- life --------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Write what waits and stop. What cannot be written is raised, after all is closed.
-
-        In a child of a fork, nothing: file, locks and threads are the parent's.
-        """
-        if os.getpid() != self._process or self._is_closed:
-            return
-        self._is_closed = True
-        _OPEN.discard(self)
-        self.reinforcing.close()
-        try:
-            self._write_events()
-            with self.unchanging():
-                if not (self._is_behind or self.reinforcing.is_owing()):
-                    self._snapshot.save(self._store, self._projections, self._revision)
-        finally:
-            self._projections.close()
-            self._store.close()
-
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Let nothing be written by this process while the block runs, nor anything followed."""
-        with self._lock:
-            yield
-
-    @contextmanager
-    def unchanging(self) -> Iterator[None]:
-        """Let the columns stay as they are while the block runs, whoever would change them."""
-        with self._lock, self.reinforcing.steady():
-            yield
-
-    @contextmanager
-    def _writing(self, *, after_events_of: Sequence[str] = ()) -> Iterator[Transaction]:
-        """Write, then follow.
-
-        Args:
-            after_events_of: memories about to be given new values. What searches left on them came
-                before, and is written before, so that a history gives the same state whenever the
-                queue is emptied.
-        """
-        with self._lock:
-            if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
-                self._write_events()
-            with self._store.write() as transaction:
-                self._follow(transaction)  # what is checked inside is checked against what is there
-                self._is_behind = True
-                yield transaction
-            self.follow()
-
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
         held = self._held(transaction, memory_id)
         if not seen(held):
@@ -399,26 +215,3 @@ class Remember:
         if held.deleted_at is not None:
             raise UnknownMemory(unknown(memory_id))
         return held
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for no cyclic garbage while a million objects are made that all stay."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-_OPEN: weakref.WeakSet[Remember] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """Lose nothing at a clean exit, even where an engine was let go without being closed."""
-    for remember in list(_OPEN):
-        with contextlib.suppress(OneirosError):
-            remember.close()

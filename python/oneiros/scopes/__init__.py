@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from oneiros.scopes.attributes import Attributed, AttributeIndex
+from oneiros.scopes.attributed import Attributed
+from oneiros.scopes.attributes import AttributeIndex
 from oneiros.scopes.conditions import Where, where
 from oneiros.scopes.row_sets import Bits, Rows, allowed_bits, rows_where, set_of
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
+from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.scopes.attributed import TAGS, Attributed, Place, scalars_of, values_of
 from oneiros.scopes.column_ranges import Column, in_time, measured
 from oneiros.scopes.conditions import (
     AllTags,
@@ -23,41 +24,20 @@ from oneiros.scopes.conditions import (
     Where,
     Within,
 )
-from oneiros.scopes.fields import scalar_key
 from oneiros.scopes.row_sets import Rows, RowsByValue, rows_where, set_of
 
-__all__ = ["AttributeIndex", "Attributed"]
-
-Place = tuple[str, ...]
-"""Where a value stands: a field, or "metadata" and a key."""
-
-TAGS: Final = ("tags",)
+__all__ = ["AttributeIndex"]
 
 
-class Attributed(Protocol):
-    """What the index reads of a memory; :class:`oneiros.Memory` has it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def project(self) -> str | None: ...
-    @property
-    def session(self) -> str | None: ...
-    @property
-    def topic(self) -> str | None: ...
-    @property
-    def tags(self) -> Sequence[str]: ...
-    @property
-    def metadata(self) -> Mapping[str, object]: ...
+_MOST_TRIES: Final = 4
+"""Beside a writer that never rests, before a reader has it wait."""
 
 
 class AttributeIndex:
     """Row sets per attribute value: kind, project, session, topic, tags, metadata, id.
 
     Enumerations, times and numbers are not held here: they are read from the columns when a filter
-    is compiled. The caller keeps writers apart from readers (the engine does, by its lock).
+    is compiled. One thread at a time may write; readers need not wait for it.
 
     Args:
         row_of: id -> row or None, where the caller has that map already; without it the index
@@ -70,7 +50,9 @@ class AttributeIndex:
         self._known = BitMap()
         self._sets: dict[Place, RowsByValue] = {}
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
-        self._reading = threading.Lock()
+        self._reading = ForkSafeLock()
+        self._replacing = ForkSafeLock()
+        self._replaced = 0  # odd while a row is given other values
 
     def __len__(self) -> int:
         return len(self._known)
@@ -104,7 +86,7 @@ class AttributeIndex:
         if row in self._known:
             msg = f"row: {row} is known already; replace it"
             raise ValueError(msg)
-        for place, value in _values_of(record):
+        for place, value in values_of(record):
             self._at(place).add(value, row)
         if self._own_ids is not None:
             self._own_ids[record.id] = row
@@ -120,7 +102,7 @@ class AttributeIndex:
         self._known.discard(row)
         if self._own_ids is not None:
             self._own_ids.pop(record.id, None)
-        for place, value in _values_of(record):
+        for place, value in values_of(record):
             self._at(place).discard(value, row)
 
     def replace(self, row: int, old: Attributed, new: Attributed) -> None:
@@ -134,11 +116,18 @@ class AttributeIndex:
         if row not in self._known:
             msg = f"row: {row} is not known; add it"
             raise ValueError(msg)
-        before, after = set(_values_of(old)), set(_values_of(new))
-        for place, value in after - before:
-            self._at(place).add(value, row)
-        for place, value in before - after:
-            self._at(place).discard(value, row)
+        before, after = set(values_of(old)), set(values_of(new))
+        gained = [(self._at(place), value) for place, value in after - before]
+        lost = [(self._at(place), value) for place, value in before - after]
+        with self._replacing:
+            self._replaced += 1
+            try:
+                for sets, value in gained:
+                    sets.add(value, row)
+                for sets, value in lost:
+                    sets.discard(value, row)
+            finally:
+                self._replaced += 1
         if self._own_ids is not None and old.id != new.id:
             self._own_ids.pop(old.id, None)
             self._own_ids[new.id] = row
@@ -206,7 +195,7 @@ class AttributeIndex:
         groups: dict[str, list[tuple[object, int]]] = {}
         for mapping, row in pairs:
             if mapping:
-                for key, scalar in _scalars(mapping):
+                for key, scalar in scalars_of(mapping):
                     groups.setdefault(key, []).append((scalar, row))
         for key, group in groups.items():
             _add_grouped(self._at(("metadata", key)), group)
@@ -221,7 +210,15 @@ class AttributeIndex:
         Returns:
             A set of the caller's own; negation is relative to the known rows.
         """
-        return self._match(condition, column_of) & self._known
+        for _ in range(_MOST_TRIES):
+            replaced = self._replaced
+            if replaced % 2 == 0:
+                matched = self._match(condition, column_of) & self._known
+                # Else one set may have been read before a row came into it, the other after it went.
+                if self._replaced == replaced:
+                    return matched
+        with self._replacing:  # by now every set is read, so that no second lock is asked for
+            return self._match(condition, column_of) & self._known
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
         match condition:
@@ -263,28 +260,6 @@ class AttributeIndex:
                 is_in |= codes == ENUMS[name].index(value)
             return rows_where(is_in)
         return self._at((name,)).rows_of_any(values)
-
-
-def _values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
-    """Yield the values a record is found by, each once or more."""
-    yield ("kind",), record.kind
-    if record.project is not None:
-        yield ("project",), record.project
-    if record.session is not None:
-        yield ("session",), record.session
-    if record.topic is not None:
-        yield ("topic",), record.topic
-    for tag in record.tags:
-        yield TAGS, tag
-    for key, scalar in _scalars(record.metadata):
-        yield ("metadata", key), scalar
-
-
-def _scalars(metadata: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Yield what of the metadata can be filtered on; lists and objects cannot."""
-    for key, value in metadata.items():
-        if value is None or isinstance(value, str | bool | int | float):
-            yield key, scalar_key(value)
 
 
 def _add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:

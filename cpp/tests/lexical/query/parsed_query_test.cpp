@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <random>
 #include <string>
@@ -30,18 +28,6 @@ std::string told(std::string_view query, QuerySyntax syntax = QuerySyntax::kQuer
                                                  : text + "...";
   }
   return line;
-}
-
-double seconds_to_parse(const std::string& text) {
-  double least = 1e9;
-  for (int i = 0; i < 3; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const std::size_t count = parse_query(text, QuerySyntax::kQuery).clauses.size();
-    const std::chrono::duration<double> span = std::chrono::steady_clock::now() - start;
-    CHECK(count <= text.size());
-    least = std::min(least, span.count());
-  }
-  return least;
 }
 
 std::string repeated(std::string_view piece, std::size_t size) {
@@ -96,12 +82,13 @@ TEST_CASE("query syntax: any bytes parse into slices of them, in order") {
   }
 }
 
-TEST_CASE("query syntax: eight times the text takes no more than in proportion") {
+// At a step for each pair of its bytes one of these would take days.
+TEST_CASE("query syntax: millions of open quotes, signs and prefixes are parsed in passing") {
   for (const std::string_view piece :
        {"\"", "+", "-", "*", "\"a", "+-", "title:", "title:\"", "a*", "-a ", "\xFF", "\xE3\x80"}) {
     CAPTURE(piece);
-    const double once = seconds_to_parse(repeated(piece, std::size_t{1} << 17U));
-    const double more = seconds_to_parse(repeated(piece, std::size_t{1} << 20U));
-    CHECK(more <= 8 * 3 * once + 0.002);  // quadratic time is 64 times as long
+    const std::string text = repeated(piece, std::size_t{1} << 22U);
+    const std::size_t count = parse_query(text, QuerySyntax::kQuery).clauses.size();
+    CHECK(count <= text.size() / piece.size() + 1);
   }
 }
