@@ -148,7 +148,7 @@ std::span<const std::uint8_t> DocumentTable::plain_occurrences(DocumentNumber nu
 void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
   assert(death(number) == 0);
   deaths_.set(number, epoch);
-  ++dead_count_;
+  dead_count_.store(dead_count() + 1, std::memory_order_relaxed);
 }
 
 std::size_t DocumentTable::resident_bytes() const {

@@ -54,8 +54,10 @@ class DocumentTable {
   }
 
   std::size_t size() const { return rows_.size(); }
+  // All that died up to any epoch that a reader knows, and some that died later.
+  std::size_t dead_count() const { return dead_count_.load(std::memory_order_relaxed); }
   SegmentSize extent() const {  // for the writer
-    return {.live_count = size() - dead_count_, .dead_count = dead_count_};
+    return {.live_count = size() - dead_count(), .dead_count = dead_count()};
   }
   std::size_t resident_bytes() const;    // for the writer
   std::size_t occurrence_bytes() const;  // what the occurrences have of that
@@ -117,8 +119,8 @@ class DocumentTable {
   GrowingArray<std::uint8_t> occurrences_;
   GrowingArray<std::uint64_t> starts_;
   GrowingArray<std::uint16_t> sizes_;
-  PackedOccurrences packed_;  // instead of those three, where many were copied
-  std::size_t dead_count_ = 0;
+  PackedOccurrences packed_;                 // instead of those three, where many were copied
+  std::atomic<std::size_t> dead_count_ = 0;  // by the writer
 };
 
 }  // namespace oneiros::lexical

@@ -23,6 +23,16 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::ranges::unique(values).begin(), values.end());
 }
 
+// By what their pairs earn at least.
+void sort_best_first(const Bm25& bm25, double average_length, std::span<ImpactCell> cells) {
+  for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
+    const Saturation<Variant> saturation(bm25, average_length);
+    std::ranges::stable_sort(cells, std::greater<>(), [&](const ImpactCell& cell) {
+      return saturation(cell.lowest_frequency, cell.longest);
+    });
+  });
+}
+
 }  // namespace
 
 ImpactCells::ImpactCells(std::vector<ImpactCell> cells)
@@ -34,24 +44,29 @@ ImpactCells::ImpactCells(std::vector<ImpactCell> cells)
   for (const ImpactCell& cell : cells_) {
     highest_frequencies_.push_back(cell.highest_frequency);
     shortest_lengths_.push_back(cell.shortest);
+    lowest_frequencies_.push_back(cell.lowest_frequency);
+    longest_lengths_.push_back(cell.longest);
     is_exact_ = is_exact_ && cell.tells_frequency() && cell.shortest == cell.longest;
   }
 }
 
-double ImpactCells::bound(const Bm25& bm25, double average_length, std::span<double> bounds) const {
-  assert(bounds.size() == cells_.size());
-  double least = 1.0;
+double ImpactCells::bound(const Bm25& bm25, double average_length, std::span<double> most,
+                          std::span<double> least) const {
+  assert(most.size() == cells_.size() && least.size() == cells_.size());
+  double tightness = 1.0 / (kRounding * kRounding);
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, average_length);
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      bounds[i] = saturation(highest_frequencies_[i], shortest_lengths_[i]) * kRounding;
+    for (std::size_t i = 0; i < most.size(); ++i) {
+      most[i] = saturation(highest_frequencies_[i], shortest_lengths_[i]) * kRounding;
     }
-    for (std::size_t i = 0; i < bounds.size() && !is_exact_; ++i) {
-      least =
-          std::min(least, saturation(cells_[i].lowest_frequency, cells_[i].longest) / bounds[i]);
+    for (std::size_t i = 0; i < least.size(); ++i) {
+      least[i] = saturation(lowest_frequencies_[i], longest_lengths_[i]) * (1.0 / kRounding);
+    }
+    for (std::size_t i = 0; i < most.size() && !is_exact_; ++i) {
+      tightness = std::min(tightness, least[i] / most[i] * (1.0 / kRounding));
     }
   });
-  return least / (kRounding * kRounding);
+  return tightness;
 }
 
 ImpactEncoder::ImpactEncoder() : usual_(kUsualClasses * kUsualLengths) {
@@ -158,9 +173,13 @@ ImpactCells ImpactEncoder::assign(const Bm25& bm25, double average_length) {
     }
   }
   assert(cells.size() <= ImpactCells::kCount);
+  sort_best_first(bm25, average_length, cells);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     parts_[class_of(cells[i].lowest_frequency)].push_back(
         {.shortest = cells[i].shortest, .code = static_cast<std::uint8_t>(i)});
+  }
+  for (std::vector<Part>& parts : parts_) {
+    std::ranges::sort(parts, {}, &Part::shortest);
   }
   for (std::size_t index = 0; index < kUsualClasses; ++index) {
     for (std::size_t part = 0; part < parts_[index].size(); ++part) {

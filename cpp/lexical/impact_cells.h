@@ -22,10 +22,10 @@ struct ImpactCell {
 };
 
 // The cells of one segment: each pair of frequency and length that occurs in it lies in one, and a
-// posting keeps that one's number. What a pair earns is bounded by its cell's highest frequency and
-// shortest length: at any average length, so no later write makes a bound wrong. Up to kCount
-// distinct pairs have a cell of their own; beyond, neighbours in length share, and frequencies from
-// kCoarse on come in octaves.
+// posting keeps that one's number, its code. What a pair earns is bounded by its cell's highest
+// frequency and shortest length: at any average length, so no later write makes a bound wrong. Up
+// to kCount distinct pairs have a cell of their own; beyond, neighbours in length share, and
+// frequencies from kCoarse on come in octaves.
 class ImpactCells {
  public:
   static constexpr std::size_t kCount = 256;
@@ -38,22 +38,27 @@ class ImpactCells {
   std::span<const ImpactCell> cells() const { return cells_; }
   std::size_t resident_bytes() const {
     return cells_.capacity() * sizeof(ImpactCell) + longest_first_.capacity() +
-           (highest_frequencies_.capacity() + shortest_lengths_.capacity()) * sizeof(double);
+           (highest_frequencies_.capacity() + shortest_lengths_.capacity() +
+            lowest_frequencies_.capacity() + longest_lengths_.capacity()) *
+               sizeof(double);
   }
   const ImpactCell& operator[](std::uint8_t code) const { return cells_[code]; }
   // All codes, that of the cell with the longest documents first.
   std::span<const std::uint8_t> longest_first() const { return longest_first_; }
 
-  // Writes for each cell what its pairs earn at most. Returns what share of that any pair earns at
-  // least. REQUIRES: bounds.size() == cells().size().
-  double bound(const Bm25& bm25, double average_length, std::span<double> bounds) const;
+  // Writes for each cell what its pairs earn at most and at least. Returns what share of the most
+  // any pair earns at least. REQUIRES: most.size() == least.size() == cells().size().
+  double bound(const Bm25& bm25, double average_length, std::span<double> most,
+               std::span<double> least) const;
 
  private:
   std::vector<ImpactCell> cells_;
   std::vector<std::uint8_t> longest_first_;
-  // The best pair of each, side by side.
+  // The best pair of each, side by side, and the worst.
   std::vector<double> highest_frequencies_;
   std::vector<double> shortest_lengths_;
+  std::vector<double> lowest_frequencies_;
+  std::vector<double> longest_lengths_;
   bool is_exact_ = true;  // no cell is of more than one pair
 };
 
@@ -65,8 +70,8 @@ class ImpactEncoder {
   // REQUIRES: frequency >= 1; assign() was not called.
   void add(std::uint32_t frequency, std::uint32_t length);
 
-  // Makes the cells. Within one, at these statistics, pairs of one frequency differ as little in
-  // what they earn as kCount cells allow.
+  // Makes the cells, the best first. Within one, at these statistics, pairs of one frequency differ
+  // as little in what they earn as kCount cells allow.
   ImpactCells assign(const Bm25& bm25, double average_length);
 
   // REQUIRES: assign() was called, and add() with this pair before it.

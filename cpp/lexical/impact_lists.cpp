@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace oneiros::lexical {
 
@@ -28,6 +29,17 @@ void find_bounds(const ImpactCells& cells, std::span<const double> earned, Impac
   list.worth = most * list.weight;
 }
 
+// What the list's best postings earn at least, so many of them as `count` says.
+double find_reached(std::span<const double> least_earned, std::size_t count,
+                    const ImpactList& list) {
+  const std::optional<std::uint8_t> code = list.postings.best_code(count);
+  if (!code) {
+    return 0.0;
+  }
+  // At another average length, any of the codes may be the worst.
+  return std::ranges::min(least_earned.first(std::size_t{*code} + 1)) * list.weight;
+}
+
 }  // namespace
 
 ImpactWorkspace& impact_workspace() {
@@ -46,12 +58,16 @@ ImpactWorkspace& impact_workspace() {
 }
 
 ImpactScale find_lists(const SealedPostings& postings, const WeighedQuery& query, const Bm25& bm25,
-                       ImpactWorkspace& space) {
+                       std::size_t count, ImpactWorkspace& space) {
   std::vector<ImpactList>& lists = space.lists;
   std::array<double, ImpactCells::kCount> room;
-  const std::span<double> bounds = std::span(room).first(postings.cells().cells().size());
-  const double tightness = postings.cells().bound(bm25, query.average_length, bounds);
+  std::array<double, ImpactCells::kCount> least_room;
+  const std::size_t cell_count = postings.cells().cells().size();
+  const std::span<double> bounds = std::span(room).first(cell_count);
+  const std::span<double> least_earned = std::span(least_room).first(cell_count);
+  const double tightness = postings.cells().bound(bm25, query.average_length, bounds, least_earned);
   double total = 0.0;
+  double reached = 0.0;
   for (std::uint32_t i = 0; i < query.terms.size(); ++i) {
     const PackedList found = postings.find(query.terms[i].term);
     if (found.size() == 0) {
@@ -63,6 +79,7 @@ ImpactScale find_lists(const SealedPostings& postings, const WeighedQuery& query
     list.place = i;
     find_bounds(postings.cells(), bounds, list, space.bounds);
     total += list.worth;
+    reached = std::max(reached, find_reached(least_earned, count, list));
   }
   if (lists.empty()) {
     return {.scale = 0.0, .tightness = tightness};
@@ -90,7 +107,7 @@ ImpactScale find_lists(const SealedPostings& postings, const WeighedQuery& query
   std::iota(space.in_order.begin(), space.in_order.end(), std::uint32_t{0});
   std::ranges::sort(space.in_order, {}, [&](std::uint32_t i) { return lists[i].place; });
   space.below.assign(lists.size() + 1, 0);
-  return {.scale = scale, .tightness = tightness};
+  return {.scale = scale, .tightness = tightness, .reached = reached};
 }
 
 }  // namespace oneiros::lexical

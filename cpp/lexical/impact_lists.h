@@ -105,11 +105,12 @@ ImpactWorkspace& impact_workspace();
 struct ImpactScale {
   double scale = 0.0;      // from scores to whole numbers
   double tightness = 1.0;  // what a document scores at least, of what it may
+  double reached = 0.0;    // a score that `count` documents reach
 };
 
 // Finds the lists of the query's terms, by ascending worth, and what each code of them is worth.
 // Leaves none where the segment holds no term.
 ImpactScale find_lists(const SealedPostings& postings, const WeighedQuery& query, const Bm25& bm25,
-                       ImpactWorkspace& space);
+                       std::size_t count, ImpactWorkspace& space);
 
 }  // namespace oneiros::lexical

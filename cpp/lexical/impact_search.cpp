@@ -45,12 +45,13 @@ class ImpactSearch {
         space_(space) {}
 
   void run(const SealedPostings& postings, const WeighedQuery& query, const Bm25& bm25) {
-    const ImpactScale scale = find_lists(postings, query, bm25, space_);
+    const ImpactScale scale = find_lists(postings, query, bm25, reached_count(), space_);
     if (lists_.empty()) {
       return;
     }
     scale_ = scale.scale;
     tightness_ = scale.tightness;
+    reached_ = scale.reached;
     start();
     update_least();
     if (first_essential_ == lists_.size() || look_at_rarest_first()) {
@@ -61,6 +62,16 @@ class ImpactSearch {
   }
 
  private:
+  // How many of a term's best documents surely have k among them that this search may find; more
+  // than there can be, if nobody knows.
+  std::size_t reached_count() const {
+    const DocumentTable& documents = view_.segment->documents();
+    if (!allowed_.are_all() || view_.document_limit != documents.size()) {
+      return std::numeric_limits<std::size_t>::max();
+    }
+    return best_.k() + documents.dead_count();
+  }
+
   // All lists before their first postings.
   void start() {
     for (ImpactList& list : lists_) {
@@ -82,7 +93,7 @@ class ImpactSearch {
 
   // What a document's sum must reach.
   void update_least() {
-    const double threshold = best_.threshold() * scale_ * kRounding;
+    const double threshold = std::max(best_.threshold(), reached_) * scale_ * kRounding;
     least_ = threshold >= 1.0 ? static_cast<std::uint32_t>(std::min(
                                     threshold, static_cast<double>(kMostImpactScore) + 1.0))
                               : 1;
@@ -372,6 +383,7 @@ class ImpactSearch {
   TopK& best_;
   const WindowLoops& loops_;
   double scale_ = 0.0;      // from scores to whole numbers
+  double reached_ = 0.0;    // k documents score that at least
   double tightness_ = 1.0;  // what a document scores at least, of what it may
   std::uint32_t least_ = 1;
   std::size_t first_essential_ = 0;

@@ -19,6 +19,24 @@ void append_u32(std::vector<std::uint8_t>& bytes, std::uint32_t value) {
 
 }  // namespace
 
+CodeSummary summary_of(const CodeCounts& counts) {
+  CodeSummary summary;
+  std::size_t total = 0;
+  std::size_t told = 0;
+  for (std::size_t code = 0; code < counts.size(); ++code) {
+    if (counts[code] == 0) {
+      continue;
+    }
+    summary.occurring[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
+    total += counts[code];
+    for (; told < kBestCounts.size() && total >= kBestCounts[told]; ++told) {
+      summary.best[told] = static_cast<std::uint8_t>(code);
+    }
+  }
+  assert(told == kBestCounts.size());
+  return summary;
+}
+
 std::size_t PackedBlock::lower_bound(DocumentNumber document) const {
   std::size_t at = 0;
   for (std::size_t left = size_; left > 0;) {
@@ -49,7 +67,7 @@ PackedList::PackedList(const std::uint8_t* bytes, std::size_t size) : size_(size
     return;
   }
   codes_ = bytes;
-  firsts_ = codes_ + sizeof(CodeSet);
+  firsts_ = codes_ + CodeSummary::kBytes;
   starts_ = firsts_ + block_count() * sizeof(DocumentNumber);
   blocks_ = starts_ + block_count() * sizeof(std::uint32_t);
 }
@@ -82,6 +100,18 @@ CodeSet PackedList::codes() const {
     }
   }
   return codes;
+}
+
+std::optional<std::uint8_t> PackedList::best_code(std::size_t count) const {
+  if (codes_ == nullptr) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < kBestCounts.size(); ++i) {
+    if (count <= kBestCounts[i]) {
+      return codes_[sizeof(CodeSet) + i];
+    }
+  }
+  return std::nullopt;
 }
 
 void PackedList::look_up(const ImpactCells& cells, std::span<const DocumentNumber> documents,
@@ -155,10 +185,10 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
   const std::size_t start = bytes.size();
   const std::size_t size = documents.size();
   const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
-  codes_.fill(0);
   std::size_t firsts_at = start;
   if (block_count > 1) {
-    firsts_at = start + sizeof(CodeSet);
+    firsts_at = start + CodeSummary::kBytes;
+    counts_.fill(0);
     bytes.resize(firsts_at + block_count * 2 * sizeof(std::uint32_t));
   } else {
     bytes.resize(start + sizeof(DocumentNumber));
@@ -177,7 +207,7 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
     add_block(documents.subspan(from, count), frequencies.subspan(from, count), lengths);
   }
   if (block_count > 1) {
-    std::memcpy(bytes.data() + start, codes_.data(), sizeof(codes_));
+    summary_of(counts_).write(bytes.data() + start);
   }
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - SealedPostings::kPadding) {
     throw std::length_error("a segment holds at most 4 GiB of postings");
@@ -204,7 +234,7 @@ void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const std::uint8_t code = encoder_.encode(frequencies[i], lengths[documents[i]]);
     bytes[codes_at + i] = code;
-    codes_[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
+    ++counts_[code];
     pending |= std::uint64_t{documents[i] - documents.front()} << pending_bits;
     for (pending_bits += bits; pending_bits >= 8; pending_bits -= 8) {
       bytes[at++] = static_cast<std::uint8_t>(pending);

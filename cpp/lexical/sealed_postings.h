@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,32 @@ class PackedBlock {
 // Which codes occur in a list.
 using CodeSet = std::array<std::uint64_t, ImpactCells::kCount / 64>;
 
+// So many of a long list's best postings are known by their code: a search for as many or fewer
+// starts with what they reach.
+inline constexpr std::array<std::size_t, 2> kBestCounts = {10, 100};
+static_assert(kBestCounts.back() <= kBlockSize);
+
+// What a list of several blocks tells of its codes.
+struct CodeSummary {
+  static constexpr std::size_t kBytes = sizeof(CodeSet) + kBestCounts.size();
+
+  CodeSet occurring{};
+  // At least kBestCounts[i] postings have this code or one below it, which is a better one or was
+  // so when the codes were chosen.
+  std::array<std::uint8_t, kBestCounts.size()> best{};
+
+  void write(std::uint8_t* bytes) const {
+    std::memcpy(bytes, occurring.data(), sizeof(occurring));
+    std::memcpy(bytes + sizeof(occurring), best.data(), best.size());
+  }
+};
+
+// How many postings of a list have each code.
+using CodeCounts = std::array<std::uint32_t, ImpactCells::kCount>;
+
+// REQUIRES: more than a block of postings.
+CodeSummary summary_of(const CodeCounts& counts);
+
 // One term's postings in a sealed segment. Valid as long as the segment.
 class PackedList {
  public:
@@ -104,6 +131,10 @@ class PackedList {
   std::size_t find_block(DocumentNumber document, std::size_t from) const;
 
   CodeSet codes() const;
+
+  // The code that one of kBestCounts, `count` or above, tells of; nothing if none is, or if the
+  // list is short.
+  std::optional<std::uint8_t> best_code(std::size_t count) const;
 
   // Calls visit(document, frequency) for each posting, ascending.
   template <typename Visit>
@@ -132,7 +163,7 @@ class PackedList {
   }
 
   std::size_t size_ = 0;
-  // Of lists of several blocks: the set of codes, the first document of each block, where each
+  // Of lists of several blocks: the summary of codes, the first document of each block, where each
   // block's bytes start, the blocks. Of others: the first document, the block.
   const std::uint8_t* codes_ = nullptr;
   const std::uint8_t* firsts_ = nullptr;
@@ -205,7 +236,7 @@ class SealedPostingsBuilder {
 
   const ImpactEncoder& encoder_;
   SealedPostings built_;
-  CodeSet codes_{};
+  CodeCounts counts_{};  // of the list being added
 };
 
 }  // namespace oneiros::lexical

@@ -13,7 +13,6 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr unsigned kMostBits = 32;
-constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kFewestLists = 1024;  // for a thread at a time
 
 void check_cells(std::span<const ImpactCell> cells) {
@@ -40,11 +39,14 @@ class ListCheck {
     require_sense(size >= 1 && size <= lengths_.size(), "a list of more documents than there are");
     const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
     const bool is_long = block_count > 1;
-    const std::size_t header = is_long ? sizeof(CodeSet) + 2 * sizeof(std::uint32_t) * block_count
-                                       : sizeof(DocumentNumber);
+    const std::size_t header = is_long
+                                   ? CodeSummary::kBytes + 2 * sizeof(std::uint32_t) * block_count
+                                   : sizeof(DocumentNumber);
     require_sense(bytes.size() >= header, "a list is cut off");
-    const std::uint8_t* const firsts = bytes.data() + (is_long ? sizeof(CodeSet) : 0);
-    CodeSet codes{};
+    const std::uint8_t* const firsts = bytes.data() + (is_long ? CodeSummary::kBytes : 0);
+    if (is_long) {
+      counts_.fill(0);
+    }
     std::size_t at = header;
     std::uint64_t next = 0;  // the least document that may follow
     for (std::size_t index = 0; index < block_count; ++index) {
@@ -56,11 +58,15 @@ class ListCheck {
       const std::uint32_t first = read_u32(firsts + index * sizeof(first));
       require_sense(first >= next, "blocks are not in order");
       const std::size_t count = std::min(kBlockSize, size - index * kBlockSize);
-      at += check_block(bytes.subspan(at), first, count, is_long ? &codes : nullptr, next);
+      at += check_block(bytes.subspan(at), first, count, next);
     }
     require_sense(at == bytes.size(), "a list is longer than its blocks");
-    require_sense(!is_long || std::memcmp(codes.data(), bytes.data(), sizeof(codes)) == 0,
-                  "a list's codes are not those of its postings");
+    if (is_long) {
+      std::array<std::uint8_t, CodeSummary::kBytes> summary;
+      summary_of(counts_).write(summary.data());
+      require_sense(std::memcmp(summary.data(), bytes.data(), summary.size()) == 0,
+                    "a list's codes are not those of its postings");
+    }
   }
 
  private:
@@ -72,7 +78,7 @@ class ListCheck {
 
   // The block's size in bytes.
   std::size_t check_block(std::span<const std::uint8_t> bytes, std::uint32_t first,
-                          std::size_t count, CodeSet* codes, std::uint64_t& next) const {
+                          std::size_t count, std::uint64_t& next) {
     require_sense(bytes.size() >= 1 + count, "a block is cut off");
     const std::size_t bits = bytes[0];
     require_sense(bits <= kMostBits, "a block of numbers that are too wide");
@@ -83,9 +89,7 @@ class ListCheck {
       const std::uint8_t code = bytes[1 + i];
       require_sense(code < cells_.size(), "a code without a cell");
       open_count += is_open_[code];
-      if (codes != nullptr) {
-        (*codes)[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
-      }
+      ++counts_[code];
     }
     const std::size_t end = open + open_count * sizeof(std::uint32_t);
     require_sense(bytes.size() >= end, "a block is cut off");
@@ -121,6 +125,7 @@ class ListCheck {
   std::span<const ImpactCell> cells_;
   std::span<const std::uint32_t> lengths_;
   std::array<std::uint8_t, ImpactCells::kCount> is_open_{};  // by code
+  CodeCounts counts_{};                                      // of the list at hand, if it is long
 };
 
 }  // namespace

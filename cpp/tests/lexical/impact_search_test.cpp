@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -111,6 +112,56 @@ TEST_CASE("search_impacts: over several windows, on every SIMD path") {
 TEST_CASE("search_impacts: long documents, whose cells are of many pairs") {
   World world(make_bm25("lucene", 2.0, 1.0, 0.0), 4'000, 150);
   check_searches(world, 10);
+}
+
+TEST_CASE("search_impacts: the best of a term, known beforehand, bar nobody who scores the same") {
+  // Documents of few kinds: most scores occur more often than k.
+  for (const double b : {0.0, 0.75, 1.0}) {
+    const Bm25 bm25 = make_bm25("lucene", 1.2, b, 0.0);
+    Index index(bm25);
+    PlainIndex plain(bm25);
+    std::mt19937 random(3);
+    const auto add = [&](std::uint32_t row, std::size_t longest) {
+      std::vector<TermId> terms(1 + random() % longest);
+      for (TermId& term : terms) {
+        term = static_cast<TermId>(random() % 6);
+      }
+      const Document document = document_of(row, terms);
+      index.add({&document, 1});
+      plain.add(row, terms);
+    };
+    const auto check = [&] {
+      const std::vector<std::uint8_t> odd(500, 0xAA);
+      for (const std::vector<TermId>& query :
+           {std::vector<TermId>{0}, std::vector<TermId>{1, 2}, std::vector<TermId>{3, 4, 5, 5}}) {
+        for (const AllowedRows& allowed : {AllowedRows(), AllowedRows(odd)}) {
+          const std::vector<Hit> want = plain.search(query, 5'000, allowed);
+          for (const std::size_t k : {1U, 9U, 10U, 11U, 70U, 99U, 100U, 101U}) {
+            const std::vector<Hit> best(
+                want.begin(), want.begin() + static_cast<std::ptrdiff_t>(std::min(k, want.size())));
+            CHECK(same(index.search(count_query_terms(query), k, allowed).hits, best));
+          }
+        }
+      }
+    };
+    for (std::uint32_t row = 4'000; row-- > 1'000;) {  // a tie's first row comes last
+      add(row, 8);
+    }
+    index.seal();
+    check();
+    for (std::uint32_t i = 0; i < 150; ++i) {  // the best of the sealed segment die
+      const std::uint32_t row = plain.search({0}, 1, AllowedRows()).front().row;
+      index.remove(row);
+      plain.remove(row);
+      if (i % 30 == 0) {
+        check();
+      }
+    }
+    for (std::uint32_t row = 0; row < 300; ++row) {  // and the average length grows
+      add(row, 400);
+    }
+    check();
+  }
 }
 
 TEST_CASE("search_impacts: terms without weight still find") {

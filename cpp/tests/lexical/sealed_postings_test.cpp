@@ -79,14 +79,16 @@ TEST_CASE(
       const ImpactCells cells = encoder.assign(bm25, 100.0);
       CHECK(cells.cells().size() <= ImpactCells::kCount);
       for (const double average : {0.01, 1.0, 100.0, 1e6}) {
-        std::vector<double> bounds(cells.cells().size());
-        const double least = cells.bound(bm25, average, bounds);
-        CHECK(least > 0.0);
+        std::vector<double> most(cells.cells().size());
+        std::vector<double> least(cells.cells().size());
+        const double tightness = cells.bound(bm25, average, most, least);
+        CHECK(tightness > 0.0);
         bool holds = true;
         for (const Pair& pair : pairs) {
           const std::uint8_t code = encoder.encode(pair.frequency, pair.length);
           const double value = earned(bm25, average, pair);
-          holds = holds && value <= bounds[code] && value >= least * bounds[code];
+          holds = holds && value <= most[code] && value >= least[code] &&
+                  least[code] >= tightness * most[code];
           const ImpactCell& cell = cells[code];
           holds = holds && cell.lowest_frequency <= pair.frequency &&
                   pair.frequency <= cell.highest_frequency && cell.shortest <= pair.length &&
@@ -169,6 +171,32 @@ TEST_CASE("SealedPostings: every posting comes back, in lists of all sizes and d
       CHECK(got[i] == (is_there
                            ? list.frequencies[static_cast<std::size_t>(at - list.documents.begin())]
                            : 0U));
+    }
+  }
+  // As many as they say are as good as the code that the best of a list are known by.
+  std::vector<double> most(cells.cells().size());
+  std::vector<double> least(cells.cells().size());
+  const Bm25 bm25 = make_bm25("lucene", 1.2, 0.75, 0);
+  for (const double average : {20.0, 450.0, 5'000.0}) {
+    cells.bound(bm25, average, most, least);
+    for (const List& list : lists) {
+      const PackedList found = postings.find(list.term);
+      CHECK_FALSE(found.best_code(101));
+      for (const std::size_t count : {1U, 10U, 11U, 100U}) {
+        const std::optional<std::uint8_t> code = found.best_code(count);
+        REQUIRE(code.has_value() == (found.size() > kBlockSize));
+        if (code) {
+          const double reached = *std::min_element(least.begin(), least.begin() + *code + 1);
+          std::size_t reaching = 0;
+          for (std::size_t i = 0; i < list.documents.size(); ++i) {
+            reaching +=
+                earned(bm25, average, {list.frequencies[i], lengths[list.documents[i]]}) >= reached
+                    ? 1
+                    : 0;
+          }
+          CHECK(reaching >= count);
+        }
+      }
     }
   }
   for (const TermId absent : {TermId{0}, term + 1, std::numeric_limits<TermId>::max()}) {
