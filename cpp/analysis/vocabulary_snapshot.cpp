@@ -89,6 +89,14 @@ StringTable StringTable::read(const SnapshotReader& snapshot) {
 
   const std::span<const char> bytes = table.mapped_.elements();
   require_sense(bytes.size() >= kHeadBytes && bytes.size() < kAbsent, "too many strings, or none");
+  for (std::size_t base = 0; base < bytes.size(); base += kBlockBytes) {
+    table.bases_.push_back(bytes.data() + base);
+  }
+  const std::span<const Slot> slots = table.slots_.elements();
+  table.mask_ = slots.size() - 1;
+  if (snapshot.is_own()) {
+    return table;
+  }
   const std::span<const char> arena = bytes.first(bytes.size() - kHeadBytes);
   const std::span<const std::uint32_t> starts = table.starts_.elements();
   std::size_t at = 0;
@@ -97,12 +105,8 @@ StringTable StringTable::read(const SnapshotReader& snapshot) {
     at = end_of_entry(arena, at);
   }
   require_sense(at == arena.size(), "strings do not fill their bytes");
-  for (std::size_t base = 0; base < bytes.size(); base += kBlockBytes) {
-    table.bases_.push_back(bytes.data() + base);
-  }
 
   // A free slot ends every look-up; as many are taken as there are strings.
-  const std::span<const Slot> slots = table.slots_.elements();
   require_sense(std::has_single_bit(slots.size()) && starts.size() * 3 <= slots.size() * 2,
                 "slots of strings are too few, or no power of two");
   std::size_t taken = 0;
@@ -114,7 +118,6 @@ StringTable StringTable::read(const SnapshotReader& snapshot) {
     }
   }
   require_sense(taken == starts.size(), "not as many slots taken as there are strings");
-  table.mask_ = slots.size() - 1;
   return table;
 }
 
@@ -150,6 +153,9 @@ Vocabulary Vocabulary::read(const SnapshotReader& snapshot) {
   const std::size_t term_count = plain_count + terms.size();
   require_sense(term_count < kStopWord, "too many terms");
   vocabulary.plain_count_ = static_cast<std::uint32_t>(plain_count);
+  if (snapshot.is_own()) {
+    return vocabulary;
+  }
   for (const Meaning& meaning : meanings) {
     require_sense((meaning.surface < term_count || meaning.surface >= kStopWord) &&
                       (meaning.term < term_count || meaning.term == kUnknown),

@@ -93,11 +93,11 @@ class StoreSnapshot {
  public:
   StoreSnapshot(const std::filesystem::path& path, const std::string& identity,
                 const std::string& own_stamp)
-      : reader_(path, all_threads()), is_own_(reader_.stamp() == own_stamp) {
+      : reader_(path, all_threads(), own_stamp) {
     reader_.require_identity(identity);
   }
 
-  bool is_own() const { return is_own_; }
+  bool is_own() const { return reader_.is_own(); }
   std::uint64_t revision() const { return reader_.revision(); }
 
   std::shared_ptr<LexicalIndex> lexical_index(std::shared_ptr<Analyzer> analyzer,
@@ -112,12 +112,12 @@ class StoreSnapshot {
   std::shared_ptr<Columns> columns() const {
     const ReleasedGil nogil;
     auto columns = std::make_shared<Columns>();
-    columns->read(reader_, is_own_);
+    columns->read(reader_);
     return columns;
   }
   std::shared_ptr<StoredIds> ids() const {
     const ReleasedGil nogil;
-    return std::make_shared<StoredIds>(reader_, is_own_);
+    return std::make_shared<StoredIds>(reader_);
   }
   // A column as it was saved.
   py::array column(const std::string& name) const {
@@ -150,7 +150,6 @@ class StoreSnapshot {
   }
 
   const SnapshotReader reader_;
-  const bool is_own_;
 };
 
 std::string_view id_at(const StoredIds& ids, std::size_t row) {

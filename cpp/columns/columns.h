@@ -50,7 +50,7 @@ class Columns {
   // Throws SnapshotDamaged unless there is a section a column, all of as many rows, and, unless the
   // snapshot is known to be our own, every value in its range. REQUIRES: it has no rows, and goes
   // if this throws.
-  void read(const SnapshotReader& snapshot, bool is_own);
+  void read(const SnapshotReader& snapshot);
 
   // Adds `count` rows holding the defaults and returns the first of them.
   // Throws std::overflow_error when the rows would pass capacity(), std::bad_alloc when the system

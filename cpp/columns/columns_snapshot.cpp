@@ -20,7 +20,7 @@ std::vector<SnapshotSection> Columns::sections() const {
   return sections;
 }
 
-void Columns::read(const SnapshotReader& snapshot, bool is_own) {
+void Columns::read(const SnapshotReader& snapshot) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   std::size_t rows = 0;
   for (std::size_t column = 0; column < kColumnCount; ++column) {
@@ -32,10 +32,10 @@ void Columns::read(const SnapshotReader& snapshot, bool is_own) {
           rows = column == 0 ? values.size() : rows;
           require_sense(values.size() == rows && rows <= capacity_,
                         "columns are not of as many rows");
-          require_sense(
-              is_own || std::ranges::all_of(values.elements(),
-                                            [&](T value) { return is_inside(value, rule); }),
-              "a value lies outside of its column's range");
+          require_sense(snapshot.is_own() ||
+                            std::ranges::all_of(values.elements(),
+                                                [&](T value) { return is_inside(value, rule); }),
+                        "a value lies outside of its column's range");
           const SnapshotReader::Place place = snapshot.place_of(kind, 0);
           if (place.offset % page == 0) {
             memory_[column].open_over(place.file, place.offset, place.size);

@@ -23,14 +23,14 @@ std::vector<SnapshotSection> StoredIds::Image::sections() const {
           {.kind = SectionKind::kIdOrder, .bytes = std::as_bytes(std::span(order_))}};
 }
 
-StoredIds::StoredIds(const SnapshotReader& snapshot, bool is_own)
+StoredIds::StoredIds(const SnapshotReader& snapshot)
     : bytes_(snapshot.take<char>(SectionKind::kIdBytes, 0)),
       starts_(snapshot.take<std::uint64_t>(SectionKind::kIdStarts, 0)),
       order_(snapshot.take<std::uint32_t>(SectionKind::kIdOrder, 0)) {
   require_sense(starts_.size() != 0 && starts_[0] == 0 &&
                     starts_[starts_.size() - 1] == bytes_.size() && order_.size() <= size(),
                 "ids do not fill their bytes");
-  if (!is_own) {
+  if (!snapshot.is_own()) {
     check();
   }
 }

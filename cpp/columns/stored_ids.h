@@ -32,7 +32,7 @@ class StoredIds {
   };
   // Throws SnapshotDamaged where the sections do not fit each other and, unless the snapshot is
   // known to be our own, unless every id can be found and is that of one row.
-  StoredIds(const SnapshotReader& snapshot, bool is_own);
+  explicit StoredIds(const SnapshotReader& snapshot);
 
   [[nodiscard]] std::size_t size() const { return starts_.size() - (starts_.size() == 0 ? 0 : 1); }
   [[nodiscard]] std::size_t known_count() const { return order_.size(); }

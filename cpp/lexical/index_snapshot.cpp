@@ -71,7 +71,9 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
   for (std::uint32_t number = 1; snapshot.has(SectionKind::kRows, number); ++number) {
     next->sealed.push_back(SealedSegment::read(snapshot, number, term_count, threads));
   }
-  check_spread(next->sealed, snapshot.file_size());
+  if (!snapshot.is_own()) {
+    check_spread(next->sealed, snapshot.file_size());
+  }
   const std::scoped_lock writer(writer_mutex_);
   next_serial_ = static_cast<std::uint32_t>(next->sealed.size()) + 1;
   next->growing = std::make_shared<GrowingSegment>(next_serial_++);

@@ -194,7 +194,10 @@ class SealedPostings {
 
   // Throws SnapshotDamaged unless all is as a builder leaves it for documents of these lengths:
   // whatever is then asked, is answered from what is there.
-  void check(std::span<const std::uint32_t> lengths, std::size_t term_count, std::size_t threads);
+  void check(std::span<const std::uint32_t> lengths, std::size_t term_count,
+             std::size_t threads) const;
+  // Makes what was read ready for searches. REQUIRES: check() found nothing, or would not.
+  void settle();
 
  private:
   friend class SealedPostingsBuilder;

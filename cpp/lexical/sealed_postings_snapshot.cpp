@@ -150,7 +150,7 @@ SealedPostings SealedPostings::read(const SnapshotReader& snapshot, std::uint32_
 }
 
 void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t term_count,
-                           std::size_t threads) {
+                           std::size_t threads) const {
   const std::span<const TermId> terms = this->terms();
   const std::span<const Entry> entries = entries_.elements();
   const std::span<const std::uint8_t> bytes = bytes_.elements();
@@ -159,13 +159,11 @@ void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t t
       kPadding <= bytes.size() && bytes.size() <= std::numeric_limits<std::uint32_t>::max(),
       "too many bytes of postings, or too few");
   const std::span<const std::uint8_t> lists = bytes.first(bytes.size() - kPadding);
-  size_ = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     require_sense(terms[i] < term_count && (i == 0 || terms[i - 1] < terms[i]),
                   "terms are not in order");
     require_sense(i == 0 ? entries[i].start == 0 : entries[i - 1].start < entries[i].start,
                   "lists are not in order");
-    size_ += entries[i].size;
   }
   require_sense(terms.empty() ? lists.empty() : entries.back().start < lists.size(),
                 "a list lies outside of its segment");
@@ -178,6 +176,13 @@ void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t t
           check.run(lists.subspan(entries[i].start, stop - entries[i].start), entries[i].size);
         }
       });
+}
+
+void SealedPostings::settle() {
+  size_ = 0;
+  for (const Entry& entry : entries_.elements()) {
+    size_ += entry.size;
+  }
   make_buckets();
 }
 

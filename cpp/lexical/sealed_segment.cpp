@@ -234,9 +234,12 @@ std::unique_ptr<SealedSegment> SealedSegment::read(const SnapshotReader& snapsho
                                                    std::size_t threads) {
   std::unique_ptr<SealedSegment> segment(new SealedSegment(number));
   segment->documents().read(snapshot, number);
-  segment->documents().check(term_count, threads);
   segment->postings_ = SealedPostings::read(snapshot, number);
-  segment->postings_.check(segment->documents().lengths().unpacked(), term_count, threads);
+  if (!snapshot.is_own()) {
+    segment->documents().check(term_count, threads);
+    segment->postings_.check(segment->documents().lengths().unpacked(), term_count, threads);
+  }
+  segment->postings_.settle();
   return segment;
 }
 

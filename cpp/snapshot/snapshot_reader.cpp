@@ -101,9 +101,11 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // nobody reads it any more
 }
 
-SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads)
+SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads,
+                               std::string_view own_stamp)
     : descriptor_(path),
       file_(std::make_shared<MappedFile>(path, descriptor_)),
+      is_own_(file_->stamp() == own_stamp),
       header_(read_header(file_->bytes())) {
   const std::span<const std::byte> file = file_->bytes();
   table_ = {reinterpret_cast<const SectionEntry*>(file.data() + header_.table_offset),

@@ -70,12 +70,15 @@ class MappedFile {
 class SnapshotReader {
  public:
   // Throws as MappedFile, and SnapshotDamaged where a checksum or bound does not hold. `threads`
-  // share the work.
-  SnapshotReader(const std::filesystem::path& path, std::size_t threads);
+  // share the work. A file that bears `own_stamp` is known to be one that was written here.
+  SnapshotReader(const std::filesystem::path& path, std::size_t threads,
+                 std::string_view own_stamp = {});
 
   std::uint64_t revision() const { return header_.revision; }
   std::size_t file_size() const { return file_->bytes().size(); }
   const std::string& stamp() const { return file_->stamp(); }  // of the very file that is mapped
+  // What stands in its sections was right when it was written, and is what was written.
+  bool is_own() const { return is_own_; }
   std::string_view text(SectionKind kind) const;
   // Throws SnapshotDamaged unless it was made with this identity.
   void require_identity(std::string_view identity) const;
@@ -107,6 +110,7 @@ class SnapshotReader {
 
   Descriptor descriptor_;
   std::shared_ptr<const MappedFile> file_;
+  bool is_own_ = false;
   SnapshotHeader header_{};
   std::span<const SectionEntry> table_;  // by number and kind
 };

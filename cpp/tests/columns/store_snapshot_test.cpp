@@ -74,14 +74,14 @@ void save(const std::filesystem::path& path, const Columns& columns,
 
 // What can be asked of a snapshot that was let in.
 void use(const SnapshotReader& snapshot) {
-  const StoredIds ids(snapshot, false);
+  const StoredIds ids(snapshot);
   for (std::size_t row = 0; row < ids.size(); ++row) {
     const std::string_view id = ids.at(row);
     CHECK((id.empty() || ids.find(id) == row));
   }
   CHECK_FALSE(ids.find("no such").has_value());
   Columns columns;
-  columns.read(snapshot, false);
+  columns.read(snapshot);
   fill(columns, 5, 3);
   CHECK(std::ranges::all_of(columns.values<Column::priority>(),
                             [](std::uint8_t value) { return value >= 1 && value <= 5; }));
@@ -99,8 +99,10 @@ TEST_CASE("store snapshot: columns read back are those saved, grow, and leave th
     for (const bool is_own : {true, false}) {
       Columns again;
       {
-        const SnapshotReader snapshot(folder / "file", 2);
-        again.read(snapshot, is_own);
+        const SnapshotReader snapshot(folder / "file", 2,
+                                      is_own ? file_stamp(folder / "file") : "");
+        CHECK(snapshot.is_own() == is_own);
+        again.read(snapshot);
       }
       CHECK(same_values(again, live));
       Columns grown;
@@ -121,7 +123,7 @@ TEST_CASE("store snapshot: ids are found by row and rows by id") {
     const std::vector<std::string> ids = some_ids(count);
     save(folder / "file", Columns(), ids);
     const SnapshotReader snapshot(folder / "file", 1);
-    const StoredIds stored(snapshot, false);
+    const StoredIds stored(snapshot);
     REQUIRE(stored.size() == count);
     std::size_t known = 0;
     for (std::size_t row = 0; row < count; ++row) {
@@ -160,7 +162,7 @@ TEST_CASE("store snapshot: another file's values outside of their ranges are ref
                       testing::assembled(testing::header_of(sound), table, sections));
   const SnapshotReader snapshot(folder / "bent", 1);
   Columns again;
-  CHECK_THROWS_AS(again.read(snapshot, false), SnapshotDamaged);
+  CHECK_THROWS_AS(again.read(snapshot), SnapshotDamaged);
 }
 
 TEST_CASE("store snapshot: the stamp tells a file from its copy and from what is written later") {
@@ -187,9 +189,9 @@ TEST_CASE("store snapshot: with bits flipped, it is refused or the same") {
     damaged[random() % damaged.size()] ^= static_cast<std::byte>(1U << (random() % 8));
     testing::write_file(folder / "damaged", damaged);
     try {
-      const SnapshotReader snapshot(folder / "damaged", 1);
+      const SnapshotReader snapshot(folder / "damaged", 1, file_stamp(folder / "damaged"));
       Columns again;
-      again.read(snapshot, true);
+      again.read(snapshot);
       CHECK(same_values(again, live));  // a byte between sections
     } catch (const SnapshotDamaged&) {
       continue;
