@@ -1,6 +1,7 @@
 #include "encoding/crc32c.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "encoding/byte_reader.h"
@@ -45,14 +46,6 @@ std::uint64_t eight_bytes(const std::byte* bytes) {
   return from_little_endian<std::uint64_t>(taken);
 }
 
-#ifdef ONEIROS_CRC_INSTRUCTION
-// The instruction takes its time but can begin anew every cycle: so three stretches of a block are
-// summed side by side, and each sum is moved over what follows it.
-constexpr std::size_t kStretch = 4096;
-
-// What a sum becomes once kStretch zero bytes have followed it, by each of its four bytes.
-using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
-
 // `columns[i]` is what bit i becomes.
 using BitMatrix = std::array<std::uint32_t, 32>;
 
@@ -64,18 +57,44 @@ constexpr std::uint32_t applied(const BitMatrix& columns, std::uint32_t sum) {
   return moved;
 }
 
-constexpr Shift make_shift() {
+// What a sum becomes once 2^n zero bytes have followed it, by n.
+using ZeroBytes = std::array<BitMatrix, 48>;
+
+constexpr ZeroBytes make_zero_bytes() {
   BitMatrix columns{kPolynomial};  // of one zero bit
   for (std::size_t i = 1; i < columns.size(); ++i) {
     columns[i] = std::uint32_t{1} << (i - 1);
   }
-  for (std::size_t bits = 1; bits < kStretch * 8; bits *= 2) {
+  const auto square = [&columns] {
     BitMatrix squared{};
     for (std::size_t i = 0; i < columns.size(); ++i) {
       squared[i] = applied(columns, columns[i]);
     }
     columns = squared;
+  };
+  for (int bits = 1; bits < 8; bits *= 2) {
+    square();
   }
+  ZeroBytes zeros{};
+  for (BitMatrix& matrix : zeros) {
+    matrix = columns;
+    square();
+  }
+  return zeros;
+}
+
+constexpr ZeroBytes kZeroBytes = make_zero_bytes();
+
+#ifdef ONEIROS_CRC_INSTRUCTION
+// The instruction takes its time but can begin anew every cycle: so three stretches of a block are
+// summed side by side, and each sum is moved over what follows it.
+constexpr std::size_t kStretch = 4096;
+
+// What a sum becomes once kStretch zero bytes have followed it, by each of its four bytes.
+using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
+
+constexpr Shift make_shift() {
+  const BitMatrix& columns = kZeroBytes[std::countr_zero(kStretch)];
   Shift shift{};
   for (std::size_t byte = 0; byte < shift.size(); ++byte) {
     for (std::uint32_t value = 0; value < 256; ++value) {
@@ -134,6 +153,15 @@ std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t b
     sum = (sum >> 8) ^ kTables[0][(sum ^ std::to_integer<std::uint32_t>(bytes[at])) & 0xff];
   }
   return ~sum;
+}
+
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::size_t second_size) {
+  for (std::size_t n = 0; n < kZeroBytes.size(); ++n) {
+    if (((second_size >> n) & 1) != 0) {
+      first = applied(kZeroBytes[n], first);
+    }
+  }
+  return first ^ second;
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {

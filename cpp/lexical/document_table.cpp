@@ -51,9 +51,10 @@ void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences
   sizes_.push_back(is_long ? kLong : static_cast<std::uint16_t>(occurrences.size()));
 }
 
-void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled) {
+void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
+                         std::size_t packed_from) {
   assert(size() == 0);
-  copy_occurrences(origins, is_cancelled);
+  copy_occurrences(origins, is_cancelled, packed_from);
   rows_.reserve(origins.size());
   for (const Origin& origin : origins) {
     const std::uint32_t length = origin.table->lengths()[origin.number];
@@ -66,7 +67,8 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
 }
 
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
-                                     const std::atomic<bool>* is_cancelled) {
+                                     const std::atomic<bool>* is_cancelled,
+                                     std::size_t packed_from) {
   constexpr std::size_t kCancelStep = 4096;  // documents between two looks
   const auto for_each = [&](std::size_t step, auto visit) {
     for (std::size_t i = 0; i < origins.size(); i += step) {
@@ -81,7 +83,7 @@ void DocumentTable::copy_occurrences(std::span<const Origin> origins,
   for (const Origin& origin : origins) {
     bytes += origin.table->mean_occurrence_bytes();
   }
-  if (bytes < kFewestPacked) {
+  if (bytes < packed_from) {
     std::vector<std::uint8_t> scratch;
     bytes = 0;
     for_each(1, [&](const Origin& one) {

@@ -28,6 +28,9 @@ using Epoch = std::uint64_t;
 // meanwhile.
 class DocumentTable {
  public:
+  // Fewer bytes of occurrences than these are not worth a code of their own.
+  static constexpr std::size_t kPackedFrom = std::size_t{2} << 20U;
+
   // The number of the new document. If memory runs out, nothing has changed.
   DocumentNumber append(const Document& document);
   // Copies documents of other segments, in this order: into an empty table that takes no others.
@@ -35,7 +38,9 @@ class DocumentTable {
     const DocumentTable* table;
     DocumentNumber number;
   };
-  void copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled = nullptr);
+  // Occurrences of `packed_from` bytes or more, roughly, get a code of their own.
+  void copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled = nullptr,
+            std::size_t packed_from = kPackedFrom);
 
   // Makes room, so that die() cannot fail.
   void reserve_death(DocumentNumber number) { deaths_.reserve(number); }
@@ -88,9 +93,6 @@ class DocumentTable {
   }
 
  private:
-  // Fewer bytes of occurrences than these are not worth a code of their own.
-  static constexpr std::size_t kFewestPacked = std::size_t{2} << 20U;
-
   static std::size_t stored_size(std::span<const std::uint8_t> occurrences);
   // REQUIRES: there is room.
   void append_occurrences(std::span<const std::uint8_t> occurrences) noexcept;
@@ -105,7 +107,8 @@ class DocumentTable {
     }
   }
   std::size_t mean_occurrence_bytes() const;  // of a document, unpacked, or about so many
-  void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled);
+  void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
+                        std::size_t packed_from);
 
   GrowingArray<std::uint32_t> rows_;
   GrowingArray<std::uint32_t> lengths_;  // none of documents that were copied

@@ -14,6 +14,7 @@
 #include "lexical/allowed_rows.h"
 #include "lexical/bm25.h"
 #include "lexical/document.h"
+#include "lexical/document_table.h"
 #include "lexical/query/clauses.h"
 #include "lexical/row_map.h"
 #include "lexical/statistics.h"
@@ -34,6 +35,7 @@ struct SegmentLimits {
   std::size_t fan_in = 8;  // >= 2
   // What is merged has no more together, so that nothing huge is written again and again.
   std::size_t merged_bytes = std::size_t{3} << 29U;
+  std::size_t packed_from = DocumentTable::kPackedFrom;  // bytes of texts' words in order
 };
 
 // What an index holds in memory, in bytes; what is mapped counts, too.

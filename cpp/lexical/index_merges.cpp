@@ -165,7 +165,8 @@ void Index::release(const Merge& merge) {
 
 void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   try {
-    MergedSegment merged = SealedSegment::merge(merge.serial, merge.sources, bm25_, is_cancelled);
+    MergedSegment merged =
+        SealedSegment::merge(merge.serial, merge.sources, bm25_, is_cancelled, limits_.packed_from);
     if (merged.segment) {
       rewritten_posting_count_ += merged.segment->posting_count();
       const std::scoped_lock writer(writer_mutex_);

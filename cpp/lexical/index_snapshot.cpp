@@ -59,7 +59,7 @@ void Index::write(const View& now, SnapshotWriter& snapshot) const {
   for (const auto& segment : now.segments->frozen) {
     const SegmentView view = now.of(*segment);
     const std::unique_ptr<SealedSegment> sealed =
-        SealedSegment::merge(number, {&view, 1}, bm25_).segment;
+        SealedSegment::merge(number, {&view, 1}, bm25_, nullptr, limits_.packed_from).segment;
     if (sealed->documents().size() != 0) {
       sealed->write(snapshot, number++, now.epoch);
     }

@@ -78,14 +78,15 @@ std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const
 }
 
 void copy_documents(std::span<const Source> sources, std::span<const Origin> origins,
-                    DocumentTable& into, const std::atomic<bool>* is_cancelled) {
+                    DocumentTable& into, const std::atomic<bool>* is_cancelled,
+                    std::size_t packed_from) {
   std::vector<DocumentTable::Origin> documents;
   documents.reserve(origins.size());
   for (const Origin& origin : origins) {
     documents.push_back(
         {.table = &sources[origin.source].view.segment->documents(), .number = origin.number});
   }
-  into.copy(documents, is_cancelled);
+  into.copy(documents, is_cancelled, packed_from);
 }
 
 // One term's postings in the merged segment, as they come from the sources.
@@ -207,11 +208,12 @@ PostingList SealedSegment::list(TermId term, RawPostings& scratch) const {
 }
 
 MergedSegment SealedSegment::merge(std::uint32_t serial, std::span<const SegmentView> views,
-                                   const Bm25& bm25, const std::atomic<bool>* is_cancelled) {
+                                   const Bm25& bm25, const std::atomic<bool>* is_cancelled,
+                                   std::size_t packed_from) {
   std::unique_ptr<SealedSegment> merged(new SealedSegment(serial));
   const std::vector<Origin> origins = order_documents(views);
   std::vector<Source> sources = renumber(views, origins);
-  copy_documents(sources, origins, merged->documents(), is_cancelled);
+  copy_documents(sources, origins, merged->documents(), is_cancelled, packed_from);
   const std::vector<std::uint32_t> lengths = merged->documents().lengths().unpacked();
   merged->postings_ = merge_postings(sources, lengths, bm25, is_cancelled);
   if (is_set(is_cancelled)) {

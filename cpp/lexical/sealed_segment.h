@@ -30,7 +30,8 @@ class SealedSegment final : public Segment {
   // std::length_error past 4 GiB of postings.
   // REQUIRES: fewer than 2^32 documents; nobody adds to the sources.
   static MergedSegment merge(std::uint32_t serial, std::span<const SegmentView> sources,
-                             const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr);
+                             const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr,
+                             std::size_t packed_from = DocumentTable::kPackedFrom);
 
   // The sections `number` of a snapshot, with the documents that are dead at the epoch; and back.
   // Throws SnapshotDamaged unless every question to the segment has an answer in it.

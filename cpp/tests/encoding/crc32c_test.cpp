@@ -67,3 +67,13 @@ TEST_CASE("crc32c: a checksum goes on where another ended") {
     REQUIRE(oneiros::crc32c_by_tables(all.subspan(cut), front) == oneiros::crc32c(all));
   }
 }
+
+TEST_CASE("crc32c: sums of parts are joined to that of the whole") {
+  const std::vector<std::byte> bytes = pattern(100'000);
+  const auto whole = std::span(bytes);
+  for (const std::size_t size : {0U, 1U, 2U, 7U, 8U, 255U, 4096U, 12'288U, 65'537U, 100'000U}) {
+    CHECK(oneiros::crc32c_joined(oneiros::crc32c(whole.first(size)),
+                                 oneiros::crc32c(whole.subspan(size)),
+                                 whole.size() - size) == oneiros::crc32c_by_tables(whole));
+  }
+}

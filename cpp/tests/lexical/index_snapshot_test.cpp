@@ -1,14 +1,17 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "lexical/lexical_index.h"
@@ -25,6 +28,10 @@ using testing::ScratchFolder;
 namespace {
 
 constexpr lexical::SegmentLimits kSmall{.documents = 40, .postings = 400, .fan_in = 3};
+// Where all words in order have a code of their own.
+constexpr lexical::SegmentLimits kPacked{
+    .documents = 40, .postings = 400, .fan_in = 3, .packed_from = 1};
+constexpr std::array kBoth = {kSmall, kPacked};
 constexpr std::size_t kThreads = 2;
 const SnapshotNotes kNotes{.identity = "simple", .attachment = "ids", .revision = 41};
 
@@ -65,13 +72,23 @@ void check_same(const LexicalIndex& a, const LexicalIndex& b) {
       CHECK(same(a.search(query, k, {}).hits, b.search(query, k, {}).hits));
     }
   }
+  const QueryReading in_order{.syntax = lexical::QuerySyntax::kQuery};
+  for (const char* query :
+       {R"("everywhere identification3")", R"("often everywhere" w4)", R"("w0 w0")"}) {
+    CHECK(same(a.search(query, 500, {}, in_order).hits, b.search(query, 500, {}, in_order).hits));
+  }
   for (std::uint32_t row = 0; row < 400; ++row) {
     CHECK(a.contains(row) == b.contains(row));
   }
 }
 
-LexicalIndex::Opened open(const std::filesystem::path& path) {
-  return LexicalIndex::open(path, kNotes.identity, simple(), {}, kThreads, kSmall);
+LexicalIndex::Opened open(const std::filesystem::path& path,
+                          const lexical::SegmentLimits& limits = kSmall) {
+  return LexicalIndex::open(path, kNotes.identity, simple(), {}, kThreads, limits);
+}
+
+std::ptrdiff_t count_sections(const FileBytes& file, SectionKind kind) {
+  return std::ranges::count(testing::table_of(file), kind, &SectionEntry::kind);
 }
 
 // While it lives, no file grows beyond a size.
@@ -94,8 +111,9 @@ class LimitedFiles {
   void (*former_handler_)(int);
 };
 
-FileBytes small_snapshot(const ScratchFolder& folder, std::size_t changes) {
-  LexicalIndex index(simple(), {}, kSmall);
+FileBytes small_snapshot(const ScratchFolder& folder, std::size_t changes,
+                         const lexical::SegmentLimits& limits = kSmall) {
+  LexicalIndex index(simple(), {}, limits);
   change(index, 3, changes);
   index.save(folder / "sound", kNotes);
   return testing::read_file(folder / "sound");
@@ -111,6 +129,8 @@ bool survives(const std::filesystem::path& path) {
       static_cast<void>(index.search(query, 5, {}));
       static_cast<void>(index.search(query, 1000, {}));
     }
+    const QueryReading in_order{.syntax = lexical::QuerySyntax::kQuery};
+    static_cast<void>(index.search(R"("often everywhere")", 1000, {}, in_order));
     change(index, 9, 60);
     index.seal();
     static_cast<void>(index.search("everywhere w0 often", 10, {}));
@@ -124,11 +144,13 @@ bool survives(const std::filesystem::path& path) {
 
 TEST_CASE("index snapshot: opened, it is the index that was saved, and stays so through writes") {
   const ScratchFolder folder;
-  for (const std::size_t changes : {0U, 1U, 30U, 700U}) {
-    LexicalIndex live(simple(), {}, kSmall);
+  for (const auto& [changes, limits] :
+       {std::pair(0U, kSmall), std::pair(1U, kSmall), std::pair(30U, kSmall),
+        std::pair(700U, kSmall), std::pair(1U, kPacked), std::pair(700U, kPacked)}) {
+    LexicalIndex live(simple(), {}, limits);
     change(live, 1, changes);
     live.save(folder / "index", kNotes);
-    const LexicalIndex::Opened opened = open(folder / "index");
+    const LexicalIndex::Opened opened = open(folder / "index", limits);
     CHECK(opened.notes.attachment == "ids");
     CHECK(opened.notes.revision == 41);
     CHECK(snapshot_identity(folder / "index") == "simple");
@@ -142,6 +164,16 @@ TEST_CASE("index snapshot: opened, it is the index that was saved, and stays so 
     check_same(*opened.index, live);
     opened.index->save(folder / "again", kNotes);  // what was mapped is written once more
     check_same(*open(folder / "again").index, live);
+  }
+}
+
+TEST_CASE("index snapshot: words in order that of many texts have a code of their own") {
+  const ScratchFolder folder;
+  for (const lexical::SegmentLimits& limits : kBoth) {
+    const FileBytes file = small_snapshot(folder, 700, limits);
+    CHECK(count_sections(file, SectionKind::kOccurrenceCode) ==
+          (limits.packed_from == 1 ? count_sections(file, SectionKind::kRows) : 0));
+    CHECK(count_sections(file, SectionKind::kOccurrences) > 1);
   }
 }
 
@@ -198,41 +230,47 @@ TEST_CASE("index snapshot: what cannot be written leaves what was there") {
 
 TEST_CASE("index snapshot: cut off at any byte, it is refused") {
   const ScratchFolder folder;
-  const FileBytes sound = small_snapshot(folder, 8);
-  for (std::size_t size = 0; size < sound.size(); ++size) {
-    testing::write_file(folder / "cut", std::span(sound).first(size));
-    CHECK_THROWS_AS(open(folder / "cut"), SnapshotDamaged);
+  for (const lexical::SegmentLimits& limits : kBoth) {
+    const FileBytes sound = small_snapshot(folder, 8, limits);
+    for (std::size_t size = 0; size < sound.size(); ++size) {
+      testing::write_file(folder / "cut", std::span(sound).first(size));
+      CHECK_THROWS_AS(open(folder / "cut"), SnapshotDamaged);
+    }
   }
 }
 
 TEST_CASE("index snapshot: with bits flipped, it is refused or the same") {
   const ScratchFolder folder;
-  const FileBytes sound = small_snapshot(folder, 120);
-  const LexicalIndex::Opened live = open(folder / "sound");
-  std::mt19937_64 random(7);
-  for (std::size_t i = testing::case_count("ONEIROS_SNAPSHOT_FLIPS", 5'000); i > 0; --i) {
-    FileBytes damaged = sound;
-    for (std::size_t flips = 1 + random() % 3; flips > 0; --flips) {
-      damaged[random() % damaged.size()] ^= static_cast<std::byte>(1U << (random() % 8));
-    }
-    testing::write_file(folder / "damaged", damaged);
-    try {
-      const LexicalIndex::Opened opened = open(folder / "damaged");
-      check_same(*opened.index, *live.index);  // a byte between sections
-    } catch (const SnapshotDamaged&) {
-      continue;
+  for (const lexical::SegmentLimits& limits : kBoth) {
+    const FileBytes sound = small_snapshot(folder, 120, limits);
+    const LexicalIndex::Opened live = open(folder / "sound");
+    std::mt19937_64 random(7);
+    for (std::size_t i = testing::case_count("ONEIROS_SNAPSHOT_FLIPS", 2'500); i > 0; --i) {
+      FileBytes damaged = sound;
+      for (std::size_t flips = 1 + random() % 3; flips > 0; --flips) {
+        damaged[random() % damaged.size()] ^= static_cast<std::byte>(1U << (random() % 8));
+      }
+      testing::write_file(folder / "damaged", damaged);
+      try {
+        const LexicalIndex::Opened opened = open(folder / "damaged");
+        check_same(*opened.index, *live.index);  // a byte between sections
+      } catch (const SnapshotDamaged&) {
+        continue;
+      }
     }
   }
 }
 
 TEST_CASE("index snapshot: hostile by structure, it is refused or answers") {
   const ScratchFolder folder;
-  testing::HostileSnapshots hostile(small_snapshot(folder, 120), 11);
-  std::size_t opened = 0;
-  const std::size_t count = testing::case_count("ONEIROS_HOSTILE_SNAPSHOTS", 3'000);
-  for (std::size_t i = 0; i < count; ++i) {
-    testing::write_file(folder / "hostile", hostile.next());
-    opened += survives(folder / "hostile") ? 1 : 0;
+  for (const lexical::SegmentLimits& limits : kBoth) {
+    testing::HostileSnapshots hostile(small_snapshot(folder, 120, limits), 11);
+    std::size_t opened = 0;
+    const std::size_t count = testing::case_count("ONEIROS_HOSTILE_SNAPSHOTS", 1'500);
+    for (std::size_t i = 0; i < count; ++i) {
+      testing::write_file(folder / "hostile", hostile.next());
+      opened += survives(folder / "hostile") ? 1 : 0;
+    }
+    CHECK(opened < count / 2);
   }
-  CHECK(opened < count / 2);
 }
