@@ -89,7 +89,7 @@ def rebuilt(path: Path) -> list[list[tuple[str, float]]]:
 
 
 def is_mapped(mind: oneiros.Engine) -> bool:
-    return mind._parts.projections.row_sets.stored is not None
+    return mind._parts.projections.row_sets.attributes.stored is not None
 
 
 def test_a_store_opens_with_what_its_snapshot_holds(
@@ -206,6 +206,53 @@ def test_a_full_disk_leaves_the_store_as_it_is(path: Path, monkeypatch: pytest.M
     with oneiros.Engine(path) as mind:
         assert is_mapped(mind)  # the former one
         assert answers(mind) == want
+
+
+@pytest.mark.parametrize("trouble", ["full disk", "read-only folder"])
+def test_a_snapshot_that_the_system_refuses_costs_nothing_else(path: Path, trouble: str) -> None:
+    before = beside(path).read_bytes()
+    assert len(before) > 100_000
+    program = f"""
+    import ctypes, os, resource, struct, oneiros
+    from oneiros.projections import snapshot
+    snapshot.FEWEST_ROWS = 1
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("all that is imported later is imported")
+        mind.search("imported")
+    path = {str(path)!r}
+    mind = oneiros.Engine(path)
+    mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))
+    mind.flush()
+    if {trouble!r} == "full disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    else:
+        folder = os.path.dirname(path)
+        os.chmod(folder, 0o500)
+        if os.geteuid() == 0:  # who may write anywhere, unless that right is given up
+            version = struct.pack("Ii", 0x20080522, 0)
+            assert ctypes.CDLL(None).capset(version, bytes(24)) == 0
+    mind.close()
+    """
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        path.parent.chmod(0o700)
+    assert "-snapshot: not written" in done.stderr
+    assert beside(path).read_bytes() == before
+    want = rebuilt(path)
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)  # the former one, brought up to the store
+        assert len(mind) == 80 - 9 + 40
+        assert answers(mind) == want
+        assert mind.check() == []
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+    assert sorted(path.parent.iterdir()) == [path, beside(path)]
 
 
 @pytest.mark.parametrize("step", ["before", "written", "in place"])

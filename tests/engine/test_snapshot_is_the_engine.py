@@ -142,7 +142,7 @@ def closed_and_reopened(mind: oneiros.Engine, path: Path) -> tuple[list[object],
     copy = path.with_name("anew.db")
     shutil.copy(path, copy)
     with oneiros.Engine(copy) as anew:
-        assert anew._parts.projections.row_sets.stored is None
+        assert anew._parts.projections.row_sets.attributes.stored is None
         made = picture(anew)
     for left in copy.parent.glob("anew.db*"):
         left.unlink()
@@ -174,6 +174,6 @@ def test_reopened_closed_and_made_anew_are_one(
                     shutil.copy(beside, folder + "/moved")
                     shutil.move(folder + "/moved", beside)
             mind = oneiros.Engine(path)
-            assert has_erased or mind._parts.projections.row_sets.stored is not None
+            assert has_erased or mind._parts.projections.row_sets.attributes.stored is not None
             assert picture(mind) == live == made
         mind.close()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
-from oneiros.scopes import AttributeIndex, Where, allowed_bits, set_of
-from oneiros.store.rows import metadata_of, tags_of
+from oneiros.projections.row_attributes import RowAttributes
+from oneiros.scopes import Where, allowed_bits, set_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,20 +44,6 @@ class Visible(NamedTuple):
         return self._replace(bits=bits)
 
 
-class _Attributes(NamedTuple):
-    """What the attribute index was last told of a row."""
-
-    id: str
-    kind: str
-    project: str | None
-    session: str | None
-    topic: str | None
-    tags: Sequence[str]
-    metadata: dict[str, object]
-    source: tuple[str | None, str | None]
-    """Tags and metadata as they are stored: Python would take 1 for True."""
-
-
 class RowSets:
     """Sets of rows by state and by attribute, kept in step with the store.
 
@@ -67,13 +53,7 @@ class RowSets:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self._index = AttributeIndex(self._row_of)
-        self.stored: StoredRecords | None = None
-        """What the snapshot says of the rows that were in it."""
-        self._attributes: dict[int, _Attributes] = {}
-        # Rows whose attributes are being changed, with all they may have: what an interrupt left
-        # half done is taken out whole before it is done again.
-        self._unsure: dict[int, tuple[_Attributes, ...]] = {}
+        self.attributes = RowAttributes(lifecycle)
         self.live = BitMap()
         self._archived = BitMap()
         self._superseded = BitMap()
@@ -81,10 +61,7 @@ class RowSets:
 
     def __len__(self) -> int:
         """Return how many rows the attributes are known of."""
-        return len(self._index)
-
-    def _row_of(self, memory_id: str) -> int | None:
-        return self._lifecycle.row_of.get(memory_id)
+        return len(self.attributes)
 
     def take_over(
         self,
@@ -99,11 +76,10 @@ class RowSets:
             sets: for each place, what reads its sets.
             records: the rows' attributes.
         """
-        self.stored = records
         self._archived = states["archived"]
         self._superseded = states["superseded"]
         self._perishable = states["perishable"]
-        self._index.take_over(states["known"], sets)
+        self.attributes.take_over(states["known"], sets, records)
         self.live = states["live"]
 
     def states(self) -> dict[str, BitMap]:
@@ -113,27 +89,14 @@ class RowSets:
             "archived": self._archived,
             "superseded": self._superseded,
             "perishable": self._perishable,
-            "known": self._index.rows,
+            "known": self.attributes.index.rows,
         }
-
-    def places(self) -> dict[tuple[str, ...], RowsByValue]:
-        """Where values stand, with the rows of each value, not the caller's own."""
-        return self._index.places()
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether no interrupt left a row's attributes half changed."""
-        return not self._unsure
-
-    def sources(self) -> dict[int, tuple[str | None, str | None]]:
-        """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
-        return {row: held.source for row, held in self._attributes.items()}
 
     def matching(self, where: Where | None) -> BitMap:
         """The live rows that a filter matches, in a set of the caller's own."""
         if where is None:
             return BitMap(self.live)
-        return self._index.compile(where, self._lifecycle.column) & self.live
+        return self.attributes.index.compile(where, self._lifecycle.column) & self.live
 
     def visible(
         self,
@@ -183,7 +146,7 @@ class RowSets:
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
-        self._apply_attributes(rows, batch)
+        self.attributes.apply(rows, batch)
         pairs = list(zip(rows, batch, strict=True))
         archived = [row for row, memory in pairs if memory.status == _ARCHIVED]
         superseded = [row for row, memory in pairs if memory.superseded_by is not None]
@@ -207,64 +170,7 @@ class RowSets:
         """Drop a row from every set."""
         for rows in (self.live, self._archived, self._superseded, self._perishable):
             rows.discard(row)
-        self._forget_attributes(row)
-
-    def _apply_attributes(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        fresh_rows, fresh = [], []
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None:
-                self._forget_attributes(row)
-                continue
-            if row in self._unsure:
-                self._forget_attributes(row)
-            old = self._held(row)
-            new = _attributes_of(memory)
-            if old is None:
-                fresh_rows.append(row)
-                fresh.append(new)
-            elif old != new:
-                self._unsure[row] = (old, new)
-                self._index.replace(row, old, new)
-                self._attributes[row] = new
-                del self._unsure[row]
-        if fresh:
-            columns: dict[str, Any] = dict(
-                zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
-            )
-            columns["ids"] = columns.pop("id")
-            del columns["source"]
-            self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
-            self._index.add_many(fresh_rows, **columns)
-            self._attributes.update(zip(fresh_rows, fresh, strict=True))
-            for row in fresh_rows:
-                del self._unsure[row]
-
-    def _held(self, row: int) -> _Attributes | None:
-        """What the index was last told of a row; from then on also of a snapshot's."""
-        held = self._attributes.get(row)
-        if held is None and self.stored is not None and row in self._index:
-            held = self._attributes[row] = self._of_snapshot(self.stored, row)
-        return held
-
-    def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
-        tags, metadata = stored.tags(row), stored.metadata(row)
-        return _Attributes(
-            self._lifecycle.ids[row],
-            stored.word("kind", row) or "",
-            stored.word("project", row),
-            stored.word("session", row),
-            stored.word("topic", row),
-            _NO_TAGS if tags is None else tags_of(tags),
-            _NO_METADATA if metadata is None else metadata_of(metadata),
-            (tags, metadata),
-        )
-
-    def _forget_attributes(self, row: int) -> None:
-        held = self._held(row)
-        for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
-            self._index.purge(row, attributes)
-        self._attributes.pop(row, None)
-        self._unsure.pop(row, None)
+        self.attributes.forget(row)
 
     def _out_of_time(self, now: float) -> tuple[BitMap, BitMap]:
         """Rows past their validity, and rows before it. Source: docs/systems/cognitive.md C7."""
@@ -279,24 +185,6 @@ class RowSets:
 def of_status(status: Sequence[str]) -> Where:
     """The condition that a memory's status is one of these."""
     return Where.from_json({"status": list(status)})
-
-
-# One of each for all the rows without, which are most.
-_NO_TAGS: Final[Sequence[str]] = ()
-_NO_METADATA: Final[dict[str, object]] = {}
-
-
-def _attributes_of(memory: StoredMemory) -> _Attributes:
-    return _Attributes(
-        memory.id,
-        memory.kind,
-        memory.project,
-        memory.session,
-        memory.topic,
-        memory.tags if memory.tags_json else _NO_TAGS,
-        memory.metadata if memory.metadata_json else _NO_METADATA,
-        (memory.tags_json, memory.metadata_json),
-    )
 
 
 def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:

@@ -111,7 +111,7 @@ class Snapshot:
             self.path is None
             or count < FEWEST_ROWS
             or projections.indexes.has_erased
-            or not projections.row_sets.is_sure
+            or not projections.row_sets.attributes.is_sure
             or (projections.changed_count * _SHARE_CHANGED < count and self.path.is_file())
         ):
             return
@@ -208,7 +208,8 @@ class _Rows:
 def _parts(projections: Projections) -> list[bytes]:
     """What is kept beside the columns, the ids and the lexical index."""
     lifecycle, row_sets = projections.lifecycle, projections.row_sets
-    ids, states, places = list(lifecycle.ids), row_sets.states(), row_sets.places()
+    attributes = row_sets.attributes
+    ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
     vectors = projections.indexes.vectors
     head, bits, words = PartWriter(), PartWriter(), PartWriter()
     head.put_json({"has_vectors": vectors is not None, "places": list(places)})
@@ -218,7 +219,7 @@ def _parts(projections: Projections) -> list[bytes]:
         words.put_json(lifecycle.words()[name])
     known = states["known"]
     records = records_part(
-        row_sets.stored, ids, lifecycle.all_sessions(), row_sets.sources(), known.__contains__
+        attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
     )
     sets = [_part_of_sets(held) for held in places.values()]
     return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]

@@ -1,0 +1,161 @@
+"""What the attribute index holds of each row, kept in step with the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros.scopes import AttributeIndex
+from oneiros.store.rows import metadata_of, tags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyroaring import BitMap
+
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.projections.stored_records import StoredRecords
+    from oneiros.scopes.row_sets import RowsByValue
+    from oneiros.store import StoredMemory
+
+__all__ = ["RowAttributes"]
+
+
+class _Attributes(NamedTuple):
+    """What the attribute index was last told of a row."""
+
+    id: str
+    kind: str
+    project: str | None
+    session: str | None
+    topic: str | None
+    tags: Sequence[str]
+    metadata: dict[str, object]
+    source: tuple[str | None, str | None]
+    """Tags and metadata as they are stored: Python would take 1 for True."""
+
+
+class RowAttributes:
+    """The attributes of rows, by row and as sets of rows.
+
+    Args:
+        lifecycle: ids by row, and rows by id.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self.index = AttributeIndex(self._row_of)
+        self.stored: StoredRecords | None = None
+        """What the snapshot says of the rows that were in it."""
+        self._attributes: dict[int, _Attributes] = {}
+        # Rows whose attributes are being changed, with all they may have: what an interrupt left
+        # half done is taken out whole before it is done again.
+        self._unsure: dict[int, tuple[_Attributes, ...]] = {}
+
+    def __len__(self) -> int:
+        """Return how many rows the attributes are known of."""
+        return len(self.index)
+
+    def _row_of(self, memory_id: str) -> int | None:
+        return self._lifecycle.row_of.get(memory_id)
+
+    def take_over(
+        self,
+        known: BitMap,
+        sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
+        records: StoredRecords,
+    ) -> None:
+        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+
+        Args:
+            known: those with attributes.
+            sets: for each place, what reads its sets.
+            records: the rows' attributes.
+        """
+        self.stored = records
+        self.index.take_over(known, sets)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no interrupt left a row's attributes half changed."""
+        return not self._unsure
+
+    def sources(self) -> dict[int, tuple[str | None, str | None]]:
+        """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
+        return {row: held.source for row, held in self._attributes.items()}
+
+    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Bring the index to what the store says."""
+        fresh_rows, fresh = [], []
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.deleted_at is not None:
+                self.forget(row)
+                continue
+            if row in self._unsure:
+                self.forget(row)
+            old = self._held(row)
+            new = _attributes_of(memory)
+            if old is None:
+                fresh_rows.append(row)
+                fresh.append(new)
+            elif old != new:
+                self._unsure[row] = (old, new)
+                self.index.replace(row, old, new)
+                self._attributes[row] = new
+                del self._unsure[row]
+        if fresh:
+            columns: dict[str, Any] = dict(
+                zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
+            )
+            columns["ids"] = columns.pop("id")
+            del columns["source"]
+            self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
+            self.index.add_many(fresh_rows, **columns)
+            self._attributes.update(zip(fresh_rows, fresh, strict=True))
+            for row in fresh_rows:
+                del self._unsure[row]
+
+    def _held(self, row: int) -> _Attributes | None:
+        """What the index was last told of a row; from then on also of a snapshot's."""
+        held = self._attributes.get(row)
+        if held is None and self.stored is not None and row in self.index:
+            held = self._attributes[row] = self._of_snapshot(self.stored, row)
+        return held
+
+    def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
+        tags, metadata = stored.tags(row), stored.metadata(row)
+        return _Attributes(
+            self._lifecycle.ids[row],
+            stored.word("kind", row) or "",
+            stored.word("project", row),
+            stored.word("session", row),
+            stored.word("topic", row),
+            _NO_TAGS if tags is None else tags_of(tags),
+            _NO_METADATA if metadata is None else metadata_of(metadata),
+            (tags, metadata),
+        )
+
+    def forget(self, row: int) -> None:
+        """Drop what a row has."""
+        held = self._held(row)
+        for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
+            self.index.purge(row, attributes)
+        self._attributes.pop(row, None)
+        self._unsure.pop(row, None)
+
+
+# One of each for all the rows without, which are most.
+_NO_TAGS: Final[Sequence[str]] = ()
+_NO_METADATA: Final[dict[str, object]] = {}
+
+
+def _attributes_of(memory: StoredMemory) -> _Attributes:
+    return _Attributes(
+        memory.id,
+        memory.kind,
+        memory.project,
+        memory.session,
+        memory.topic,
+        memory.tags if memory.tags_json else _NO_TAGS,
+        memory.metadata if memory.metadata_json else _NO_METADATA,
+        (memory.tags_json, memory.metadata_json),
+    )
