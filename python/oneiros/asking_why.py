@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_flag, require_utf8, statuses
-from oneiros.hiding import Limits, hidings
-from oneiros.placing import Placing
 from oneiros.searching import Searching, require_asking
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
+    from oneiros.hiding import Limits
     from oneiros.ranking.profile import Profile
     from oneiros.recall import Question
     from oneiros.scopes import Where
@@ -66,6 +65,8 @@ class AskingWhy(Searching):
         Raises:
             As :meth:`search`.
         """
+        from oneiros.hiding import Limits  # noqa: PLC0415 - no search needs it
+
         require_flag("explain", explain)
         require_utf8("id", id)
         require_asking(session, reinforce)
@@ -77,6 +78,9 @@ class AskingWhy(Searching):
         return self._answer(id, question, limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:
+        from oneiros.hiding import hidings  # noqa: PLC0415
+        from oneiros.placing import Placing  # noqa: PLC0415
+
         projections = self._parts.projections
         visible = projections.row_sets.visible(
             limits.selection, limits.where, self._scope(), limits.status, limits.now

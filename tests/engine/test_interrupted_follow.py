@@ -13,7 +13,7 @@ STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "columns": lambda p: (p.lifecycle, "apply"),
     "rows": lambda p: (p.lifecycle, "rows_of"),
     "row sets": lambda p: (p.row_sets, "apply"),
-    "attributes": lambda p: (p.row_sets._index, "add_many"),
+    "attributes": lambda p: (p.row_sets.attributes.index, "add_many"),
     "texts": lambda p: (p.indexes, "apply_texts"),
     "vectors": lambda p: (p.indexes, "_apply_vectors"),
     "publish": lambda p: (p.row_sets, "publish"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NoReturn, TypeVar, cast
@@ -175,6 +174,8 @@ def parse_toml(text: object) -> dict[str, object]:
         # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB
         msg = f"text: at most {MOST_DOTS} dots a line"
         raise ValueError(msg)
+    import tomllib  # noqa: PLC0415 - no search needs it
+
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
