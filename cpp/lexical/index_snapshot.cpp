@@ -6,6 +6,7 @@
 #include "lexical/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {
 
@@ -78,26 +79,45 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
   next_serial_ = static_cast<std::uint32_t>(next->sealed.size()) + 1;
   next->growing = std::make_shared<GrowingSegment>(next_serial_++);
   Statistics statistics;
-  statistics.reserve(term_count);
-  for (const auto& segment : next->sealed) {
-    const DocumentTable& documents = segment->documents();
-    const SealedPostings& postings = *segment->sealed_postings();
-    statistics.add_lengths(documents.lengths());
-    for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
-      statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
-    }
-    for (DocumentNumber number = 0; number < documents.size(); ++number) {
-      if (documents.death(number) != 0) {
-        statistics.remove(documents.lengths()[number],
-                          [&](auto visit) { documents.for_each_term(number, visit); });
-        continue;
+  const auto read_statistics = [&] {
+    statistics.reserve(term_count);
+    for (const auto& segment : next->sealed) {
+      const DocumentTable& documents = segment->documents();
+      const SealedPostings& postings = *segment->sealed_postings();
+      statistics.add_lengths(documents.lengths());
+      for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
+        statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
       }
-      const std::uint32_t row = documents.rows()[number];
-      rows_.reserve(row);
-      require_sense(rows_.find(row).is_nowhere(), "a row has two documents");
-      rows_.set(row, {.segment = segment->serial(), .document = number});
     }
-  }
+    for (const auto& segment : next->sealed) {
+      const DocumentTable& documents = segment->documents();
+      for (DocumentNumber number = 0; number < documents.size(); ++number) {
+        if (documents.death(number) != 0) {
+          statistics.remove(documents.lengths()[number],
+                            [&](auto visit) { documents.for_each_term(number, visit); });
+        }
+      }
+    }
+  };
+  const auto read_rows = [&] {
+    for (const auto& segment : next->sealed) {
+      const DocumentTable& documents = segment->documents();
+      const std::span<const std::uint32_t> rows = documents.rows();
+      for (DocumentNumber number = 0; number < rows.size(); ++number) {
+        if (documents.death(number) != 0) {
+          continue;
+        }
+        rows_.reserve(rows[number]);
+        require_sense(rows_.find(rows[number]).is_nowhere(), "a row has two documents");
+        rows_.set(rows[number], {.segment = segment->serial(), .document = number});
+      }
+    }
+  };
+  for_each_chunk(2, threads, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part) {
+      part == 0 ? read_rows() : read_statistics();
+    }
+  });
   term_room_ = term_count;
   published_.write([&](Published& published) {
     published.statistics = statistics;

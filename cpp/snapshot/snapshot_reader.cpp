@@ -20,12 +20,6 @@ namespace oneiros {
 
 namespace {
 
-#ifdef MAP_POPULATE
-constexpr int kMapping = MAP_PRIVATE | MAP_POPULATE;  // all of it is about to be read
-#else
-constexpr int kMapping = MAP_PRIVATE;
-#endif
-
 [[noreturn]] void refuse(const std::filesystem::path& path) {
   throw std::system_error(errno, std::generic_category(), path.string());
 }
@@ -124,7 +118,8 @@ MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file
   require_sense(S_ISREG(status.st_mode), "no plain file");
   require_sense(status.st_size > 0, "empty");
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* const start = ::mmap(nullptr, size, PROT_READ, kMapping, file.number(), 0);
+  // Not populated: the threads that read it first share that work, too.
+  void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (start == MAP_FAILED) {
     refuse(path);
   }
