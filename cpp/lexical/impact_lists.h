@@ -77,6 +77,31 @@ struct Candidate {
   std::uint32_t score;
 };
 
+// Calls visit(candidate, block, place) for each of the candidates, which ascend, that the list
+// holds, from the block `index` on. Blocks are asked for some candidates ahead: most of the time
+// goes into waiting for them.
+template <typename Visit>
+void look_up(const ImpactList& list, std::span<Candidate> candidates, std::size_t index,
+             Visit visit) {
+  constexpr std::size_t kAhead = 8;
+  std::array<PackedBlock, kAhead> blocks;
+  for (std::size_t i = 0; i < candidates.size() + kAhead; ++i) {
+    if (i >= kAhead) {
+      Candidate& one = candidates[i - kAhead];
+      const PackedBlock& block = blocks[i % kAhead];
+      const std::size_t at = block.lower_bound(one.document);
+      if (at < block.size() && block.document(at) == one.document) {
+        visit(one, block, at);
+      }
+    }
+    if (i < candidates.size()) {
+      index = list.postings.find_block(candidates[i].document, index);
+      blocks[i % kAhead] = list.postings.block(index);
+      blocks[i % kAhead].prefetch();
+    }
+  }
+}
+
 using CodeValues = std::array<std::uint16_t, ImpactCells::kCount>;
 
 // What a search works in: too large for a stack, and kept for the next one.

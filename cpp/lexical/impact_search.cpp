@@ -1,7 +1,6 @@
 #include "lexical/impact_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "lexical/impact_lists.h"
-#include "lexical/window_loops.h"
+#include "lexical/impact_window.h"
 
 namespace oneiros::lexical {
 
@@ -25,9 +24,6 @@ constexpr std::size_t kLookUpCost = 128;
 // And in the time of looking through a window for documents that can still reach the least.
 constexpr std::size_t kCountCost = 512;
 
-// With fewer postings than one to so many documents, a window is searched by its marks.
-constexpr std::size_t kSparse = 512;
-
 template <Bm25Variant Variant>
 class ImpactSearch {
  public:
@@ -41,8 +37,8 @@ class ImpactSearch {
         saturation_(bm25, average_length),
         allowed_(allowed),
         best_(best),
-        loops_(window_loops()),
-        space_(space) {}
+        space_(space),
+        window_(space) {}
 
   void run(const SealedPostings& postings, const WeighedQuery& query, const Bm25& bm25) {
     const ImpactScale scale = find_lists(postings, query, bm25, reached_count(), space_);
@@ -173,7 +169,7 @@ class ImpactSearch {
       open_window(base);
       const std::size_t gathered = first_essential_;
       for (std::size_t i = gathered; i < lists_.size(); ++i) {
-        gather(lists_[i]);
+        window_.gather(lists_[i]);
       }
       collect(gathered);
     }
@@ -185,47 +181,7 @@ class ImpactSearch {
     for (std::size_t i = first_essential_; i < lists_.size(); ++i) {
       postings += lists_[i].postings.size();
     }
-    const bool is_dense = postings * kSparse > view_.document_limit;
-    const std::uint32_t most = is_dense ? kDenseWindow : kSparseWindow;
-    const std::size_t documents = std::min<std::size_t>(most, view_.document_limit - base);
-    constexpr std::size_t kStep = std::size_t{kMarkedDocuments} * sizeof(std::uint64_t);
-    base_ = base;
-    end_ = base + static_cast<DocumentNumber>(documents);
-    window_ = {.scores = space_.scores.data(),
-               .marks = is_dense ? nullptr : space_.marks.data(),
-               .size = (documents + kStep - 1) / kStep * kStep};
-  }
-
-  // Passes the postings before the document.
-  static void advance(ImpactList& list, DocumentNumber document) {
-    if (list.is_exhausted() || list.document() >= document) {
-      return;
-    }
-    const std::size_t index = list.postings.find_block(document, list.block_index);
-    if (index != list.block_index) {
-      list.block_index = index;
-      list.block = list.postings.block(index);
-    }
-    list.position = list.block.lower_bound(document);
-    if (list.position == list.block.size()) {
-      list.next_block();
-    }
-  }
-
-  // Adds the list's postings of the window and passes them.
-  void gather(ImpactList& list) {
-    list.look_up_from = std::min(list.block_index, list.postings.block_count() - 1);
-    for (; !list.is_exhausted() && list.document() < end_; list.next_block()) {
-      const bool is_last = list.block_index + 1 == list.postings.block_count();
-      const bool is_whole = is_last ? list.block.document(list.block.size() - 1) < end_
-                                    : list.postings.first(list.block_index + 1) <= end_;
-      const std::size_t end = is_whole ? list.block.size() : list.block.lower_bound(end_);
-      loops_.accumulate(list.block.run(list.position, end, base_), list.values, window_);
-      if (end < list.block.size()) {
-        list.position = end;
-        return;
-      }
-    }
+    window_.open(base, view_.document_limit, postings);
   }
 
   // Considers the documents of the window, which has the postings of the lists from `gathered` on,
@@ -239,17 +195,14 @@ class ImpactSearch {
     // up for the documents that can still reach the least, whatever costs less.
     for (; gathered > 0 && least_ <= kMostImpactScore + below_[gathered]; --gathered) {
       ImpactList& list = lists_[gathered - 1];
-      const std::size_t postings = list.postings.size() * window_.size / view_.document_limit;
-      if (postings > kCountCost &&
-          loops_.count(window_, least_above(gathered)) * kLookUpCost <= postings) {
+      const std::size_t postings = window_.share(list.postings.size(), view_.document_limit);
+      if (postings > kCountCost && window_.count(least_above(gathered)) * kLookUpCost <= postings) {
         break;
       }
-      advance(list, base_);
-      gather(list);
+      window_.gather(list);
     }
     const bool may_any = least_ <= kMostImpactScore + below_[gathered];
-    keep_candidates(loops_.take_last(window_, may_any ? least_above(gathered) : kMostImpactScore,
-                                     space_.window_candidates.data()));
+    window_.take_last(may_any ? least_above(gathered) : kMostImpactScore, candidates_);
     consider(gathered);
   }
 
@@ -263,22 +216,11 @@ class ImpactSearch {
     constexpr std::uint32_t kFine = 64;
     std::uint32_t least = 1;
     for (std::uint32_t step = below_[lists_.size()] / 2; step > kFine; step /= 2) {
-      if (loops_.count(window_, static_cast<std::uint16_t>(least + step)) >= best_.k()) {
+      if (window_.count(static_cast<std::uint16_t>(least + step)) >= best_.k()) {
         least += step;
       }
     }
-    keep_candidates(
-        loops_.take(window_, static_cast<std::uint16_t>(least), space_.window_candidates.data()));
-    for (const Candidate& one : candidates_) {  // they need not be seen again
-      window_.scores[one.document - base_] = 0;
-    }
-  }
-
-  void keep_candidates(std::size_t count) {
-    candidates_.clear();
-    for (const auto& [place, score] : std::span(space_.window_candidates).first(count)) {
-      candidates_.push_back({.document = base_ + place, .score = score});
-    }
+    window_.take(static_cast<std::uint16_t>(least), candidates_);
   }
 
   bool is_wanted(DocumentNumber document) const {
@@ -329,31 +271,6 @@ class ImpactSearch {
             });
   }
 
-  // Calls visit(candidate, block, place) for each of the candidates, which ascend, that the list
-  // holds, from the block `index` on. Blocks are asked for some candidates ahead: most of the time
-  // goes into waiting for them.
-  template <typename Visit>
-  static void look_up(const ImpactList& list, std::span<Candidate> candidates, std::size_t index,
-                      Visit visit) {
-    constexpr std::size_t kAhead = 8;
-    std::array<PackedBlock, kAhead> blocks;
-    for (std::size_t i = 0; i < candidates.size() + kAhead; ++i) {
-      if (i >= kAhead) {
-        Candidate& one = candidates[i - kAhead];
-        const PackedBlock& block = blocks[i % kAhead];
-        const std::size_t at = block.lower_bound(one.document);
-        if (at < block.size() && block.document(at) == one.document) {
-          visit(one, block, at);
-        }
-      }
-      if (i < candidates.size()) {
-        index = list.postings.find_block(candidates[i].document, index);
-        blocks[i % kAhead] = list.postings.block(index);
-        blocks[i % kAhead].prefetch();
-      }
-    }
-  }
-
   // Offers what was found with its exact score. Contributions add up in the order of the query's
   // terms, as everywhere.
   void offer_found() {
@@ -381,13 +298,13 @@ class ImpactSearch {
   const Saturation<Variant> saturation_;
   const AllowedRows& allowed_;
   TopK& best_;
-  const WindowLoops& loops_;
   double scale_ = 0.0;      // from scores to whole numbers
   double reached_ = 0.0;    // k documents score that at least
   double tightness_ = 1.0;  // what a document scores at least, of what it may
   std::uint32_t least_ = 1;
   std::size_t first_essential_ = 0;
   ImpactWorkspace& space_;
+  ImpactWindow window_;
   std::vector<ImpactList>& lists_ = space_.lists;           // by ascending worth
   std::vector<std::uint32_t>& in_order_ = space_.in_order;  // the lists in the order of the query
   std::vector<std::uint32_t>& below_ = space_.below;        // what the lists before each are worth
@@ -395,9 +312,6 @@ class ImpactSearch {
   std::vector<Candidate>& found_ = space_.found;
   std::vector<double>& scores_ = space_.exact_scores;   // of those found
   std::vector<std::uint32_t>& lowest_ = space_.lowest;  // the k best that they score at least
-  WindowScores window_{};
-  DocumentNumber base_ = 0;  // of the window
-  DocumentNumber end_ = 0;
 };
 
 }  // namespace
