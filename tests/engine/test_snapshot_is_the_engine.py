@@ -153,6 +153,7 @@ def closed_and_reopened(mind: oneiros.Engine, path: Path) -> tuple[list[object],
 @settings(deadline=None, max_examples=20)
 @given(steps=STEPS, first=st.integers(0, 2**32))
 @example(steps=[("forget", 0)], first=3)  # the only vector there was
+@example(steps=[("forget", 0), ("reopen", 0)], first=126)  # the only memory
 def test_reopened_closed_and_made_anew_are_one(
     trusted: bool, steps: list[tuple[str, int]], first: int
 ) -> None:
@@ -166,7 +167,8 @@ def test_reopened_closed_and_made_anew_are_one(
             if step != "reopen":
                 count = do(mind, step, seed, count)
                 continue
-            has_erased = mind._parts.projections.indexes.has_erased
+            held = mind._parts.projections
+            has_none = held.indexes.has_erased or not held.lifecycle.ids
             live, made = closed_and_reopened(mind, path)
             if not trusted:  # the same bytes, but who knows whose
                 beside = path.with_name("mind.db-snapshot")
@@ -174,6 +176,6 @@ def test_reopened_closed_and_made_anew_are_one(
                     shutil.copy(beside, folder + "/moved")
                     shutil.move(folder + "/moved", beside)
             mind = oneiros.Engine(path)
-            assert has_erased or mind._parts.projections.row_sets.attributes.stored is not None
+            assert has_none or mind._parts.projections.row_sets.attributes.stored is not None
             assert picture(mind) == live == made
         mind.close()
