@@ -37,6 +37,14 @@ ONEIROS_ALWAYS_INLINE void ask_ahead_of(const void* values) {
       reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(values) + kAhead));
 }
 
+// The lines [begin, end).
+ONEIROS_ALWAYS_INLINE void ask_for(const LinesAhead& ahead, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const LineAhead& line = ahead.lines[i];
+    __builtin_prefetch(reinterpret_cast<const void*>(line.address + ahead.row * line.width), 0, 2);
+  }
+}
+
 // Calls body(begin, size) for parts of the rows, asking for the column's lines meanwhile.
 template <typename Element, typename Body>
 ONEIROS_ALWAYS_INLINE void for_parts(const Element* values, std::size_t size, const Body& body) {
@@ -156,9 +164,19 @@ ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* num
       block.rows[i] = times[i] * Formula::value(numbers, from[Input][at + i]...);
     }
   };
+  const LinesAhead ahead = call.ahead;
+  constexpr std::size_t kTurn = 64;  // rows between two requests for a later tile
+  const std::size_t each_turn = ahead.count == 0 ? 0 : (ahead.count * kTurn + size - 1) / size;
+  std::size_t asked = 0;
   std::size_t row = 0;
   for (; row + kRows <= size; row += kRows) {
-    (ask_ahead_of(inputs[Input] + row), ...);
+    if (ahead.count == 0) {
+      (ask_ahead_of(inputs[Input] + row), ...);
+    } else if (row % kTurn == 0) {
+      const std::size_t end = asked + each_turn < ahead.count ? asked + each_turn : ahead.count;
+      ask_for(ahead, asked, end);
+      asked = end;
+    }
     Block<Real> block;
     compute(inputs, is_times ? inputs[kInputs - 1] + row : ones.rows, row, block);
     if (is_streamed) {

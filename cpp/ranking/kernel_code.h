@@ -11,6 +11,19 @@
 
 namespace oneiros {
 
+// A line of a column that a later tile reads.
+struct LineAhead {
+  std::uintptr_t address;  // for the row 0
+  std::size_t width;       // bytes a row
+};
+
+// Lines to ask for between the rows of a call.
+struct LinesAhead {
+  const LineAhead* lines = nullptr;
+  std::size_t count = 0;
+  std::size_t row = 0;  // where their tile begins
+};
+
 // One kernel over `size` rows.
 template <typename Real>
 struct RowCall {
@@ -22,6 +35,7 @@ struct RowCall {
   Real* result;       // may be one of the inputs, or `times`
   std::size_t size;
   bool is_streamed = false;  // past the cache, from the first line on; stream_end() at the end
+  LinesAhead ahead = {};     // none: a kernel asks for what its own inputs hold further on
 };
 
 // What an operand's values are stored as, in the order of LoopsOf::convert.

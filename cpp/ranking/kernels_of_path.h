@@ -40,6 +40,7 @@ ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
   if constexpr (Formula::kSignature.has_table) {
+    ask_for(call.ahead, 0, call.ahead.count);
     look_up<Real>({call.table, call.table_size}, call.inputs[0], call.result, call.size);
   } else {
     run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());

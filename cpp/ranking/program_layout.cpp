@@ -16,10 +16,11 @@ namespace {
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
-constexpr std::size_t kMostRows = 512;
-// With several steps over columns that come from memory, as many rows as a step asks ahead for:
-// what one step computes meanwhile, the columns of the others come in.
-constexpr std::size_t kMostStreamedBytes = 512;
+constexpr std::size_t kMostRows = 2048;
+// Of columns that come from memory, fewer rows at a time: those of the next tile come into the
+// cache meanwhile. With several steps a tile, each has its beginning to pay.
+constexpr std::size_t kMostStreamedRows = 512;
+constexpr std::size_t kMostStreamedRowsOfSteps = 1024;
 // Results beyond this would only push out of the cache what others need.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
@@ -193,9 +194,9 @@ template <typename Real>
 void ProgramLayout<Real>::choose_tile() {
   const std::size_t rows = kTileBytes / (std::max<std::size_t>(slot_count_, 1) * sizeof(Real));
   constexpr std::size_t kStep = kLine / sizeof(Real);
-  const bool is_by_turns = is_streamed_ && needed_steps_ > 1;
-  const std::size_t most = is_by_turns ? kMostStreamedBytes / sizeof(Real) : kMostRows;
-  tile_ = std::clamp(rows / kStep * kStep, std::min(kFewestRows, most), most);
+  const std::size_t most_streamed = is_of_steps() ? kMostStreamedRowsOfSteps : kMostStreamedRows;
+  const std::size_t most = is_streamed_ ? most_streamed : kMostRows;
+  tile_ = std::clamp(rows / kStep * kStep, kFewestRows, most);
   tile_ = std::min(tile_, (run_.size + kStep - 1) / kStep * kStep);
 }
 

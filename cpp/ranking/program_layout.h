@@ -47,6 +47,7 @@ class ProgramLayout {
   [[nodiscard]] std::size_t slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] std::size_t tile() const noexcept { return tile_; }  // rows
   [[nodiscard]] bool is_streamed() const noexcept { return is_streamed_; }
+  [[nodiscard]] bool is_of_steps() const noexcept { return needed_steps_ > 1; }
   [[nodiscard]] std::size_t age_count() const noexcept { return age_count_; }
 
  private:

@@ -55,7 +55,31 @@ ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& r
       layout_(program, run),
       loops_(loops_of(simd_path())),
       real_(real_loops<Real>(loops_)),
-      judges_(run.ranges.begin(), run.ranges.end()) {}
+      judges_(run.ranges.begin(), run.ranges.end()) {
+  if (layout_.is_of_steps()) {
+    look_ahead();
+  }
+}
+
+template <typename Real>
+void ProgramRun<Real>::look_ahead() {
+  for (const Operand& column : run_.operands) {
+    lookahead_.add(column);
+  }
+  for (const ColumnRange& range : run_.ranges) {
+    lookahead_.add(range.column);
+  }
+  lookahead_.prepare(layout_.tile());
+}
+
+template <typename Real>
+LinesAhead ProgramRun<Real>::lines_ahead(const Tile& tile, std::size_t part) const {
+  const std::size_t next = tile.row + tile.size;
+  if (!layout_.is_of_steps() || next >= tile.end) {
+    return {};
+  }
+  return lookahead_.part_of(next, part, layout_.varying().size() - layout_.varying_inputs());
+}
 
 // Rows until the first result stands at the begin of a line: no line is written by two tiles.
 template <typename Real>
@@ -79,7 +103,7 @@ Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   std::size_t size = first_tile(begin, end);
   for (std::size_t row = begin; row < end;
        row += size, size = std::min(layout_.tile(), end - row)) {
-    const Tile tile{row, size};
+    const Tile tile{row, size, end};
     const std::size_t future_count = run_tile(scratch, tile);
     outcome.future_count += are_all_future ? size : future_count;
     // Last: most of what is judged stands in the cache by now.
@@ -103,11 +127,11 @@ bool ProgramRun<Real>::is_within(const Tile& tile) const {
 template <typename Real>
 std::size_t ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
   const std::size_t inputs = program_.inputs_.size();
-  const Tile whole{0, layout_.tile()};
+  const Tile whole{0, layout_.tile(), layout_.tile()};
   std::size_t future_count = 0;
   for (const std::size_t number : layout_.uniforms()) {
     if (number >= inputs) {
-      run_step(scratch, number, whole);
+      run_step(scratch, number, whole, {});
       continue;
     }
     Real* const slot = scratch.slot(layout_.registers()[number].slot);
@@ -143,8 +167,9 @@ std::size_t ProgramRun<Real>::run_tile(Scratch& scratch, const Tile& tile) const
       load(scratch, number, tile);
     }
   }
+  std::size_t part = 0;
   for (const std::size_t number : layout_.varying().subspan(layout_.varying_inputs())) {
-    run_step(scratch, number, tile);
+    run_step(scratch, number, tile, lines_ahead(tile, part++));
   }
   store(scratch, tile);
   return layout_.age_count() > 1 ? loops_.count_flags(scratch.is_future.data(), tile.size)
@@ -210,7 +235,8 @@ std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
 }
 
 template <typename Real>
-void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile) const {
+void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile,
+                                const LinesAhead& ahead) const {
   const StepCall& call = layout_.steps().call(number);
   const Kernel& kernel = *call.kernel;
   std::array<const Real*, Signature::kMostInputs + 1> reads{};
@@ -224,7 +250,7 @@ void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile
   const auto table = kernel.template table<Real>();
   real_.rows[kernel.number()]({reads.data(), kernel.template numbers<Real>().data(), table.data(),
                                table.size(), call.is_times ? reads[count - 1] : nullptr, result,
-                               tile.size, is_result && layout_.is_streamed()});
+                               tile.size, is_result && layout_.is_streamed(), ahead});
   scratch.at[number] = result;
 }
 

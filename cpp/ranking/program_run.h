@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ranking/kernel_code.h"
+#include "ranking/lookahead.h"
 #include "ranking/program.h"
 #include "ranking/program_layout.h"
 
@@ -26,9 +27,11 @@ class ProgramRun {
   struct Tile {
     std::size_t row;
     std::size_t size;
+    std::size_t end;  // of the part
   };
 
   [[nodiscard]] const Operand& operand(std::size_t number) const { return run_.operands[number]; }
+  void look_ahead();
   [[nodiscard]] std::size_t first_tile(std::size_t begin, std::size_t end) const;
   [[nodiscard]] std::size_t fill_uniform(Scratch& scratch) const;
   [[nodiscard]] bool is_within(const Tile& tile) const;
@@ -37,7 +40,9 @@ class ProgramRun {
   [[nodiscard]] std::size_t load_age(Scratch& scratch, std::size_t number, const Tile& tile) const;
   [[nodiscard]] const double* read_times(const Operand& operand, double* room,
                                          const Tile& tile) const;
-  void run_step(Scratch& scratch, std::size_t number, const Tile& tile) const;
+  [[nodiscard]] LinesAhead lines_ahead(const Tile& tile, std::size_t part) const;
+  void run_step(Scratch& scratch, std::size_t number, const Tile& tile,
+                const LinesAhead& ahead) const;
   void store(const Scratch& scratch, const Tile& tile) const;
 
   const Program& program_;
@@ -46,6 +51,7 @@ class ProgramRun {
   const PathLoops& loops_;
   const LoopsOf<Real>& real_;
   const std::vector<RangeJudge> judges_;
+  ColumnLookahead lookahead_;
 };
 
 }  // namespace oneiros
