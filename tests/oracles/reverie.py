@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from tests.oracles.fusion import rrf
@@ -86,7 +87,11 @@ def stability_boost(
     spans = not_negative(age_days) / tau_days
     if stability == 1 or spans == 0:
         return clip(1.0, low, high)  # where t or 1/S is infinite, 0 x inf would be NaN
-    return clip(exp(spans * (1 - divide(1, stability))), low, high)
+    if 0.5 <= stability <= 2:  # in floats, what 1/S is rounded by could be all of the difference
+        growth = float(1 - 1 / Fraction(stability))
+    else:
+        growth = 1 - divide(1, stability)
+    return clip(exp(spans * growth), low, high)
 
 
 def replay_delta(peer_count: float, age_hours: float, max_delta: float = 0.1) -> float:
