@@ -1,6 +1,7 @@
 #include "lexical/index.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -75,10 +76,19 @@ void Index::insert(const Document& document) {
 void Index::reserve_terms(const Document& document) {
   const std::size_t needed =
       document.terms.empty() ? 0 : document.terms.back().term + std::size_t{1};
-  if (needed > term_room_) {
-    const std::size_t room = std::max(needed, term_room_ + term_room_ / 2);
-    published_.write([room](Published& published) { published.statistics.reserve(room); });
-    term_room_ = room;
+  const Statistics& statistics = published_.latest().statistics;
+  const std::size_t pending = segments().growing->documents().size() - latest().growing_limit;
+  becoming_frequent_ = (pending == 0 ? 0 : becoming_frequent_) +
+                       statistics.count_becoming_frequent(document, pending);
+  const std::size_t frequent = statistics.frequent_count() + becoming_frequent_;
+  if (needed > term_room_ || frequent > frequent_room_) {
+    const std::size_t terms =
+        needed > term_room_ ? std::max(needed, term_room_ + term_room_ / 2) : term_room_;
+    const std::size_t frequent_terms = std::max(std::bit_ceil(frequent), frequent_room_);
+    published_.write(
+        [&](Published& published) { published.statistics.reserve(terms, frequent_terms); });
+    term_room_ = terms;
+    frequent_room_ = frequent_terms;
   }
 }
 

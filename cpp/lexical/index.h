@@ -185,6 +185,8 @@ class Index {
   void run(const Merge& merge, const std::atomic<bool>* is_cancelled);
   void release(const Merge& merge);
   void merge_in_background(const std::atomic<bool>& is_cancelled);
+  // If as many bytes of segments were merged since the last time.
+  void give_back(std::size_t least) noexcept;
 
   const Bm25 bm25_;
   const SegmentLimits limits_;
@@ -196,11 +198,15 @@ class Index {
   mutable std::mutex writer_mutex_;  // guards all writing, and what follows
   std::uint32_t next_serial_ = 1;
   std::size_t term_room_ = 0;           // both copies of the statistics have it
+  std::size_t frequent_room_ = 0;       // and this, for frequent terms
+  std::size_t becoming_frequent_ = 0;   // at most so many terms of documents not published yet
   std::vector<std::uint32_t> claimed_;  // the serials of segments that are being merged
   bool is_merge_due_ = false;           // documents died, and a segment of them is worth rewriting
   std::string merge_error_;
 
   std::atomic<std::uint32_t> ended_merges_ = 0;
+  std::atomic<std::size_t> freed_bytes_ =
+      0;  // of segments merged since what they had was given back
   BackgroundTask background_;
   ForkHooks fork_hooks_;  // last: all the above is there as long as a fork may ask for it
 };

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "lexical/freed_memory.h"
 #include "lexical/index.h"
 #include "lexical/merge_policy.h"
 
@@ -13,6 +14,11 @@ namespace oneiros::lexical {
 namespace {
 // Frozen segments that may wait for the background before writers help.
 constexpr std::size_t kMostFrozen = 4;
+
+// Bytes of merged segments that are worth the time it takes to give them back: while others write,
+// and when the caller wants the index at rest.
+constexpr std::size_t kGivenBackMeanwhile = std::size_t{64} << 20U;
+constexpr std::size_t kGivenBackAtRest = std::size_t{4} << 20U;
 }  // namespace
 
 void Index::make_room() {
@@ -53,7 +59,7 @@ void Index::seal() {
       const std::scoped_lock writer(writer_mutex_);
       merge = claim_merge(claimed_.empty());
       if (!merge && claimed_.empty()) {
-        return;
+        break;
       }
     }
     if (merge) {
@@ -61,6 +67,14 @@ void Index::seal() {
     } else {
       ended_merges_.wait(ended);  // another's, which may make the next one due
     }
+  }
+  give_back(kGivenBackAtRest);
+}
+
+void Index::give_back(std::size_t least) noexcept {
+  if (freed_bytes_.load() >= least) {
+    freed_bytes_.store(0);
+    give_back_freed_memory();
   }
 }
 
@@ -78,6 +92,7 @@ void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
       }
       run(*merge, &is_cancelled);
     }
+    give_back(kGivenBackMeanwhile);
   } catch (const std::exception& failure) {
     // All is as it was. The next full segment tries again, and writers meet the same when too many
     // wait.
@@ -171,6 +186,9 @@ void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
       rewritten_posting_count_ += merged.segment->posting_count();
       const std::scoped_lock writer(writer_mutex_);
       install(merge, std::move(merged.segment), merged.renumbered);
+      for (const auto& segment : merge.segments) {
+        freed_bytes_ += segment->resident_bytes();
+      }
     }
   } catch (...) {
     release(merge);

@@ -80,12 +80,13 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
   next->growing = std::make_shared<GrowingSegment>(next_serial_++);
   Statistics statistics;
   const auto read_statistics = [&] {
-    statistics.reserve(term_count);
+    statistics.reserve(term_count, 0);
     for (const auto& segment : next->sealed) {
       const DocumentTable& documents = segment->documents();
       const SealedPostings& postings = *segment->sealed_postings();
       statistics.add_lengths(documents.lengths());
       for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
+        statistics.reserve(term_count, statistics.frequent_count() + 1);
         statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
       }
     }
@@ -119,6 +120,7 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
     }
   });
   term_room_ = term_count;
+  frequent_room_ = statistics.frequent_count();
   published_.write([&](Published& published) {
     published.statistics = statistics;
     published.view = {.segments = next, .growing_limit = 0, .epoch = 1};
