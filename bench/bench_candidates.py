@@ -145,9 +145,7 @@ def by_oneiros(profile: str, by_words: Array, by_meaning: Array) -> list[float]:
     plan = compiled_profile.plan
     found = {"lexical": (by_words, BM25), "vector": (by_meaning, COSINE)}
     channels = [found[channel.name] for channel in compiled_profile.profile.channels]
-    candidates = plan.candidates(
-        rankings=[rows for rows, _ in channels], scores=[scores[rows] for rows, scores in channels]
-    )
+    candidates = plan.candidates(hits=[(rows, scores[rows]) for rows, scores in channels])
     if compiled_profile.fills_scores:
         for number, (_, scores) in enumerate(channels):
             missing = candidates.missing(channel=number)

@@ -56,11 +56,9 @@ void write(Columns& columns, const py::array& rows, const py::dict& values) {
   columns.write(where, given.values);
 }
 
-void reinforce(Columns& columns, const py::array& rows, double now_seconds,
-               const py::array& session_spread, double gain, double span_days, double most,
+void reinforce(Columns& columns, const std::vector<std::uint32_t>& where, double now_seconds,
+               const std::vector<std::uint32_t>& spread, double gain, double span_days, double most,
                double limit, bool is_additive) {
-  const std::vector<std::uint32_t> where = copied_rows(rows);
-  const auto spread = read_1d<std::uint32_t>(session_spread, "session_spread");
   const ReleasedGil nogil;
   columns.reinforce(where, now_seconds, spread, {gain, span_days, limit, most, is_additive});
 }
@@ -83,15 +81,53 @@ py::array view(const std::shared_ptr<Columns>& columns, const std::string& name)
       columns->values(*column));
 }
 
+// A few values as Python's own numbers: what a search that strengthens reads needs no NumPy.
+py::list values_at(const Columns& columns, const std::string& name,
+                   const std::vector<std::uint32_t>& rows) {
+  const std::optional<Column> column = column_named(name);
+  if (!column) {
+    throw py::value_error(name + ": no column has this name");
+  }
+  return std::visit(
+      [&](auto values) {
+        py::list found;
+        for (const std::uint32_t row : rows) {
+          if (row >= values.size()) {
+            throw py::index_error("rows: there is no row " + std::to_string(row));
+          }
+          found.append(values[row]);
+        }
+        return found;
+      },
+      columns.values(*column));
+}
+
+template <typename T>
+constexpr const char* dtype_name() {
+  if constexpr (std::is_same_v<T, float>) {
+    return "float32";
+  } else if constexpr (std::is_same_v<T, double>) {
+    return "float64";
+  } else if constexpr (std::is_same_v<T, std::int16_t>) {
+    return "int16";
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return "uint8";
+  } else if constexpr (std::is_same_v<T, std::uint16_t>) {
+    return "uint16";
+  } else {
+    static_assert(std::is_same_v<T, std::uint32_t>);
+    return "uint32";
+  }
+}
+
+// Told without asking NumPy, which an engine may not have loaded yet.
 py::dict schema() {
   py::dict names;
   for (const ColumnInfo& column : kColumns) {
     const auto dtype = std::visit(
-        [](const auto& rule) {
-          return py::dtype::of<typename std::decay_t<decltype(rule)>::Value>();
-        },
+        [](const auto& rule) { return dtype_name<typename std::decay_t<decltype(rule)>::Value>(); },
         column.rule);
-    names[py::str(std::string(column.name))] = py::str(dtype.attr("name"));
+    names[py::str(std::string(column.name))] = py::str(dtype);
   }
   return names;
 }
@@ -113,6 +149,8 @@ void register_columns(py::module_& module) {
           "Writes one value a row to each column named; all is checked before anything is written.")
       .def("view", &view, py::kw_only(), py::arg("name"),
            "A read-only view of a column, as long as the columns are now; it never dangles.")
+      .def("values_at", &values_at, py::kw_only(), py::arg("name"), py::arg("rows"),
+           "The values of a few rows, as a list of numbers.")
       .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),
            py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("most"),
            py::arg("limit"), py::arg("is_additive"),

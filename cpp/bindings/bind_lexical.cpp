@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/hits.h"
 #include "bindings/registration.h"
 #include "lexical/lexical_index.h"
 
@@ -161,6 +162,26 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
   return py::make_tuple(arrays.rows, arrays.scores, std::move(found.query));
 }
 
+py::tuple hits(const LexicalIndex& index, const py::object& query, std::size_t k,
+               const std::optional<py::array>& allowed, const std::string& syntax) {
+  const QueryReading reading = reading_of(syntax, 0);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  Found found;
+  auto held = std::make_unique<Hits>();
+  {
+    const ReleasedGil nogil;
+    found = index.search(utf8, k, rows, reading);
+    held->rows.reserve(found.hits.size());
+    held->scores.reserve(found.hits.size());
+    for (const Hit& hit : found.hits) {
+      held->rows.push_back(hit.row);
+      held->scores.push_back(hit.score);
+    }
+  }
+  return py::make_tuple(std::move(held), std::move(found.query));
+}
+
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
                       const std::optional<py::array>& allowed, std::size_t threads,
                       const std::string& syntax, std::size_t minimum_should_match) {
@@ -260,6 +281,14 @@ void register_lexical(py::module_& module) {
   py::class_<WeighedQuery>(
       module, "WeighedQuery",
       "A query as the texts of one moment weighed it: LexicalIndex makes one.");
+  py::class_<Hits>(module, "Hits",
+                   "Rows and their scores, best first: LexicalIndex.hits makes one.")
+      .def(py::init<>(), "Of nothing found.")
+      .def_property_readonly("size", [](const Hits& hits) { return hits.rows.size(); })
+      .def_property_readonly(
+          "rows", [](const Hits& hits) { return copied(hits.rows); }, "A new array.")
+      .def_property_readonly(
+          "scores", [](const Hits& hits) { return copied(hits.scores); }, "A new array.");
   py::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>(
       module, "LexicalIndex", "Texts in, rows ranked by BM25 out; thread-safe.")
       .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
@@ -287,6 +316,8 @@ void register_lexical(py::module_& module) {
            py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
            "The best k rows and their scores, higher score first, then the smaller row; and the "
            "query as it was weighed.")
+      .def("hits", &hits, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
+           py::arg("syntax"), "search(), for a plan: no array is made unless it is asked for.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
            py::arg("minimum_should_match") = 0,

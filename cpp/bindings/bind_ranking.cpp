@@ -4,6 +4,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/hits.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "ranking/candidates.h"
@@ -14,33 +15,34 @@ namespace oneiros {
 
 namespace {
 
-// Ranked as arrays.
-struct RankedArrays {
-  py::array rows;
-  py::array scores;
-  py::array relevance;
-  py::array retention;
-  std::size_t candidate_count;
-  std::size_t kept_count;
-  std::size_t future_count;
-  py::object ranks = py::none();
-  py::object channel_scores = py::none();
-  py::object factors = py::none();
-  py::object parts = py::none();
+// What a plan answered, of which Python takes what it needs.
+struct RankedAnswer {
+  Ranked ranked;
+  bool is_explained;
+  std::size_t channel_count;
+  std::size_t factor_count;
+  std::size_t part_count;
+
+  template <typename T>
+  py::object explained(const std::vector<T>& values, std::size_t line_count) const {
+    return is_explained ? py::object(copied(values, line_count, ranked.rows.size()))
+                        : py::object(py::none());
+  }
 };
 
-RankedArrays arrays_of(const Ranked& ranked, const Plan& plan, bool is_explained) {
-  const std::size_t size = ranked.rows.size();
-  RankedArrays arrays{copied(ranked.rows),      copied(ranked.scores),  copied(ranked.relevance),
-                      copied(ranked.retention), ranked.candidate_count, ranked.kept_count,
-                      ranked.future_count};
-  if (is_explained) {
-    arrays.ranks = copied(ranked.ranks, plan.channels().size(), size);
-    arrays.channel_scores = copied(ranked.channel_scores, plan.channels().size(), size);
-    arrays.factors = copied(ranked.factors, plan.factor_count(), size);
-    arrays.parts = copied(ranked.parts, plan.part_count(), size);
+RankedAnswer answer_of(Ranked ranked, const Plan& plan, bool is_explained) {
+  return {std::move(ranked), is_explained, plan.channels().size(), plan.factor_count(),
+          plan.part_count()};
+}
+
+py::list results_of(const RankedAnswer& answer) {
+  const Ranked& ranked = answer.ranked;
+  py::list results(ranked.rows.size());
+  for (std::size_t i = 0; i < ranked.rows.size(); ++i) {
+    results[i] =
+        py::make_tuple(ranked.rows[i], ranked.relevance[i], ranked.retention[i], ranked.scores[i]);
   }
-  return arrays;
+  return results;
 }
 
 // Python may fill in scores on one thread while a plan reads them on another.
@@ -59,29 +61,59 @@ struct GuardedCandidates {
   mutable std::shared_mutex mutex;
 };
 
-std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::list& rankings,
-                                                   const py::list& scores) {
-  const auto lists = read_list<std::uint32_t>(rankings, "rankings");
-  const std::size_t count = plan.channels().size();
-  if (lists.spans.size() != count || scores.size() != count) {
-    throw py::value_error("rankings, scores: expected one each a channel (" +
-                          std::to_string(count) + "), got " + std::to_string(lists.spans.size()) +
-                          " and " + std::to_string(scores.size()));
-  }
-  std::vector<py::array> held;
-  std::vector<ChannelHits> channels;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!py::isinstance<py::array>(scores[i])) {
-      throw py::type_error("scores: expected a list of arrays, got " +
-                           text(py::type::of(scores[i])));
+// What channels found, as spans, and the arrays of those that came as such.
+struct GivenHits {
+  explicit GivenHits(const py::list& given) {
+    for (const py::handle item : given) {
+      if (py::isinstance<Hits>(item)) {  // asked first: to ask for an array loads NumPy
+        items.push_back(py::reinterpret_borrow<py::object>(item));
+        const auto& hits = item.cast<const Hits&>();
+        channels.push_back({hits.rows, std::span<const double>(hits.scores)});
+        continue;
+      }
+      if (!py::isinstance<py::tuple>(item) || py::len(item) != 2) {
+        throw py::type_error("hits: expected Hits or (rows, scores), got " +
+                             text(py::type::of(item)));
+      }
+      const py::array rows = array_at(item, 0);
+      const py::array scores = array_at(item, 1);
+      for_real(scores, "scores", [&](auto real) {
+        channels.push_back(
+            {read_1d<std::uint32_t>(rows, "rows"), read_1d<decltype(real)>(scores, "scores")});
+      });
     }
-    held.push_back(py::reinterpret_borrow<py::array>(scores[i]));
-    for_real(held.back(), "scores", [&](auto real) {
-      channels.push_back({lists.spans[i], read_1d<decltype(real)>(held.back(), "scores")});
-    });
+  }
+  std::vector<py::object> items;
+  std::vector<ChannelHits> channels;
+
+ private:
+  py::array array_at(const py::handle& pair, std::size_t place) {
+    const py::object item = py::reinterpret_borrow<py::tuple>(pair)[place];
+    if (!py::isinstance<py::array>(item)) {
+      throw py::type_error("hits: expected arrays of rows and scores, got " +
+                           text(py::type::of(item)));
+    }
+    items.push_back(item);
+    return py::reinterpret_borrow<py::array>(item);
+  }
+};
+
+std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::list& hits) {
+  const GivenHits given(hits);
+  if (given.channels.size() != plan.channels().size()) {
+    throw py::value_error("hits: expected one list a channel (" +
+                          std::to_string(plan.channels().size()) + "), got " +
+                          std::to_string(given.channels.size()));
   }
   const ReleasedGil nogil;
-  return std::make_unique<GuardedCandidates>(channels);
+  return std::make_unique<GuardedCandidates>(given.channels);
+}
+
+std::size_t missing_count(const GuardedCandidates& guarded, std::size_t channel) {
+  guarded.require_channel(channel);
+  const ReleasedGil nogil;
+  const std::shared_lock lock(guarded.mutex);
+  return guarded.candidates.missing(channel).size();
 }
 
 py::array missing(const GuardedCandidates& guarded, std::size_t channel) {
@@ -128,7 +160,7 @@ struct GivenSignals {
   Signals signals;
 };
 
-RankedArrays rank(const Plan& plan, const Columns& columns, const GuardedCandidates& guarded,
+RankedAnswer rank(const Plan& plan, const Columns& columns, const GuardedCandidates& guarded,
                   double now_seconds, std::size_t k, const std::optional<py::dict>& signals,
                   bool explain) {
   const GivenSignals given(signals);
@@ -138,7 +170,7 @@ RankedArrays rank(const Plan& plan, const Columns& columns, const GuardedCandida
     const std::shared_lock lock(guarded.mutex);
     ranked = plan.rank({columns, guarded.candidates, now_seconds, given.signals}, k, explain);
   }
-  return arrays_of(ranked, plan, explain);
+  return answer_of(std::move(ranked), plan, explain);
 }
 
 py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandidates& guarded,
@@ -154,7 +186,7 @@ py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandi
     return py::none();
   }
   const py::object place = placed->place == 0 ? py::object(py::none()) : py::int_(placed->place);
-  return py::make_tuple(arrays_of(placed->explanation, plan, true), place);
+  return py::make_tuple(answer_of(std::move(placed->explanation), plan, true), place);
 }
 
 std::shared_ptr<Plan> make_plan(const std::string& fusion, const FusionParameters& parameters,
@@ -197,22 +229,43 @@ py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>
 }
 
 void register_results(py::module_& module) {
-  py::class_<RankedArrays>(module, "Ranked", "Candidates in rank order.")
-      .def_readonly("rows", &RankedArrays::rows)
-      .def_readonly("scores", &RankedArrays::scores)
-      .def_readonly("relevance", &RankedArrays::relevance)
-      .def_readonly("retention", &RankedArrays::retention)
-      .def_readonly("candidate_count", &RankedArrays::candidate_count)
-      .def_readonly("kept_count", &RankedArrays::kept_count)
-      .def_readonly("future_count", &RankedArrays::future_count)
-      .def_readonly("ranks", &RankedArrays::ranks)
-      .def_readonly("channel_scores", &RankedArrays::channel_scores)
-      .def_readonly("factors", &RankedArrays::factors)
-      .def_readonly("parts", &RankedArrays::parts);
+  using Answer = RankedAnswer;
+  py::class_<Answer>(module, "Ranked",
+                     "Candidates in rank order; each array is made when asked for.")
+      .def("__len__", [](const Answer& told) { return told.ranked.rows.size(); })
+      .def("results", &results_of, "(row, relevance, retention, score) of each.")
+      .def_property_readonly("rows", [](const Answer& told) { return copied(told.ranked.rows); })
+      .def_property_readonly("scores",
+                             [](const Answer& told) { return copied(told.ranked.scores); })
+      .def_property_readonly("relevance",
+                             [](const Answer& told) { return copied(told.ranked.relevance); })
+      .def_property_readonly("retention",
+                             [](const Answer& told) { return copied(told.ranked.retention); })
+      .def_property_readonly("candidate_count",
+                             [](const Answer& told) { return told.ranked.candidate_count; })
+      .def_property_readonly("kept_count",
+                             [](const Answer& told) { return told.ranked.kept_count; })
+      .def_property_readonly("future_count",
+                             [](const Answer& told) { return told.ranked.future_count; })
+      .def_property_readonly(
+          "ranks",
+          [](const Answer& told) { return told.explained(told.ranked.ranks, told.channel_count); })
+      .def_property_readonly("channel_scores",
+                             [](const Answer& told) {
+                               return told.explained(told.ranked.channel_scores,
+                                                     told.channel_count);
+                             })
+      .def_property_readonly(
+          "factors",
+          [](const Answer& told) { return told.explained(told.ranked.factors, told.factor_count); })
+      .def_property_readonly("parts", [](const Answer& told) {
+        return told.explained(told.ranked.parts, told.part_count);
+      });
   py::class_<GuardedCandidates>(
       module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
       .def("__len__", [](const GuardedCandidates& guarded) { return guarded.candidates.size(); })
       .def_property_readonly("rows", &rows_of, "In order of first appearance.")
+      .def("missing_count", &missing_count, py::arg("channel"), "How many missing() returns.")
       .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
            "Gives the missing rows their raw scores, in that order; NaN: it has none.");
@@ -228,8 +281,10 @@ void register_ranking(py::module_& module) {
            py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
            py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
            py::arg("parts"))
-      .def("candidates", &make_candidates, py::kw_only(), py::arg("rankings"), py::arg("scores"),
-           "The union of the channels' lists, one each, best first, with their raw scores.")
+      .def(
+          "candidates", &make_candidates, py::kw_only(), py::arg("hits"),
+          "The union of the channels' lists, one each, best first, with their raw scores: Hits, or "
+          "arrays of rows and scores.")
       .def("rank", &rank, py::kw_only(), py::arg("columns"), py::arg("candidates").none(false),
            py::arg("now_seconds"), py::arg("k"), py::arg("signals"), py::arg("explain"),
            "The best k of the candidates: higher score first, then the smaller row.")

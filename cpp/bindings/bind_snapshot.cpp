@@ -88,6 +88,32 @@ void save_store(LexicalIndex& index, const Columns& columns, const std::vector<p
   index.save(path, notes);
 }
 
+// Values of a snapshot, mapped; Python reads them as a buffer, for which it needs no NumPy.
+struct StoredArray {
+  std::shared_ptr<const void> owner;
+  const void* values;
+  std::size_t value_bytes;
+  std::size_t count;
+  std::string format;
+
+  py::buffer_info buffer() const {
+    return {const_cast<void*>(values),  // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+            static_cast<py::ssize_t>(value_bytes),
+            format,
+            1,
+            {static_cast<py::ssize_t>(count)},
+            {static_cast<py::ssize_t>(value_bytes)},
+            true};
+  }
+};
+
+template <typename T>
+StoredArray stored_array(Stored<T> stored) {
+  const auto kept = std::make_shared<const Stored<T>>(std::move(stored));
+  const std::span<const T> values = kept->elements();
+  return {kept, values.data(), sizeof(T), values.size(), py::format_descriptor<T>::format()};
+}
+
 // A store's snapshot, of which each part is taken when it is asked for.
 class StoreSnapshot {
  public:
@@ -120,34 +146,28 @@ class StoreSnapshot {
     return std::make_shared<StoredIds>(reader_);
   }
   // A column as it was saved.
-  py::array column(const std::string& name) const {
+  StoredArray column(const std::string& name) const {
     const std::optional<Column> column = column_named(name);
     if (!column) {
       throw py::value_error(name + ": no column has this name");
     }
     const auto place = static_cast<std::size_t>(*column);
     return std::visit(
-        [&](const auto& rule) -> py::array {
+        [&](const auto& rule) -> StoredArray {
           using T = typename std::decay_t<decltype(rule)>::Value;
-          return array_of(reader_.take<T>(kind_at(SectionKind::kFirstColumn, place), 0));
+          return stored_array(reader_.take<T>(kind_at(SectionKind::kFirstColumn, place), 0));
         },
         kColumns[place].rule);
   }
-  py::array part(std::size_t place) const {
+  StoredArray part(std::size_t place) const {
     if (place >= kMostParts) {
       throw py::value_error("place: no part is numbered so high");
     }
-    return array_of(reader_.take<std::uint8_t>(kind_at(SectionKind::kFirstPart, place), 0));
+    return stored_array(reader_.take<std::uint8_t>(kind_at(SectionKind::kFirstPart, place), 0));
   }
 
  private:
   static constexpr std::size_t kMostParts = 1U << 16U;
-
-  template <typename T>
-  static py::array array_of(Stored<T> stored) {
-    const auto kept = std::make_shared<const Stored<T>>(std::move(stored));
-    return view_of<T>(kept, kept->elements());
-  }
 
   const SnapshotReader reader_;
 };
@@ -217,6 +237,9 @@ void register_snapshot(py::module_& module) {
       .def("between", &ids_between, py::arg("first"), py::arg("last"),
            "The ids of the rows from first to before last.")
       .def("find", &StoredIds::find, py::arg("id"), "The id's row, or None.");
+  py::class_<StoredArray>(module, "StoredArray", py::buffer_protocol(),
+                          "Values of a snapshot, mapped: memoryview() reads them.")
+      .def_buffer(&StoredArray::buffer);
   py::class_<StoreSnapshot>(module, "StoreSnapshot",
                             "A store's snapshot, of which each part is taken when asked for.")
       .def(py::init<const std::filesystem::path&, const std::string&, const std::string&>(),
@@ -233,9 +256,9 @@ void register_snapshot(py::module_& module) {
       .def("columns", &StoreSnapshot::columns, "The columns, mapped; writing to them copies.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
-           "A read-only view of a column as it was saved.")
+           "A column as it was saved, to be read only.")
       .def("part", &StoreSnapshot::part, py::kw_only(), py::arg("place"),
-           "A read-only view of a part's bytes.");
+           "A part's bytes, to be read only.");
   module.def(
       "save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
       py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("path"),

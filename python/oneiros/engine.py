@@ -14,7 +14,7 @@ from oneiros.argument_checks import (
     require_utf8,
 )
 from oneiros.bounded import Parts, checked_profile
-from oneiros.channels.vector_upkeep import Kind
+from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.embedders import name_of
 from oneiros.errors import StoreCorrupt

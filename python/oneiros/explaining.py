@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
 from oneiros.display import Branch, Table, figure, tree_text
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from oneiros import _core
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factor import Operation
@@ -180,6 +183,17 @@ class Explanation:
         return self.table()._repr_html_()
 
 
+class _Arrays(NamedTuple):
+    """What the core says of a response's results; the last four have a row a thing, a column a result."""
+
+    relevance: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]
+    factors: npt.NDArray[np.float64]
+    parts: npt.NDArray[np.float64]
+    ranks: npt.NDArray[np.uint32]
+    channel_scores: npt.NDArray[np.float64]
+
+
 class Explanations(Sequence[Explanation]):
     """The explanations of one response, each made when it is first touched.
 
@@ -189,7 +203,7 @@ class Explanations(Sequence[Explanation]):
         places: of ``ranked``, those that became results, in their order.
     """
 
-    __slots__ = ("_compiled", "_made", "_places", "_ranked")
+    __slots__ = ("_arrays", "_compiled", "_made", "_places", "_ranked")
 
     def __init__(
         self,
@@ -200,6 +214,7 @@ class Explanations(Sequence[Explanation]):
         self._compiled = compiled
         self._ranked = ranked
         self._places = places
+        self._arrays: _Arrays | None = None
         self._made: dict[int, Explanation] = {}
 
     def __len__(self) -> int:
@@ -219,25 +234,40 @@ class Explanations(Sequence[Explanation]):
         return made
 
     def _explanation(self, place: int) -> Explanation:
-        ranked, compiled = self._ranked, self._compiled
-        assert ranked.factors is not None  # explain=True was asked
-        assert ranked.parts is not None
-        values = ranked.factors[:, place].tolist()
+        told, compiled = self._told(), self._compiled
+        values = told.factors[:, place].tolist()
         factors = zip(compiled.names, values, compiled.operations, strict=True)
-        parts = zip(compiled.parts, ranked.parts[:, place].tolist(), strict=True)
+        parts = zip(compiled.parts, told.parts[:, place].tolist(), strict=True)
         return Explanation(
             tuple(self._channels(place)),
-            float(ranked.relevance[place]),
+            float(told.relevance[place]),
             tuple(FactorValue(*factor) for factor in factors),
-            float(ranked.scores[place]),
+            float(told.scores[place]),
             tuple(RelevancePart(*part) for part in parts),
         )
 
+    def _told(self) -> _Arrays:
+        """The core's figures of all results, made when the first is explained."""
+        if self._arrays is None:
+            ranked = self._ranked
+            assert ranked.factors is not None  # explain=True was asked
+            assert ranked.parts is not None
+            assert ranked.ranks is not None
+            assert ranked.channel_scores is not None
+            self._arrays = _Arrays(
+                ranked.relevance,
+                ranked.scores,
+                ranked.factors,
+                ranked.parts,
+                ranked.ranks,
+                ranked.channel_scores,
+            )
+        return self._arrays
+
     def _channels(self, place: int) -> Iterable[ChannelScore]:
-        assert self._ranked.ranks is not None  # explain=True was asked
-        assert self._ranked.channel_scores is not None
-        ranks = self._ranked.ranks[:, place].tolist()
-        scores = self._ranked.channel_scores[:, place].tolist()
+        told = self._told()
+        ranks = told.ranks[:, place].tolist()
+        scores = told.channel_scores[:, place].tolist()
         channels = self._compiled.profile.channels
         for channel, rank, score in zip(channels, ranks, scores, strict=True):
             yield ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)

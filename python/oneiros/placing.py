@@ -41,7 +41,7 @@ class Placing:
     def answer(self, id: str) -> WhyNot:
         """Return what is said of an id that does not exist: the search alone."""
         question, best = self._question, self._best
-        is_full = 0 < question.k == len(best.rows)
+        is_full = 0 < question.k == len(best)
         kth = Explanations(self._gathered.compiled, best, [-1]) if is_full else None
         return WhyNot(
             query=question.query,
@@ -120,7 +120,7 @@ class Placing:
         only, none = np.array([row], np.uint32), np.empty(0, np.uint32)
         rankings = [only, *[none] * (len(question.profile.channels) - 1)]
         alone = gathered.compiled.plan.candidates(
-            rankings=rankings, scores=[np.full(len(rows), np.nan) for rows in rankings]
+            hits=[(rows, np.full(len(rows), np.nan)) for rows in rankings]
         )
         signals = signals_for(gathered.compiled, gathered.lifecycle, alone, question)
         found = gathered._replace(candidates=alone, signals=signals).place_of(row, question.now)

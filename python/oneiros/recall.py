@@ -144,7 +144,7 @@ def _ask(
         else:
             heard = indexes.by_words(question.query, depth, visible.bits, question.syntax)
         answers.append(heard)
-        count = len(heard.hits.rows)
+        count = heard.hits.size
         stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return answers
 
@@ -181,7 +181,7 @@ def answer_many(
             heard = indexes.by_words_many(queries, depth, visible.bits, threads)
         for one, mine, part, note in zip(heard, answers, stages, notes, strict=True):
             mine.append(one)
-            count = len(one.hits.rows)
+            count = one.hits.size
             part.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return [
         _respond(question, projections, mine, load, part)
@@ -199,19 +199,12 @@ def _respond(
     gathered = _united(question, projections, answers, stages)
     ranked = gathered.best(question)
     ids = projections.lifecycle.ids
-    names = [ids[row] for row in ranked.rows.tolist()]
+    results = ranked.results()
+    names = [ids[row] for row, *_ in results]
     places = [place for place, name in enumerate(names) if name]  # "": forgotten meanwhile
     left = ranked.candidate_count - ranked.kept_count
     note = f"{left} left by the profile's rules" if left else ""
     stages.end("scoring", ranked.candidate_count, len(places), note)
-    scores = list(
-        zip(
-            ranked.relevance.tolist(),
-            ranked.retention.tolist(),
-            ranked.scores.tolist(),
-            strict=True,
-        )
-    )
     return SearchResponse(
         query=question.query,
         now=question.now,
@@ -219,7 +212,7 @@ def _respond(
         profile_hash=question.profile.hash,
         results=shelve(
             [names[place] for place in places],
-            [scores[place] for place in places],
+            [results[place][1:] for place in places],
             Explanations(gathered.compiled, ranked, places) if question.is_explained else None,
             load,
         ),
@@ -235,18 +228,15 @@ def _united(
 ) -> Gathered:
     """Unite what the channels found; where raw scores are read, give everyone all of them."""
     compiled = projections.compiled(question.profile)
-    candidates = compiled.plan.candidates(
-        rankings=[heard.hits.rows for heard in answers],
-        scores=[heard.hits.scores for heard in answers],
-    )
+    candidates = compiled.plan.candidates(hits=[heard.hits for heard in answers])
     filled = 0
     if compiled.fills_scores:
         for number, heard in enumerate(answers):
-            if heard.score_rows is not None:
+            if heard.score_rows is not None and (count := candidates.missing_count(channel=number)):
                 missing = candidates.missing(channel=number)
                 candidates.fill(channel=number, scores=heard.score_rows(missing))
-                filled += len(missing)
-    hit_count = sum(len(heard.hits.rows) for heard in answers)
+                filled += count
+    hit_count = sum(heard.hits.size for heard in answers)
     note = f"{filled} raw scores beyond those found" if filled else ""
     stages.end("fusion", hit_count, len(candidates), note)
     lifecycle = projections.lifecycle

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from oneiros.argument_checks import require_flag
 from oneiros.bounded import Bounded
 from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
 from oneiros.ranking.factors.thompson import verdict_signals
 from oneiros.ranking.promotion import threshold_of
 from oneiros.ranking.row_scores import (

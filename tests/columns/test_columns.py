@@ -34,9 +34,9 @@ def filled(count: int) -> _core.Columns:
 
 def reinforce(columns: _core.Columns, row: int, now: float, spread: int) -> None:
     columns.reinforce(
-        rows=rows(row),
+        rows=[row],
         now_seconds=now,
-        session_spread=rows(spread),
+        session_spread=[spread],
         **R20.rule(),
     )
 
@@ -219,9 +219,9 @@ def test_reinforcement_agrees_with_its_oracle(
     ("changes", "message"),
     [
         ({"now_seconds": float("nan")}, "now_seconds: must be finite, got nan"),
-        ({"session_spread": rows(0)}, "session_spread: must be in .*got 0"),
-        ({"session_spread": rows(1, 1)}, "session_spread: expected one value a row"),
-        ({"rows": rows(9)}, "rows: 9 .*is not one of the 1 rows"),
+        ({"session_spread": [0]}, "session_spread: must be in .*got 0"),
+        ({"session_spread": [1, 1]}, "session_spread: expected one value a row"),
+        ({"rows": [9]}, "rows: 9 .*is not one of the 1 rows"),
         ({"gain": -1.0}, "gain: must be finite and >= 0, got -1"),
         ({"most": -1.0}, "most: must be finite and >= 0, got -1"),
         ({"span_days": 0.0}, "span_days: must be > 0 and finite, got 0"),
@@ -233,9 +233,9 @@ def test_bad_reinforcement_is_refused_and_changes_nothing(
 ) -> None:
     columns = filled(1)
     arguments = {
-        "rows": rows(0),
+        "rows": [0],
         "now_seconds": NOW,
-        "session_spread": rows(1),
+        "session_spread": [1],
         "gain": 0.1,
         "span_days": 7.0,
         "most": 2.0,
@@ -245,6 +245,18 @@ def test_bad_reinforcement_is_refused_and_changes_nothing(
     with pytest.raises(ValueError, match=message):
         columns.reinforce(**(arguments | changes))
     assert columns.view(name="access_count")[0] == 0
+
+
+def test_values_at_rows_are_those_of_the_view() -> None:
+    columns = filled(3)
+    columns.write(rows=rows(2, 0), values={"strength": np.array([0.25, 0.5], np.float32)})
+    for name in _core.Columns.schema():
+        held = columns.values_at(name=name, rows=[2, 0, 2])
+        np.testing.assert_array_equal(held, columns.view(name=name)[[2, 0, 2]])
+    with pytest.raises(IndexError, match="rows: there is no row 3"):
+        columns.values_at(name="strength", rows=[3])
+    with pytest.raises(ValueError, match="nothing: no column has this name"):
+        columns.values_at(name="nothing", rows=[0])
 
 
 def test_threads_read_while_one_writes() -> None:

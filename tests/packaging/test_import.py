@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import apsw
 import pytest
@@ -15,6 +16,12 @@ HEAVY = (
     *("rich", "typer", "click", "pydantic"),
     *("dataclasses", "inspect", "typing", "re", "enum", "json", "datetime", "pathlib"),
     "oneiros._core",
+)
+
+NOT_FOR_WORDS = (
+    *("faiss", "rich", "typer", "click", "pyarrow"),
+    *("oneiros.channels.vector", "oneiros.batch", "oneiros.cli", "oneiros.evaluation"),
+    *("oneiros.kernels", "oneiros.demo"),
 )
 
 
@@ -38,6 +45,28 @@ def test_import_loads_the_face_and_nothing_behind_it() -> None:
     assert "oneiros" in loaded
     assert {name for name in loaded if name.split(".")[0] == "oneiros"} == {"oneiros"}
     assert loaded.isdisjoint(HEAVY)
+
+
+OPEN_AND_SEARCH = """
+from oneiros import Engine
+with Engine({path!r}) as mind:
+    assert mind.search("coffee").ids == {ids!r}
+    assert mind.search("coffee", session="s1", where=None).results[0].memory.text == "Ada likes coffee"
+"""
+
+
+@pytest.mark.parametrize("count", [1, 3_000], ids=["projected anew", "mapped"])
+def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, count: int) -> None:
+    path = str(tmp_path / "mind.db")
+    with oneiros.Engine(path) as mind:
+        mind.add_many([{"id": "ada", "text": "Ada likes coffee"}])
+        mind.add_many([{"text": f"tea number {number}"} for number in range(count - 1)])
+    assert (tmp_path / "mind.db-snapshot").exists() == (count > 1)
+    loaded = new_modules(OPEN_AND_SEARCH.format(path=path, ids=["ada"]))
+    assert "oneiros.engine" in loaded
+    if count > 1:
+        assert "numpy" not in loaded
+    assert loaded.isdisjoint(NOT_FOR_WORDS)
 
 
 def test_the_command_parses_no_argument_at_import() -> None:

@@ -49,8 +49,13 @@ def fused(
     """Return the relevance of each row, after what the channels lack was filled in from ``raw``."""
     made = plan(kind, parameters)
     candidates = made.candidates(
-        rankings=[np.array([row for row, _ in channel], np.uint32) for channel in hits],
-        scores=[np.array([score for _, score in channel], np.float64) for channel in hits],
+        hits=[
+            (
+                np.array([row for row, _ in channel], np.uint32),
+                np.array([score for _, score in channel], np.float64),
+            )
+            for channel in hits
+        ]
     )
     order = fusion.union(dict(zip(NAMES, hits, strict=True)))
     assert candidates.rows.tolist() == order  # first appearance

@@ -77,7 +77,7 @@ def rank(
 ) -> _core.Ranked:
     plan = profiles.get("reverie", lifecycle=lifecycle).compile().plan
     lists = listed(rankings)
-    candidates = plan.candidates(rankings=lists, scores=[np.ones(len(rows)) for rows in lists])
+    candidates = plan.candidates(hits=[(rows, np.ones(len(rows))) for rows in lists])
     return plan.rank(
         columns=columns,
         candidates=candidates,
@@ -211,7 +211,7 @@ def request(**changes: Any) -> dict[str, Any]:
 def candidates_of(rankings: Sequence[Sequence[int]]) -> _core.Candidates:
     plan = profiles.get("reverie").compile().plan
     lists = listed(rankings)
-    return plan.candidates(rankings=lists, scores=[np.ones(len(rows)) for rows in lists])
+    return plan.candidates(hits=[(rows, np.ones(len(rows))) for rows in lists])
 
 
 @pytest.mark.parametrize(
@@ -241,10 +241,10 @@ ROWS, SCORES = [np.array([0], np.uint32)] * 2, [np.ones(1)] * 2
 @pytest.mark.parametrize(
     ("rankings", "scores", "error", "message"),
     [
-        ([np.array([0])] * 2, SCORES, TypeError, "rankings: expected uint32, got int64"),
-        ([[0]] * 2, SCORES, TypeError, "rankings: expected a list of arrays, got"),
-        (ROWS[:1], SCORES, ValueError, r"expected one each a channel \(2\), got 1 and 2"),
-        (ROWS, [[1.0]] * 2, TypeError, "scores: expected a list of arrays, got"),
+        ([np.array([0])] * 2, SCORES, TypeError, "rows: expected uint32, got int64"),
+        ([[0]] * 2, SCORES, TypeError, "hits: expected arrays of rows and scores, got"),
+        (ROWS[:1], SCORES[:1], ValueError, r"hits: expected one list a channel \(2\), got 1"),
+        (ROWS, [[1.0]] * 2, TypeError, "hits: expected arrays of rows and scores, got"),
         (ROWS, [np.ones(1, int)] * 2, TypeError, "scores: expected float32 or float64, got int64"),
         (ROWS, [np.ones(2)] * 2, ValueError, r"scores: expected one a row \(1\), got 2"),
     ],
@@ -254,14 +254,22 @@ def test_bad_lists_say_what_is_wrong(
 ) -> None:
     plan = profiles.get("reverie").compile().plan
     with pytest.raises(error, match=message):
-        plan.candidates(rankings=rankings, scores=scores)
+        plan.candidates(hits=list(zip(rankings, scores, strict=True)))
+
+
+def test_what_is_no_hits_is_refused() -> None:
+    plan = profiles.get("reverie").compile().plan
+    with pytest.raises(TypeError, match=r"hits: expected Hits or \(rows, scores\), got"):
+        plan.candidates(hits=[ROWS[0], ROWS[0]])  # type: ignore[list-item]
 
 
 def test_candidates_tell_what_is_missing_and_take_it() -> None:
     plan = profiles.get("reverie").compile().plan
     candidates = plan.candidates(
-        rankings=[np.array([7, 5], np.uint32), np.array([5, 9], np.uint32)],
-        scores=[np.array([8.0, 2.0]), np.array([0.75, -0.25], np.float32)],
+        hits=[
+            (np.array([7, 5], np.uint32), np.array([8.0, 2.0])),
+            (np.array([5, 9], np.uint32), np.array([0.75, -0.25], np.float32)),
+        ]
     )
     assert len(candidates) == 3
     assert candidates.rows.tolist() == [7, 5, 9]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from oneiros.scopes import allowed_bits, rows_where, set_of
+from oneiros.scopes.row_sets import rows_of_bits
 
 # Pieces that make each kind of container: single rows, dense spans, long runs.
 PIECES = st.lists(
@@ -46,6 +47,9 @@ def test_bits_and_rows_are_the_mask(
     rows = rows_where(mask)
     assert rows == BitMap(np.flatnonzero(mask).tolist())
     assert rows == set_of(np.flatnonzero(mask).astype(np.uint32))
+    packed = np.packbits(mask, bitorder="little").tobytes()
+    assert rows_of_bits(memoryview(packed), size) == rows
+    assert list(rows_of_bits(memoryview(b"\xff" * 9), 65)) == list(range(65))
     if has_runs:
         rows.run_optimize()
     wide = np.zeros(row_count, np.bool_)

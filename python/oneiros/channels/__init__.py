@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from oneiros.numpy_on_use import np
 
-__all__ = ["Bits", "Channel", "ChannelAnswer", "RankedList", "Rows", "Scores"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-Rows: TypeAlias = npt.NDArray[np.uint32]
-Scores: TypeAlias = npt.NDArray[np.float64]
+    from oneiros import _core
 
-Bits = npt.NDArray[np.uint8]
+__all__ = ["Bits", "Channel", "ChannelAnswer", "Kind", "RankedList", "Rows", "Scores"]
+
+Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
+"""How vectors are searched: exactly, by a graph, or by what their number asks for."""
+
+Rows: TypeAlias = "npt.NDArray[np.uint32]"
+Scores: TypeAlias = "npt.NDArray[np.float64]"
+
+Bits: TypeAlias = "npt.NDArray[np.uint8]"
 """Rows that may be returned, bit-packed little-endian: bit r of byte r // 8 stands for row r."""
 
 Query_contra = TypeVar("Query_contra", contravariant=True)
@@ -27,11 +34,17 @@ class RankedList(NamedTuple):
     scores: Scores
     """Shape (n,), never NaN, never rising."""
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
 
 class ChannelAnswer(NamedTuple):
     """What a channel says to one query."""
 
-    hits: RankedList
+    hits: RankedList | _core.Hits
+    """Which of the two depends on the channel; a plan takes both, and both have a ``size``."""
     score_rows: Callable[[Rows], Scores] | None
     """Gives any rows the raw scores that a search gives them, NaN where a row has none. None: the
     query gives the channel nothing to go by."""

@@ -37,8 +37,8 @@ class LexicalSearch:
         Raises:
             ValueError: ``k`` is negative, or the syntax unknown.
         """
-        rows, scores, weighed = self._index.search(query=query, k=k, allowed=allowed, syntax=syntax)
-        return self._answer(RankedList(rows, scores), weighed)
+        hits, weighed = self._index.hits(query=query, k=k, allowed=allowed, syntax=syntax)
+        return self._answer(hits, weighed)
 
     def search_many(
         self, queries: list[str], k: int, allowed: Bits | None = None, *, threads: int = 1
@@ -61,7 +61,7 @@ class LexicalSearch:
         bits = self._index.permitted(query=query, allowed=allowed, syntax=syntax)
         return allowed if bits is None else bits
 
-    def _answer(self, hits: RankedList, weighed: _core.WeighedQuery) -> ChannelAnswer:
+    def _answer(self, hits: RankedList | _core.Hits, weighed: _core.WeighedQuery) -> ChannelAnswer:
         """Score other rows by the very measure of this search, whatever is written meanwhile."""
 
         def score_rows(rows: Rows) -> Scores:

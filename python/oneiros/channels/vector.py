@@ -9,7 +9,7 @@ from typing import Final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.channels import Bits, RankedList
+from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
 from oneiros.channels.inner_products import Matrix, limited_to
 from oneiros.channels.position_table import ABSENT
@@ -23,7 +23,7 @@ from oneiros.channels.vector_input import (
     refuse_repeats,
 )
 from oneiros.channels.vector_state import VectorState
-from oneiros.channels.vector_upkeep import Kind, build, due
+from oneiros.channels.vector_upkeep import build, due
 from oneiros.fork_safe_lock import ForkSafeLock
 
 __all__ = ["VectorIndex"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from oneiros.channels.inner_products import Positions
 from oneiros.channels.vector_sealed import Sealed, seal
 from oneiros.channels.vector_snapshot import Snapshot
 
-__all__ = ["FLAT_LIMIT", "Built", "Kind", "Task", "build", "due"]
+if TYPE_CHECKING:
+    from oneiros.channels import Kind
 
-Kind = Literal["auto", "flat", "hnsw"]
+__all__ = ["FLAT_LIMIT", "Built", "Task", "build", "due"]
+
 
 # One thread, 384 wide, clustered vectors, AMD EPYC (AVX-512), microseconds a query, k = 100:
 #

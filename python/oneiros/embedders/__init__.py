@@ -6,10 +6,12 @@ No model comes with Oneiros, and none is downloaded by it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Embedder", "check", "name_of"]
 

@@ -6,12 +6,11 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from oneiros import _core
 from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.channels.lexical import LexicalSearch
-from oneiros.channels.vector import VectorIndex
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
+from oneiros.numpy_on_use import np
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros import _core
-    from oneiros.channels import Bits, Rows, Scores
-    from oneiros.channels.vector_upkeep import Kind
+    from oneiros.channels import Bits, Kind, Rows, Scores
+    from oneiros.channels.vector import VectorIndex
     from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Indexes", "LexicalOptions"]
 
-_ABSENT: Final = ChannelAnswer(
-    RankedList(np.empty(0, np.uint32), np.empty(0, np.float64)), score_rows=None
-)
+_ABSENT: Final = ChannelAnswer(_core.Hits(), score_rows=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,5 +216,7 @@ class Indexes:
             if self.vectors is not None:  # every vector was replaced by another embedder's
                 self.vectors.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
+            from oneiros.channels.vector import VectorIndex  # noqa: PLC0415 - not for words alone
+
             self.vectors = VectorIndex(dimension, kind=self._vector_index)
         return self.vectors

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from oneiros import _core
 from oneiros.fields import FIELDS
+from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
 
@@ -24,16 +23,17 @@ __all__ = ["Lifecycle"]
 
 # Columns that hold a field under its own name; the others are codes made here.
 _PLAIN_COLUMNS: Final = tuple(
-    (name, np.dtype(field.column))
+    (name, field.column)
     for name, field in FIELDS.items()
     if field.column is not None and name != "kind"
 )
 _CODED_COLUMNS: Final = (
-    ("kind", "kind", np.dtype(np.uint16)),
-    ("topic", "topic_code", np.dtype(np.uint32)),
-    ("project", "project_code", np.dtype(np.uint32)),
-    ("session", "session_code", np.dtype(np.uint32)),
+    ("kind", "kind", "uint16"),
+    ("topic", "topic_code", "uint32"),
+    ("project", "project_code", "uint32"),
+    ("session", "session_code", "uint32"),
 )
+_MOST_CODES: Final = {"uint16": 2**16 - 1, "uint32": 2**32 - 1}
 
 
 class _Codes:
@@ -116,7 +116,7 @@ class Lifecycle:
         self._stored: StoredRecords | None = None
         self._kinds: tuple[str, ...] = ("",)
         self._codes = {
-            name: _Codes(name, np.iinfo(dtype).max) for name, _column, dtype in _CODED_COLUMNS
+            name: _Codes(name, _MOST_CODES[dtype]) for name, _column, dtype in _CODED_COLUMNS
         }
 
     def take_over(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from oneiros.errors import SnapshotDamaged
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
 __all__ = ["PartReader", "PartWriter", "require_sense"]
 
-Value = TypeVar("Value", np.uint8, np.uint32, np.uint64)
-
 _ALIGNMENT: Final = 8
+_SIZES: Final = {"B": 1, "I": 4, "Q": 8}
+
+Values: TypeAlias = Literal["B", "I", "Q"]
 
 
 def require_sense(holds: object, rule: str) -> None:
@@ -51,24 +53,27 @@ class PartReader:
     """Takes what a PartWriter put.
 
     Args:
-        data: the bytes, whatever they are.
+        data: the bytes, whatever they are; a buffer of one dimension.
     """
 
-    def __init__(self, data: npt.NDArray[np.uint8]) -> None:
-        self._data = data
+    def __init__(self, data: Buffer) -> None:
+        self._data = memoryview(data)
         self._at = 0
 
-    def take(self, dtype: type[Value]) -> npt.NDArray[Value]:
+    def take(self, values: Values) -> memoryview:
         """Return the next array, without a copy.
+
+        Args:
+            values: "B" for bytes, "I" for uint32, "Q" for uint64.
 
         Raises:
             SnapshotDamaged: the bytes end before it does, or it ends within a value.
         """
-        size = int.from_bytes(self._next(_ALIGNMENT).tobytes(), "little")
+        size = int.from_bytes(self._next(_ALIGNMENT), "little")
         data = self._next(size)
         self._next(-size % _ALIGNMENT)
-        require_sense(size % np.dtype(dtype).itemsize == 0, "a part's array ends within a value")
-        return data.view(dtype)
+        require_sense(size % _SIZES[values] == 0, "a part's array ends within a value")
+        return data.cast(values)
 
     def take_json(self) -> Any:
         """Return the next value that was put as JSON.
@@ -77,7 +82,7 @@ class PartReader:
             SnapshotDamaged: it cannot be read.
         """
         try:
-            return json.loads(self.take(np.uint8).tobytes())
+            return json.loads(self.take("B").tobytes())
         except (ValueError, RecursionError) as error:
             msg = f"a part's JSON cannot be read: {error}"
             raise SnapshotDamaged(msg) from error
@@ -86,7 +91,7 @@ class PartReader:
         """Raise SnapshotDamaged unless all was taken."""
         require_sense(self._at == len(self._data), "a part is longer than what it holds")
 
-    def _next(self, count: int) -> npt.NDArray[np.uint8]:
+    def _next(self, count: int) -> memoryview:
         require_sense(count <= len(self._data) - self._at, "a part ends early")
         self._at += count
         return self._data[self._at - count : self._at]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from oneiros.numpy_on_use import np
 from oneiros.projections.indexes import Indexes, LexicalOptions
 from oneiros.projections.lifecycle import Lifecycle
 from oneiros.projections.row_sets import RowSets
@@ -17,7 +16,7 @@ from oneiros.projections.row_sets import RowSets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneiros.channels.vector_upkeep import Kind
+    from oneiros.channels import Kind
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
     from oneiros.store import StoredMemory

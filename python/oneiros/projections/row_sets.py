@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
 from oneiros.projections.row_attributes import RowAttributes
 from oneiros.scopes import Where, allowed_bits, set_of
 

@@ -15,13 +15,12 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from oneiros import _core
 from oneiros.errors import OneirosError, SnapshotDamaged
+from oneiros.numpy_on_use import np
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
 from oneiros.projections.stored_records import CODE_COLUMNS, StoredRecords, records_part
-from oneiros.scopes.row_sets import allowed_bits, rows_where
+from oneiros.scopes.row_sets import allowed_bits, rows_of_bits
 from oneiros.scopes.stored_sets import sets_of_arrays, values_and_rows
 from oneiros.store.connections import MEMORY
 from oneiros.store.reading import SNAPSHOT_SETTING
@@ -29,8 +28,8 @@ from oneiros.store.reading import SNAPSHOT_SETTING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
     from pyroaring import BitMap
+    from typing_extensions import Buffer
 
     from oneiros.projections.projections import Projections
     from oneiros.scopes.row_sets import RowsByValue
@@ -197,7 +196,7 @@ class _Rows:
         self.ids.between(0, self._count)  # that they are UTF-8
         self.records.check(self._count)
         for name, words in self._words.items():
-            codes = held.column(name=CODE_COLUMNS[name])
+            codes = np.asarray(memoryview(held.column(name=CODE_COLUMNS[name])))
             known = words()
             require_sense(len(set(known)) == len(known), "a word has two codes")
             require_sense(int(codes.max(initial=0)) <= len(known), "a code stands for no word")
@@ -234,35 +233,34 @@ def _part_of_sets(sets: RowsByValue) -> bytes:
     return part.bytes()
 
 
-def _sets_of(part: npt.NDArray[np.uint8], row_end: int) -> Callable[[], RowsByValue]:
+def _sets_of(part: Buffer, row_end: int) -> Callable[[], RowsByValue]:
     """What reads the sets of a place."""
 
     def read() -> RowsByValue:
         reader = PartReader(part)
-        values, sizes = reader.take_json(), reader.take(np.uint32)
-        return sets_of_arrays(values, sizes, reader.take(np.uint32), row_end)
+        values, sizes = reader.take_json(), np.asarray(reader.take("I"))
+        return sets_of_arrays(values, sizes, np.asarray(reader.take("I")), row_end)
 
     return read
 
 
-def _words_of(part: npt.NDArray[np.uint8], place: int) -> Callable[[], Sequence[str]]:
+def _words_of(part: Buffer, place: int) -> Callable[[], Sequence[str]]:
     """What reads the words that a field's codes stand for."""
 
     def read() -> Sequence[str]:
         reader = PartReader(part)
         for _ in range(place):
-            reader.take(np.uint8)
+            reader.take("B")
         return [str(word) for word in reader.take_json()]
 
     return read
 
 
-def _states(part: npt.NDArray[np.uint8], row_end: int) -> dict[str, BitMap]:
+def _states(part: Buffer, row_end: int) -> dict[str, BitMap]:
     reader = PartReader(part)
     states: dict[str, BitMap] = {}
     for name in _STATE_NAMES:
-        bits = reader.take(np.uint8)
+        bits = reader.take("B")
         require_sense(len(bits) == -(-row_end // 8), "not as many rows' states as rows")
-        mask = np.unpackbits(bits, count=row_end, bitorder="little").view(np.bool_)
-        states[name] = rows_where(mask)
+        states[name] = rows_of_bits(bits, row_end)
     return states

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from oneiros.numpy_on_use import np
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import numpy.typing as npt
+    from typing_extensions import Buffer
 
 __all__ = ["CODE_COLUMNS", "StoredRecords", "records_part"]
 
@@ -38,23 +38,23 @@ class StoredRecords:
 
     def __init__(
         self,
-        part: npt.NDArray[np.uint8],
-        column: Callable[[str], npt.NDArray[np.uint32]],
+        part: Buffer,
+        column: Callable[[str], Buffer],
         word: Callable[[str, int], str | None],
     ) -> None:
         reader = PartReader(part)
-        self._rows = reader.take(np.uint32)
-        self._ends = reader.take(np.uint64)
-        self._texts = reader.take(np.uint8)
+        self._rows = reader.take("I")
+        self._ends = reader.take("Q")
+        self._texts = reader.take("B")
         reader.end()
         require_sense(len(self._ends) == _FIELDS * len(self._rows), "not as many texts as records")
-        self._row_end = int(self._rows[-1]) + 1 if len(self._rows) else 0
-        self._codes = {name: column(saved) for name, saved in CODE_COLUMNS.items()}
+        self._row_end = self._rows[-1] + 1 if len(self._rows) else 0
+        self._codes = {name: memoryview(column(saved)) for name, saved in CODE_COLUMNS.items()}
         self._word = word
 
     def check(self, row_end: int) -> None:
         """Raise ValueError, TypeError or SnapshotDamaged unless every record can be read."""
-        rows, ends = self._rows, self._ends
+        rows, ends = np.asarray(self._rows), np.asarray(self._ends)
         require_sense(
             (rows < row_end).all() and (rows[:-1] < rows[1:]).all(), "records out of order"
         )
@@ -74,7 +74,7 @@ class StoredRecords:
 
     def word(self, name: str, row: int) -> str | None:
         """Return the kind, topic, project or session of a row."""
-        return self._word(name, int(self._codes[name][row]))
+        return self._word(name, self._codes[name][row])
 
     def sessions(self, row: int) -> frozenset[str]:
         """Return the sessions that have seen a row's memory."""
@@ -92,15 +92,15 @@ class StoredRecords:
     def _of(self, row: int, field: int) -> str | None:
         if row >= self._row_end:
             return None
-        place = int(np.searchsorted(self._rows, row))
+        place = bisect_left(self._rows, row)
         if self._rows[place] != row:
             return None
         return self._text(place, field)
 
     def _text(self, place: int, field: int) -> str | None:
         number = _FIELDS * place + field
-        start = int(self._ends[number - 1]) if number else 0
-        return self._texts[start : int(self._ends[number])].tobytes().decode() or None
+        start = self._ends[number - 1] if number else 0
+        return self._texts[start : self._ends[number]].tobytes().decode() or None
 
 
 def records_part(

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from oneiros import _core
 from oneiros.argument_checks import require_choice
 from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import require_flag, settle
 from oneiros.ranking.expression import OPERATIONS, require_name
 from oneiros.ranking.expression_names import AGES, COLUMNS, WORD_FIELDS, likely, register_of
 from oneiros.ranking.program import ProgramBuilder
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.ranking.factor import Factor, Operation
 
 __all__ = ["CallableFactor", "fields_of", "signals_of"]
 
-Array: TypeAlias = npt.NDArray[Any]
-Signals: TypeAlias = dict[str, npt.NDArray[np.float64]]
+Array: TypeAlias = "npt.NDArray[Any]"
+Signals: TypeAlias = "dict[str, npt.NDArray[np.float64]]"
 
 _READABLE = (*COLUMNS, *AGES, *WORD_FIELDS)
 

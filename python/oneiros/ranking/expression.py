@@ -6,13 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any, ClassVar, Literal, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from oneiros import _core
 from oneiros.argument_checks import require_choice
+from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import require_flag, settle
 from oneiros.ranking.expression_names import WORD_FIELDS
 from oneiros.ranking.expression_parser import parse
@@ -20,9 +18,15 @@ from oneiros.ranking.expression_steps import IsOneOf, Name, Step, emit
 from oneiros.ranking.factor import Operation
 from oneiros.ranking.program import ProgramBuilder
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 __all__ = ["OPERATIONS", "Expression", "require_name"]
 
-Real = TypeVar("Real", np.float32, np.float64)
+if TYPE_CHECKING:
+    Real = TypeVar("Real", np.float32, np.float64)
+else:  # at run time nobody asks which types, and NumPy may not be there yet
+    Real = TypeVar("Real")
 
 OPERATIONS = ("multiply", "add")
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from oneiros import _core
 from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
 from oneiros.ranking.expression_names import register_of
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Literal, TypeVar, overload
-
-import numpy as np
-import numpy.typing as npt
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 from oneiros import _core
 from oneiros.argument_checks import is_scalar_array, require_text
+from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_int,
@@ -17,18 +16,20 @@ from oneiros.ranking.declaration import (
     require_numbers,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 __all__ = ["LARGEST_K", "rrf"]
 
 Id = TypeVar("Id", bound=Hashable)
-Ids = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float64]
+Ids: TypeAlias = "npt.NDArray[np.int64]"
+Scores: TypeAlias = "npt.NDArray[np.float64]"
 Normalise = Literal["none", "channel"]
 
 LARGEST_K = 1e9
 """With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
 
 _MOST_RESULTS = 2**32 - 1
-_INT64 = np.dtype(np.int64)
 
 
 @overload
@@ -122,9 +123,15 @@ def _weights_of(weights: Sequence[float], count: int) -> Scores:
     return np.array(checked, np.float64)
 
 
+@cache
+def _int64() -> np.dtype[np.int64]:
+    """The one object that NumPy gives its own arrays."""
+    return np.dtype(np.int64)
+
+
 def _as_int64(ranking: object) -> Ids:
     array = np.asarray(ranking)
-    if array.dtype is _INT64 and array.flags.c_contiguous:
+    if array.dtype is _int64() and array.flags.c_contiguous:
         return array
     if array.dtype.kind not in "iu":
         msg = f"rankings: expected arrays of integers, got {array.dtype}"

@@ -9,10 +9,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from oneiros.argument_checks import count
 from oneiros.fields import COLUMN_DEFAULTS
+from oneiros.numpy_on_use import np
 from oneiros.ranking.callable_factor import fields_of, signals_of
 from oneiros.ranking.expression_names import WORD_FIELDS
 

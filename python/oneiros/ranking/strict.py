@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneiros import _core
+from oneiros.numpy_on_use import np
 from oneiros.ranking.program import Parameter
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Real", "numbers_of", "strict_values"]
 
-Real = TypeVar("Real", np.float32, np.float64)
+if TYPE_CHECKING:
+    Real = TypeVar("Real", np.float32, np.float64)
+else:  # at run time nobody asks which types, and NumPy may not be there yet
+    Real = TypeVar("Real")
 
 
 def numbers_of(declaration: Any) -> dict[str, Parameter]:

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
 if TYPE_CHECKING:
@@ -95,8 +93,9 @@ class Reinforcing:
             ids = [
                 i for i in dict.fromkeys(i for event in events for i in event.ids) if i in row_of
             ]
-            rows = np.array([row_of[memory_id] for memory_id in ids], np.uint32)
-            values = [self._lifecycle.column(name)[rows].tolist() for name in _REINFORCED]
+            rows = [row_of[memory_id] for memory_id in ids]
+            values_at = self._lifecycle.columns.values_at
+            values = [values_at(name=name, rows=rows) for name in _REINFORCED]
         return events, [
             (memory_id, dict(zip(_REINFORCED, row, strict=True)))
             for memory_id, row in zip(ids, zip(*values, strict=True), strict=True)
@@ -130,13 +129,13 @@ class Reinforcing:
         rows = [row for i in ids if (row := row_of.get(i)) is not None]
         if not rows:
             return
-        numbers = np.array(rows, np.uint32)
-        spread = self._lifecycle.column("session_spread")[numbers]
+        columns = self._lifecycle.columns
+        spread = columns.values_at(name="session_spread", rows=rows)
         if event.session is not None:
             sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
-            spread = np.maximum(spread, np.array(sizes, np.uint32))
-        self._lifecycle.columns.reinforce(
-            rows=numbers,
+            spread = list(map(max, spread, sizes))
+        columns.reinforce(
+            rows=rows,
             now_seconds=event.now,
             session_spread=spread,
             **event.rule.rule(),
@@ -148,7 +147,7 @@ class Reinforcing:
             return memory
         with self._lock:
             values: dict[str, Any] = {
-                name: self._lifecycle.column(name)[row].item()
+                name: self._lifecycle.columns.values_at(name=name, rows=[row])[0]
                 for name in (*_REINFORCED, "session_spread")
             }
             return replace(memory, sessions=self._lifecycle.sessions_of(row), **values)

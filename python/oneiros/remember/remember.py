@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
+from oneiros.numpy_on_use import np
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.in_step import InStep
 from oneiros.remember.text_vectors import TextVectors

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-import numpy as np
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
 from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.numpy_on_use import np
 from oneiros.scopes.attributed import TAGS, Attributed, Place, scalars_of, values_of
 from oneiros.scopes.column_ranges import Column, in_time, measured
 from oneiros.scopes.conditions import (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Column", "in_time", "measured"]
 
-Column = npt.NDArray[Any]
+Column: TypeAlias = "npt.NDArray[Any]"
 
 
 def in_time(

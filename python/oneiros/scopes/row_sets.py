@@ -10,18 +10,23 @@ column 130 us (from an array of row numbers 1,700 us).
 from __future__ import annotations
 
 import array
+import re
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 from pyroaring import BitMap
 
-__all__ = ["Bits", "Rows", "RowsByValue", "allowed_bits", "rows_where", "set_of"]
+from oneiros.numpy_on_use import np
 
-Rows = npt.NDArray[np.uint32]
-Bits = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Bits", "Rows", "RowsByValue", "allowed_bits", "rows_of_bits", "rows_where", "set_of"]
+
+Rows: TypeAlias = "npt.NDArray[np.uint32]"
+Bits: TypeAlias = "npt.NDArray[np.uint8]"
 
 _PLAIN: Final = 12346  # cookie of a bitmap without run containers
 _WITH_RUNS: Final = 12347
@@ -36,7 +41,7 @@ def set_of(rows: Rows | Iterable[int]) -> BitMap:
     Of an array.array, pyroaring reads the memory at once; of a NumPy array it would take one
     Python number after the other, at ten times the cost.
     """
-    if isinstance(rows, np.ndarray):
+    if not isinstance(rows, list | range) and isinstance(rows, np.ndarray):
         return BitMap(array.array("I", np.ascontiguousarray(rows, np.uint32).tobytes()))
     return BitMap(array.array("I", rows))
 
@@ -47,23 +52,65 @@ def rows_where(mask: npt.NDArray[np.bool_]) -> BitMap:
     Args:
         mask: shape (n,), bool.
     """
+
+    def containers() -> Iterator[tuple[int, int, bytes]]:
+        for key, start in enumerate(range(0, len(mask), _SPAN)):
+            part = mask[start : start + _SPAN]
+            count = int(np.count_nonzero(part))
+            if count > _ARRAY_LIMIT:
+                yield key, count, np.packbits(part, bitorder="little").tobytes()
+            elif count:
+                yield key, count, np.flatnonzero(part).astype("<u2").tobytes()
+
+    return _joined(containers())
+
+
+def rows_of_bits(bits: memoryview, row_count: int) -> BitMap:
+    """Return the set of rows whose bits are set, without NumPy: what opening a store needs.
+
+    Args:
+        bits: of bytes: bit r of byte r // 8 says row r is in it.
+        row_count: rows there are; bits from there on are left out.
+    """
+    if row_count % 8:
+        last = bits[row_count // 8] & ((1 << row_count % 8) - 1)
+        bits = memoryview(bits[: row_count // 8].tobytes() + bytes((last,)))
+
+    def containers() -> Iterator[tuple[int, int, bytes]]:
+        for key, start in enumerate(range(0, len(bits), _SPAN // 8)):
+            part = bits[start : start + _SPAN // 8].tobytes()
+            count = int.from_bytes(part).bit_count()
+            if count > _ARRAY_LIMIT:
+                yield key, count, part
+            elif count:
+                yield key, count, _places(part)
+
+    return _joined(containers())
+
+
+def _places(bits: bytes) -> bytes:
+    """The numbers of the bits that are set, as uint16; few are."""
+    places = (
+        8 * found.start() + bit
+        for found in re.finditer(rb"[^\0]", bits)
+        for bit in range(8)
+        if bits[found.start()] >> bit & 1
+    )
+    return struct.pack(f"<{int.from_bytes(bits).bit_count()}H", *places)
+
+
+def _joined(containers: Iterable[tuple[int, int, bytes]]) -> BitMap:
+    """Return the set of (key, how many rows, rows as an array or as bits) in order of their keys."""
     heads: list[bytes] = []
     bodies: list[bytes] = []
-    for key, start in enumerate(range(0, len(mask), _SPAN)):
-        part = mask[start : start + _SPAN]
-        count = int(np.count_nonzero(part))
-        if count == 0:
-            continue
+    for key, count, body in containers:
         heads.append(struct.pack("<HH", key, count - 1))
-        if count <= _ARRAY_LIMIT:
-            bodies.append(np.flatnonzero(part).astype("<u2").tobytes())
-        else:
-            bits = np.packbits(part, bitorder="little").tobytes()
-            bodies.append(bits.ljust(_SPAN // 8, b"\0"))
-    offsets = np.full(len(bodies), 8 + 8 * len(bodies), "<u4")
-    offsets[1:] += np.cumsum([len(body) for body in bodies[:-1]], dtype="<u4")
+        bodies.append(body if count <= _ARRAY_LIMIT else body.ljust(_SPAN // 8, b"\0"))
+    first = 8 + 8 * len(bodies)
+    offsets = [first, *accumulate((len(body) for body in bodies[:-1]), initial=first)][1:]
     head = struct.pack("<II", _PLAIN, len(bodies))
-    return BitMap.deserialize(b"".join([head, *heads, offsets.tobytes(), *bodies]))
+    table = struct.pack(f"<{len(bodies)}I", *offsets[: len(bodies)])
+    return BitMap.deserialize(b"".join([head, *heads, table, *bodies]))
 
 
 class RowsByValue:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
+
 from pyroaring import BitMap
 
+from oneiros.numpy_on_use import np
 from oneiros.scopes.row_sets import Rows, RowsByValue, set_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["sets_of_arrays", "values_and_rows"]
 

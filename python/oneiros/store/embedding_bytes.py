@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
+from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

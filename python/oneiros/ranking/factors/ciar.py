@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_number, settle, settle_numbers
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "CiarDecay",

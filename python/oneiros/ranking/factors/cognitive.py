@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from oneiros.argument_checks import require_choice
 from oneiros.fields import ENUMS
 from oneiros.ranking.declaration import require_numbers, settle, settle_numbers
 from oneiros.ranking.program import Parameter, ProgramBuilder
 from oneiros.ranking.strict import Real, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["MODELS", "Model", "Retention"]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["damped", "damped_values"]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.ranking.declaration import settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["HalfLifeRecency"]
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values
@@ -13,6 +11,9 @@ from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
 from oneiros.ranking.tables import Table, require_table, require_words
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Consolidation", "Feedback", "FlooredDecay", "KindWeight", "Priority"]
 

@@ -7,14 +7,15 @@ exactly 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers, settle, settle_numbers
 from oneiros.ranking.program import Parameter, ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
 from oneiros.ranking.tables import require_words
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Cluster", "Context", "Overlap", "Preference", "Rerank", "TemporalConstraint"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
@@ -18,6 +16,9 @@ from oneiros.ranking.declaration import (
 from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
 from oneiros.ranking.factors.omega import WEIGHT
 from oneiros.ranking.program import ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.ranking.factor import Factor
 
 __all__ = ["Thompson", "Verdicts", "verdict_signals"]
