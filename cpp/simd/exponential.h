@@ -75,7 +75,7 @@ template <std::floating_point Real>
          real_of<Real>(other << Format::kMantissaBits);
 }
 
-// As exponential(), without its bounds. REQUIRES: kLowest <= x <= kHighest, or NaN.
+// As exponential() for kLowest <= x <= kHighest; NaN at NaN; any number at all beyond.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_within(Real x) {
   using Constants = ExponentialConstants<Real>;
@@ -91,10 +91,10 @@ template <std::floating_point Real>
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential(Real x) {
   using Constants = ExponentialConstants<Real>;
-  // The bound stands left, and is taken unless x lies within: as min and max do it, NaN kept.
-  x = Constants::kLowest > x ? Constants::kLowest : x;
-  x = Constants::kHighest < x ? Constants::kHighest : x;
-  return exponential_within(x);
+  Real value = exponential_within(x);
+  // As in decay(): judged last.
+  value = x < Constants::kLowest ? Real(0) : value;
+  return x > Constants::kHighest ? RealFormat<Real>::kInfinity : value;
 }
 
 // e^-x, where an x below 0 counts as 0; NaN stays NaN. What is left after x e-foldings. The bits of
@@ -109,14 +109,16 @@ template <std::floating_point Real>
   constexpr int kLift = sizeof(Real) == sizeof(float) ? 100 : 1000;
   constexpr Real kUnlift = sizeof(Real) == sizeof(float) ? Real(0x1p-100) : Real(0x1p-1000);
   constexpr Real kLiftedRounder = kRounder<Real> + Real(Format::kBias) + Real(kLift);
-  x = Real(0) > x ? Real(0) : x;
-  x = -Constants::kLowest < x ? -Constants::kLowest : x;
   const Real rounded = x * kMinusLog2E + kLiftedRounder;
   const Real power = rounded - kLiftedRounder;
   const Real value =
       exponential_of_parts(power * -Constants::kLn2High - x, power * -Constants::kLn2Low);
   // The shift drops what stands above the exponent. Rounded once, by the second product.
-  return value * real_of<Real>(bits_of(rounded) << Format::kMantissaBits) * kUnlift;
+  Real left = value * real_of<Real>(bits_of(rounded) << Format::kMantissaBits) * kUnlift;
+  // Beyond its bounds x made nonsense of the steps above. Judged before them, it would keep them
+  // waiting: what a row costs is mostly the way through its steps, one after another.
+  left = x > -Constants::kLowest ? Real(0) : left;
+  return Real(0) > x ? Real(1) : left;
 }
 
 // 2^x within 1 ULP over the whole range, exact at integers; odd inputs as exponential().
@@ -124,12 +126,12 @@ template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_exponential(Real x) {
   using Constants = ExponentialConstants<Real>;
   constexpr Real kLn2MinusHalf = Real(0.1931471805599453);
-  x = Constants::kLowestBinary > x ? Constants::kLowestBinary : x;
-  x = Constants::kHighestBinary < x ? Constants::kHighestBinary : x;
   const Real rounded = x + kRounder<Real>;
   const Real rest = x - (rounded - kRounder<Real>);
   // rest ln(2), the larger part of it exact.
-  return scaled(exponential_of_parts(rest * Real(0.5), rest * kLn2MinusHalf), rounded);
+  Real value = scaled(exponential_of_parts(rest * Real(0.5), rest * kLn2MinusHalf), rounded);
+  value = x < Constants::kLowestBinary ? Real(0) : value;
+  return x > Constants::kHighestBinary ? RealFormat<Real>::kInfinity : value;
 }
 
 }  // namespace oneiros

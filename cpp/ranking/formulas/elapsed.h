@@ -38,9 +38,11 @@ ONEIROS_ALWAYS_INLINE Real at_least(Real x, Real low) {
   return x < low ? low : x;
 }
 
+// REQUIRES: low <= high. Both are compared with x itself: neither comparison waits for the other.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real clamped(Real x, Real low, Real high) {
-  return at_most(at_least(x, low), high);
+  const Real raised = x < low ? low : x;
+  return x > high ? high : raised;
 }
 
 // x, or NaN where x is no count: below 0 or endless.

@@ -80,7 +80,7 @@ struct Clip {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real a) {
-    return clamped(a, numbers[0], numbers[1]);
+    return at_most(at_least(a, numbers[0]), numbers[1]);
   }
 };
 
