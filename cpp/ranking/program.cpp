@@ -20,6 +20,12 @@ Program::Program(std::vector<ProgramInput> inputs, const std::vector<Instruction
   for (const Instruction& instruction : instructions) {
     add_step(instruction);
   }
+  std::vector<char> ones;
+  for (const auto& input : inputs_) {
+    const auto* value = std::get_if<Value>(&input);
+    ones.push_back(static_cast<char>(value != nullptr && value->otherwise == 1.0));
+  }
+  wholes_ = whole_kernels_in(steps_, ones);
 }
 
 std::size_t Program::operand_named(const std::string& name) {
@@ -64,7 +70,7 @@ void Program::add_step(const Instruction& instruction) {
                                   std::to_string(steps_.size()));
     }
   }
-  steps_.push_back(Step{std::move(kernel), instruction.inputs});
+  steps_.push_back({std::move(kernel), instruction.inputs});
 }
 
 }  // namespace oneiros

@@ -10,6 +10,7 @@
 
 #include "ranking/kernel.h"
 #include "ranking/operand.h"
+#include "ranking/whole_kernels.h"
 
 namespace oneiros {
 
@@ -89,10 +90,6 @@ class Program {
   friend class ProgramLayout;
   friend class ProgramSteps;
 
-  struct Step {
-    Kernel kernel;
-    std::vector<std::size_t> inputs;
-  };
   struct Value {
     std::size_t operand;
     double otherwise;
@@ -108,7 +105,8 @@ class Program {
 
   std::vector<std::string> operand_names_;
   std::vector<std::variant<Value, Age>> inputs_;
-  std::vector<Step> steps_;
+  std::vector<KernelCall> steps_;
+  std::vector<WholeKernel> wholes_;  // the largest first
 };
 
 }  // namespace oneiros

@@ -35,6 +35,11 @@ ProgramSteps::ProgramSteps(const Program& program, std::span<const Operand> oper
     outputs_.push_back(same_as_[output]);
   }
   count_uses();
+  for (const WholeKernel& whole : program.wholes_) {
+    if (can_take(whole)) {
+      take(whole);
+    }
+  }
   for (std::size_t number = program.register_count(); number-- > first_step_;) {
     if (is_needed(number) && is_product(*call(number).kernel)) {
       fold(number);
@@ -56,7 +61,7 @@ void ProgramSteps::read_input(std::size_t number) {
 }
 
 void ProgramSteps::read_step(std::size_t number) {
-  const Program::Step& step = program_.steps_[number - first_step_];
+  const KernelCall& step = program_.steps_[number - first_step_];
   StepCall& its = calls_[number - first_step_];
   its.kernel = &step.kernel;
   bool is_same = true;
@@ -92,6 +97,25 @@ void ProgramSteps::count_uses() {
       ++uses_[input];
     }
   }
+}
+
+bool ProgramSteps::can_take(const WholeKernel& whole) const {
+  // What is the same in every row is computed once a run, which no loop over rows undercuts.
+  return is_needed(whole.number) && (!whole.one || is_one(*whole.one)) &&
+         std::all_of(whole.absorbed.begin(), whole.absorbed.end(),
+                     [&](std::size_t number) { return uses_[number] == 1 && !is_uniform(number); });
+}
+
+void ProgramSteps::take(const WholeKernel& whole) {
+  for (const std::size_t number : whole.absorbed) {
+    uses_[number] = 0;
+  }
+  StepCall its;
+  its.kernel = &whole.call.kernel;
+  for (const std::size_t input : whole.call.inputs) {
+    its.registers[its.input_count++] = same_as_[input];
+  }
+  calls_[whole.number - first_step_] = its;
 }
 
 // The value that the product alone reads: the second factor where it can be either, as a score is

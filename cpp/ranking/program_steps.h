@@ -29,9 +29,10 @@ struct StepCall {
   }
 };
 
-// A multiplication by a constant 1 is left out, and one by a value that nothing else reads becomes
-// part of the step that computes that value: it is neither written nor read again. The bits are
-// those of all steps one by one.
+// What one kernel computes as a whole (whole_kernels.h) is left to it. A multiplication by a
+// constant 1 is left out, and one by a value that nothing else reads becomes part of the step that
+// computes that value: it is neither written nor read again. The bits are those of all steps one by
+// one.
 class ProgramSteps {
  public:
   // REQUIRES: operands are the program's, outputs its registers; all outlive the object.
@@ -59,6 +60,8 @@ class ProgramSteps {
   void read_step(std::size_t number);
   [[nodiscard]] bool is_one(std::size_t number) const;
   void count_uses();
+  [[nodiscard]] bool can_take(const WholeKernel& whole) const;
+  void take(const WholeKernel& whole);
   void fold(std::size_t number);
   [[nodiscard]] bool can_fold(std::size_t number) const;
 
