@@ -49,7 +49,8 @@ bool is_sound(const std::string& term) {
 
 }  // namespace
 
-TEST_CASE("hostile: a token over the limit is cut at a character and counted") {
+TEST_CASE("hostile: a token over the limit is cut at a character and counted" *
+          doctest::test_suite("not_under_tsan")) {
   Analyzer analyzer = make();
   const AnalyzedText text = analyzer.analyze(std::string(10'000'000, 'x'));
   REQUIRE(text.occurrences.size() == 1);
@@ -64,14 +65,15 @@ TEST_CASE("hostile: a token over the limit is cut at a character and counted") {
   CHECK(analyzer.analyze(std::string(257, 'y')).cut_token_count == 1);
 }
 
-TEST_CASE("hostile: an identifier cut to its first word is not added beside it") {
+TEST_CASE("hostile: an identifier cut to its first word is not added beside it" *
+          doctest::test_suite("not_under_tsan")) {
   Analyzer analyzer = make();
   const AnalyzedText text = analyzer.analyze(std::string(300, 'x') + ".py");
   CHECK(text.occurrences.size() == 2);
   CHECK(text.cut_token_count == 1);
 }
 
-TEST_CASE("hostile: long chains of one kind or another") {
+TEST_CASE("hostile: long chains of one kind or another" * doctest::test_suite("not_under_tsan")) {
   for (const std::string_view piece :
        {"a.",        "a_", "a/", "aB", "a1",  "A",   "a-1-", "a:1",  "a::", "a@b.",    "a'b",
         "http://a/", "_",  ".",  "/",  "a\\", "c++", "a#",   "x.1/", "l'",  "a_b-c.d/"}) {
@@ -83,7 +85,8 @@ TEST_CASE("hostile: long chains of one kind or another") {
   }
 }
 
-TEST_CASE("hostile: a million equal tokens, a million distinct") {
+TEST_CASE("hostile: a million equal tokens, a million distinct" *
+          doctest::test_suite("not_under_tsan")) {
   Analyzer analyzer = make();
   CHECK(analyzer.analyze(repeated("same ", 1'000'000)).occurrences.size() == 1'000'000);
   CHECK(analyzer.vocabulary_size() == 1);
@@ -95,7 +98,8 @@ TEST_CASE("hostile: a million equal tokens, a million distinct") {
   CHECK(analyzer.vocabulary_size() == 1'000'001);
 }
 
-TEST_CASE("hostile: storms of marks, expansions, separators") {
+TEST_CASE("hostile: storms of marks, expansions, separators" *
+          doctest::test_suite("not_under_tsan")) {
   Analyzer analyzer = make();
   const AnalyzedText accents = analyzer.analyze("e" + repeated("\u0301", 1'000'000));
   REQUIRE(accents.occurrences.size() == 1);
@@ -113,7 +117,8 @@ TEST_CASE("hostile: storms of marks, expansions, separators") {
   CHECK(analyzer.analyze(std::string(1'000'000, '\xFF')).occurrences.empty());
 }
 
-TEST_CASE("hostile: any bytes are accepted, and all terms are UTF-8") {
+TEST_CASE("hostile: any bytes are accepted, and all terms are UTF-8" *
+          doctest::test_suite("not_under_tsan")) {
   std::mt19937 random(7);
   std::uniform_int_distribution<int> byte(0, 255);
   const std::string_view pieces[] = {"a",   "Z", "9",  "_",      ".",        "/",

@@ -71,7 +71,8 @@ void check_same(const DocumentTable& table, DocumentNumber number, const Fields&
 
 }  // namespace
 
-TEST_CASE("DocumentTable: occurrences come back as they went in, field by field") {
+TEST_CASE("DocumentTable: occurrences come back as they went in, field by field" *
+          doctest::test_suite("not_under_tsan")) {
   std::mt19937 random(5);
   std::vector<Fields> documents{{}, {.title = {{0, 0}}, .text = {}, .tags = {}}};
   documents.push_back({.title = {}, .text = {}, .tags = {{0xFFFFFFFE, 0xFFFFFFFE}}});

@@ -97,7 +97,8 @@ TEST_CASE("search_impacts: what exhaustive scoring finds, to the bit, with every
   }
 }
 
-TEST_CASE("search_impacts: over several windows, on every SIMD path") {
+TEST_CASE("search_impacts: over several windows, on every SIMD path" *
+          doctest::test_suite("not_under_tsan")) {
   World world(make_bm25("lucene", 0.9, 0.4, 0.0), 45'000, 8);
   const std::string_view best =
       oneiros::kSimdPathNames[static_cast<std::size_t>(oneiros::simd_path())];
@@ -109,12 +110,14 @@ TEST_CASE("search_impacts: over several windows, on every SIMD path") {
   oneiros::use_simd_path(best);
 }
 
-TEST_CASE("search_impacts: long documents, whose cells are of many pairs") {
+TEST_CASE("search_impacts: long documents, whose cells are of many pairs" *
+          doctest::test_suite("not_under_tsan")) {
   World world(make_bm25("lucene", 2.0, 1.0, 0.0), 4'000, 150);
   check_searches(world, 10);
 }
 
-TEST_CASE("search_impacts: the best of a term, known beforehand, bar nobody who scores the same") {
+TEST_CASE("search_impacts: the best of a term, known beforehand, bar nobody who scores the same" *
+          doctest::test_suite("not_under_tsan")) {
   // Documents of few kinds: most scores occur more often than k.
   for (const double b : {0.0, 0.75, 1.0}) {
     const Bm25 bm25 = make_bm25("lucene", 1.2, b, 0.0);
