@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
+
+#include "lexical/allowed_documents.h"
 
 namespace oneiros::lexical {
+
+class MappedRows;
 
 // Bit r % 8 of byte r / 8 says whether row r may be returned; rows past the last byte may not.
 // Without bits, all may. The bits must outlive it.
@@ -15,11 +18,13 @@ class AllowedRows {
  public:
   AllowedRows() = default;
   explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
+  // `mapped`, of the same rows, may be null, or else must outlive it.
+  AllowedRows(const AllowedRows& rows, const MappedRows* mapped)
+      : bits_(rows.bits_), mapped_(mapped) {}
 
   bool are_all() const { return !bits_; }
-
-  // The rows, ascending; nothing if they are all, or more than `most`.
-  std::optional<std::vector<std::uint32_t>> list(std::size_t most) const;
+  // REQUIRES: !are_all()
+  std::span<const std::uint8_t> bits() const { return *bits_; }
 
   bool contains(std::uint32_t row) const {
     if (!bits_) {
@@ -29,8 +34,13 @@ class AllowedRows {
     return byte < bits_->size() && (((*bits_)[byte] >> (row % 8U)) & 1U) != 0;
   }
 
+  // The allowed documents of a sealed segment, dead ones perhaps among them; null if they are not
+  // known, or if all rows are allowed.
+  const AllowedDocuments* in(std::uint32_t serial) const;
+
  private:
   std::optional<std::span<const std::uint8_t>> bits_;
+  const MappedRows* mapped_ = nullptr;
 };
 
 }  // namespace oneiros::lexical

@@ -1,8 +1,10 @@
 // The lengths of one segment's documents.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -36,6 +38,32 @@ class DocumentLengths {
       left -= half;
     }
     return run->length;
+  }
+
+  // Documents of one length, up to where others begin.
+  struct Range {
+    DocumentNumber end;
+    std::uint32_t length;
+  };
+  Range range_of(DocumentNumber document) const {
+    if (runs_.empty()) {
+      return {.end = document + 1, .length = each_[document]};
+    }
+    const auto next = std::ranges::upper_bound(runs_, document, {}, &LengthRun::first);
+    return {.end = next == runs_.end() ? static_cast<DocumentNumber>(size_) : next->first,
+            .length = std::prev(next)->length};
+  }
+
+  // The first document whose length is not wanted. REQUIRES: documents stand by length, and
+  // is_wanted(length) is true up to some length.
+  template <typename IsWanted>
+  DocumentNumber partition_point(IsWanted is_wanted) const {
+    if (runs_.empty()) {
+      return static_cast<DocumentNumber>(std::ranges::partition_point(each_, is_wanted) -
+                                         each_.begin());
+    }
+    const auto run = std::ranges::partition_point(runs_, is_wanted, &LengthRun::length);
+    return run == runs_.end() ? static_cast<DocumentNumber>(size_) : run->first;
   }
 
   // Calls visit(first, end, length) for documents of one length, all in turn.

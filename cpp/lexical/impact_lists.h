@@ -1,9 +1,11 @@
 // What a search of a sealed segment works on: the lists of the query's terms, and room.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -57,6 +59,13 @@ struct ImpactList {
     most = bound == 0 ? 0 : bounds[bound - 1].most;
   }
 
+  // The same of any length.
+  std::uint32_t most_from(std::uint32_t length) const {
+    const auto after = std::ranges::partition_point(
+        bounds, [length](const LengthBound& one) { return one.longest >= length; });
+    return after == bounds.begin() ? 0 : std::prev(after)->most;
+  }
+
   void start() {
     bound = bounds.size();
     block_index = 0;
@@ -69,12 +78,6 @@ struct ImpactList {
       block = postings.block(block_index);
     }
   }
-};
-
-// A document and what it may score.
-struct Candidate {
-  DocumentNumber document;
-  std::uint32_t score;
 };
 
 // Calls visit(candidate, block, place) for each of the candidates, which ascend, that the list
@@ -118,7 +121,10 @@ struct ImpactWorkspace {
   std::vector<std::uint32_t> in_order;  // the lists in the order of the query
   std::vector<std::uint32_t> below;     // what the lists before each are worth together
   std::vector<Candidate> candidates;
+  std::vector<Candidate> fresh;   // of one list
+  std::vector<Candidate> merged;  // with those
   std::vector<Candidate> found;
+  std::vector<std::uint32_t> partial_scores;
   std::vector<double> exact_scores;   // of those found
   std::vector<std::uint32_t> lowest;  // the k best that they score at least
 };

@@ -13,10 +13,9 @@ namespace oneiros::lexical {
 // score: the sum that search_segments() comes to, to the bit.
 //
 // Each posting's impact code stands for a bound on what it earns. Bounds are added up as 16-bit
-// numbers, a window of documents at a time, and whoever reaches the k-th score so far is scored
-// exactly. Terms whose bounds together stay below that score cannot lift a document alone
-// (MaxScore: Turtle and Flood, 1995): their postings are only looked up, for documents that the
-// others found. REQUIRES: `postings` is the segment's; all weights are 0 or above.
+// numbers, and whoever reaches the k-th score so far is scored exactly. Where few documents are
+// allowed, those go from term to term (sparse_search.h), else a window of documents at a time is
+// added up (dense_search.h). REQUIRES: `postings` is the segment's; all weights are 0 or above.
 void search_impacts(const SegmentView& view, const SealedPostings& postings,
                     const WeighedQuery& query, const Bm25& bm25, const AllowedRows& allowed,
                     TopK& best);

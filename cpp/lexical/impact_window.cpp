@@ -37,7 +37,9 @@ void ImpactWindow::open(DocumentNumber base, DocumentNumber document_limit, std:
   end_ = base + static_cast<DocumentNumber>(documents);
   scores_ = {.scores = space_.scores.data(),
              .marks = is_dense ? nullptr : space_.marks.data(),
-             .size = (documents + kStep - 1) / kStep * kStep};
+             .size = (documents + kStep - 1) / kStep * kStep,
+             .allowed = allowed_ == nullptr ? nullptr : allowed_ + base / 8,
+             .shift = base % 8};
 }
 
 void ImpactWindow::gather(ImpactList& list) const {

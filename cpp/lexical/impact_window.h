@@ -13,7 +13,9 @@ namespace oneiros::lexical {
 class ImpactWindow {
  public:
   // Begins without scores and leaves none once take_last() was called for each open().
-  explicit ImpactWindow(ImpactWorkspace& space) : loops_(window_loops()), space_(space) {}
+  // Counts and takes only what the bits allow, as AllowedDocuments has them; null: all.
+  ImpactWindow(ImpactWorkspace& space, const std::uint8_t* allowed)
+      : loops_(window_loops()), space_(space), allowed_(allowed) {}
 
   // Of documents from `base` on, of which a segment has `document_limit`; the lists to be gathered
   // have so many postings.
@@ -39,6 +41,7 @@ class ImpactWindow {
 
   const WindowLoops& loops_;
   ImpactWorkspace& space_;
+  const std::uint8_t* const allowed_;
   WindowScores scores_{};
   DocumentNumber base_ = 0;
   DocumentNumber end_ = 0;

@@ -27,14 +27,24 @@ Index::Index(const Bm25& bm25, const SegmentLimits& limits)
       limits_(limits),
       background_(
           [this](const std::atomic<bool>& is_cancelled) { merge_in_background(is_cancelled); }),
-      fork_hooks_([this] { writer_mutex_.lock(); }, [this] { writer_mutex_.unlock(); },
-                  [this] {
-                    // Whoever read, merged or waited for a merge, does not live in the child.
-                    published_.forget_readers();
-                    claimed_.clear();
-                    background_.forget_thread();
-                    writer_mutex_.unlock();
-                  }) {
+      fork_hooks_(
+          [this] {
+            writer_mutex_.lock();
+            filters_.lock();
+          },
+          [this] {
+            filters_.unlock();
+            writer_mutex_.unlock();
+          },
+          [this] {
+            // Whoever read, merged or waited for a merge, does not live in the child.
+            published_.forget_readers();
+            filters_.forget_readers();
+            filters_.unlock();
+            claimed_.clear();
+            background_.forget_thread();
+            writer_mutex_.unlock();
+          }) {
   assert(limits.fan_in >= 2);
   const auto segments = std::make_shared<Segments>();
   segments->growing = std::make_shared<GrowingSegment>(next_serial_++);
@@ -181,7 +191,7 @@ IndexBytes Index::bytes() const {
   const std::scoped_lock writer(writer_mutex_);
   IndexBytes bytes;
   bytes.statistics = 2 * published_.latest().statistics.resident_bytes();
-  bytes.rows = rows_.resident_bytes();
+  bytes.rows = rows_.resident_bytes() + filters_.resident_bytes();
   const Segments& now = segments();
   for (const auto& segment : now.sealed) {
     const SealedPostings& postings = *segment->sealed_postings();

@@ -16,6 +16,7 @@
 #include "lexical/document.h"
 #include "lexical/document_table.h"
 #include "lexical/query/clauses.h"
+#include "lexical/row_filters.h"
 #include "lexical/row_map.h"
 #include "lexical/statistics.h"
 #include "lexical/top_k.h"
@@ -44,7 +45,7 @@ struct IndexBytes {
   std::size_t terms = 0;        // where each term's postings are
   std::size_t occurrences = 0;  // texts' words in order
   std::size_t documents = 0;    // rows, lengths and deaths
-  std::size_t rows = 0;         // where each row stands
+  std::size_t rows = 0;         // where each row stands, and the filters of late
   std::size_t statistics = 0;
   std::size_t growing = 0;  // segments that are not sealed
 
@@ -144,7 +145,6 @@ class Index {
   struct Moment {
     View view;
     WeighedQuery query;
-    std::uint64_t holder_count = 0;  // df of all terms together
   };
   // Segments that become one, and their documents when that began.
   struct Merge {
@@ -158,7 +158,8 @@ class Index {
   // Adds to each score that of the document at its location, where it is one of the view's.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;
-  bool search_few(const Moment& moment, const AllowedRows& allowed, TopK& best) const;
+  // Null if the rows are not mapped to documents for this view.
+  std::shared_ptr<const MappedRows> mapped(const AllowedRows& allowed, const View& now) const;
   Found search(Moment moment, std::size_t k, const AllowedRows& allowed) const;
 
   // All of these REQUIRE that the caller holds writer_mutex_.
@@ -193,6 +194,7 @@ class Index {
 
   LeftRight<Published> published_;
   RowMap rows_;
+  mutable RowFilters filters_;
   std::atomic<std::uint64_t> rewritten_posting_count_ = 0;
 
   mutable std::mutex writer_mutex_;  // guards all writing, and what follows

@@ -27,7 +27,6 @@ Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
     if (df[i] != 0) {
       const double weight = query[i].count * idf(bm25_.variant, document_count, df[i]);
       moment.query.terms.push_back({.term = query[i].term, .weight = weight});
-      moment.holder_count += df[i];
     }
   }
   return moment;
@@ -80,8 +79,9 @@ Found Index::search(Moment moment, std::size_t k, const AllowedRows& allowed) co
     const std::vector<SegmentView> segments = moment.view.searched();
     if (!moment.query.clauses.empty()) {
       search_clauses(segments, moment.query, bm25_, allowed, best);
-    } else if (!search_few(moment, allowed, best)) {
-      search_segments(segments, moment.query, bm25_, allowed, best);
+    } else {
+      const std::shared_ptr<const MappedRows> documents = mapped(allowed, moment.view);
+      search_segments(segments, moment.query, bm25_, AllowedRows(allowed, documents.get()), best);
     }
     found.hits = best.take();
   }
@@ -89,39 +89,21 @@ Found Index::search(Moment moment, std::size_t k, const AllowedRows& allowed) co
   return found;
 }
 
-// Where few rows are allowed, each is scored by itself. False, with nothing offered, if they are
-// not few, if a score does not tell who holds a term, or if somebody wrote meanwhile: rows lead to
-// the documents of now, which are those of the moment only as long as nobody does.
-bool Index::search_few(const Moment& moment, const AllowedRows& allowed, TopK& best) const {
-  // How many postings are searched in the time that it takes to look a term up for a row.
-  constexpr std::size_t kRowCost = 128;
-  const WeighedQuery& query = moment.query;
-  const std::optional<std::vector<std::uint32_t>> rows =
-      allowed.list(moment.holder_count / kRowCost / query.terms.size());
-  if (!rows || std::ranges::any_of(query.terms,
-                                   [](const WeightedTerm& term) { return !(term.weight > 0.0); })) {
-    return false;
+std::shared_ptr<const MappedRows> Index::mapped(const AllowedRows& allowed, const View& now) const {
+  if (allowed.are_all()) {
+    return nullptr;
   }
-  std::vector<Location> locations;
-  locations.reserve(rows->size());
-  for (const std::uint32_t row : *rows) {
-    const std::optional<Location> location = moment.view.locate(rows_, row);
-    if (!location) {
-      return false;
-    }
-    locations.push_back(*location);
+  RowFilters::Sight sight = filters_.see(allowed.bits(), now);
+  if (!sight.is_due) {
+    return sight.mapped;
   }
-  if (view().epoch != moment.view.epoch) {
-    return false;
+  std::optional<MappedRows> made = MappedRows::of(allowed.bits(), now, rows_);
+  if (!made || !made->is_right(view().epoch)) {
+    return nullptr;
   }
-  std::vector<double> scores(rows->size());
-  score_locations(moment.view, query, locations, scores);
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    if (scores[i] > 0.0 && scores[i] >= best.threshold()) {
-      best.offer({.score = scores[i], .row = (*rows)[i]});
-    }
-  }
-  return true;
+  sight.mapped = std::make_shared<const MappedRows>(*std::move(made));
+  filters_.keep(allowed.bits(), sight.mapped);
+  return sight.mapped;
 }
 
 void Index::score_locations(const View& now, const WeighedQuery& query,

@@ -44,6 +44,14 @@ std::vector<SegmentView> View::searched() const {
   return views;
 }
 
+std::size_t View::sealed_document_count() const {
+  std::size_t count = 0;
+  for (const auto& segment : segments->sealed) {
+    count += segment->documents().size();
+  }
+  return count;
+}
+
 std::optional<Location> View::locate(const RowMap& rows, std::uint32_t row) const {
   Location at = rows.find(row);
   while (!at.is_nowhere()) {

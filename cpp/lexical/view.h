@@ -34,6 +34,7 @@ struct View {
 
   SegmentView of(const Segment& segment) const;
   std::vector<SegmentView> searched() const;
+  std::size_t sealed_document_count() const;  // the dead included
 
   // Where the row's document stands, among the segments of this view; nowhere if it has none, or
   // has none any more. Nothing if the row has moved to a segment that this view does not know: a

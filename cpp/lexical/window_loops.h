@@ -21,6 +21,12 @@ struct WindowCandidate {
   std::uint16_t score;
 };
 
+// A document of a segment and what it may score.
+struct Candidate {
+  std::uint32_t document;
+  std::uint32_t score;
+};
+
 // Postings [begin, end) of a packed block: see PackedBlock.
 struct PackedRun {
   const std::uint8_t* codes;
@@ -32,11 +38,15 @@ struct PackedRun {
 };
 
 // The scores of a window and, unless it is a dense one, where some of them are above 0. All are 0
-// before the first posting is added. `size` is a multiple of kMarkedDocuments.
+// before the first posting is added. `size` is a multiple of kMarkedDocuments. Of `allowed`, bit
+// (i + shift) % 8 of byte (i + shift) / 8 says whether document i of the window is to be counted
+// and taken, and eight bytes more than those can be read; null: all are.
 struct WindowScores {
   std::uint16_t* scores;
   std::uint8_t* marks;  // null: none
   std::size_t size;
+  const std::uint8_t* allowed;
+  std::uint32_t shift;
 };
 
 // Plain pointers only: nothing that these are compiled with may reach other code through the
@@ -44,6 +54,11 @@ struct WindowScores {
 struct WindowLoops {
   // scores[place] += values[code] for each posting.
   void (*accumulate)(const PackedRun& run, const std::uint16_t* values, const WindowScores& window);
+
+  // Writes the document, counted from the one that run.shift is counted from, and the value of each
+  // posting that the bits allow to `candidates`, which has room for all; returns their number.
+  std::size_t (*pick)(const PackedRun& run, const std::uint16_t* values,
+                      const std::uint8_t* allowed, Candidate* candidates);
 
   // How many of the scores are `least` or more. REQUIRES: least >= 1.
   std::size_t (*count)(const WindowScores& window, std::uint16_t least);

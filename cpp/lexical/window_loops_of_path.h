@@ -102,11 +102,41 @@ void accumulate(const PackedRun& run, const std::uint16_t* values, const WindowS
   }
 }
 
+std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::uint8_t* allowed,
+                 Candidate* candidates) {
+  const std::uint64_t mask = (std::uint64_t{1} << run.bits) - 1;
+  std::size_t bit = std::size_t{run.begin} * run.bits;
+  std::size_t picked = 0;
+  for (std::size_t i = run.begin; i < run.end; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, run.differences + bit / 8, sizeof(word));
+    const auto document = static_cast<std::uint32_t>(((word >> (bit % 8)) & mask) + run.shift);
+    if (((allowed[document / 8] >> (document % 8)) & 1U) != 0) {
+      candidates[picked++] = {.document = document, .score = values[run.codes[i]]};
+    }
+    bit += run.bits;
+  }
+  return picked;
+}
+
+// Bit i says whether document at + i is allowed, of 32.
+inline std::uint32_t allowed_from(const WindowScores& window, std::size_t at) {
+  if (window.allowed == nullptr) {
+    return ~std::uint32_t{0};
+  }
+  std::uint64_t word = 0;
+  std::memcpy(&word, window.allowed + (at + window.shift) / 8, sizeof(word));
+  return static_cast<std::uint32_t>(word >> ((at + window.shift) % 8));
+}
+
 std::size_t count(const WindowScores& window, std::uint16_t least) {
   std::size_t total = 0;
   const std::uint16_t* const scores = window.scores;
   for_each_group(window, [&](std::size_t at) {
-    total += static_cast<std::size_t>(__builtin_popcount(at_least(scores + at, least)));
+    const std::uint32_t found = at_least(scores + at, least);
+    if (found != 0) {
+      total += static_cast<std::size_t>(__builtin_popcount(found & allowed_from(window, at)));
+    }
   });
   return total;
 }
@@ -117,7 +147,9 @@ inline std::size_t take_from(const WindowScores window, std::uint16_t least,
   std::uint16_t* const scores = window.scores;
   std::size_t taken = 0;
   for_each_group(window, [&](std::size_t at) {
-    for (std::uint32_t found = at_least(scores + at, least); found != 0; found &= found - 1) {
+    std::uint32_t found = at_least(scores + at, least);
+    found = found != 0 ? found & allowed_from(window, at) : 0;
+    for (; found != 0; found &= found - 1) {
       const std::size_t place = at + static_cast<std::size_t>(__builtin_ctz(found));
       candidates[taken++] = {.place = static_cast<std::uint16_t>(place), .score = scores[place]};
     }
@@ -142,7 +174,10 @@ std::size_t take_last(const WindowScores& window, std::uint16_t least,
 
 }  // namespace
 
-const WindowLoops kWindowLoops{
-    .accumulate = &accumulate, .count = &count, .take = &take, .take_last = &take_last};
+const WindowLoops kWindowLoops{.accumulate = &accumulate,
+                               .pick = &pick,
+                               .count = &count,
+                               .take = &take,
+                               .take_last = &take_last};
 
 }  // namespace oneiros::lexical::ONEIROS_PATH

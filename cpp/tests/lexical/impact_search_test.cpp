@@ -167,6 +167,59 @@ TEST_CASE("search_impacts: the best of a term, known beforehand, bar nobody who 
   }
 }
 
+TEST_CASE("search_impacts: among any share of the rows, asked for again and again") {
+  World world(make_bm25("lucene", 1.2, 0.75, 0.0), 6'000, 10);
+  struct Filter {
+    std::vector<std::uint8_t> bits;
+    std::vector<TermId> query;
+  };
+  std::vector<Filter> filters;
+  for (const std::size_t one_of : {1U, 2U, 7U, 12U, 40U, 300U, 6'000U}) {
+    Filter filter{.bits = std::vector<std::uint8_t>(800), .query = {}};
+    for (std::uint32_t row = 0; row < 6'000; ++row) {
+      if (world.random() % one_of == 0) {
+        filter.bits[row / 8] = static_cast<std::uint8_t>(filter.bits[row / 8] | 1U << row % 8U);
+      }
+    }
+    for (int terms = 0; terms < 4; ++terms) {
+      filter.query.push_back(world.some_term());
+    }
+    filters.push_back(std::move(filter));
+  }
+  const auto check = [&] {
+    for (const Filter& filter : filters) {
+      const AllowedRows allowed(filter.bits);
+      const std::vector<Hit> want = world.plain.search(filter.query, 6'000, allowed);
+      for (const std::size_t k : {1U, 10U, 100U, 6'000U}) {
+        const std::vector<Hit> best(
+            want.begin(), want.begin() + static_cast<std::ptrdiff_t>(std::min(k, want.size())));
+        CHECK(same(world.index.search(count_query_terms(filter.query), k, allowed).hits, best));
+      }
+    }
+  };
+  for (int again = 0; again < 4; ++again) {
+    check();
+  }
+  for (std::uint32_t row = 2; row < 6'000; row += 5) {  // some die, some move
+    world.index.remove(row);
+    world.plain.remove(row);
+  }
+  check();
+  for (std::uint32_t row = 4; row < 6'000; row += 5) {
+    world.add(row, 10);
+  }
+  check();
+  world.index.seal();
+  check();
+  for (Filter& filter : filters) {  // almost the same rows
+    filter.bits.back() ^= 1U;
+    filter.bits.front() ^= 2U;
+  }
+  for (int again = 0; again < 3; ++again) {
+    check();
+  }
+}
+
 TEST_CASE("search_impacts: terms without weight still find") {
   World world(make_bm25("atire", 1.2, 0.75, 0.0), 100, 10);
   for (std::uint32_t row = 0; row < 200; ++row) {

@@ -1,0 +1,248 @@
+#include "lexical/dense_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "lexical/impact_lists.h"
+#include "lexical/impact_window.h"
+
+namespace oneiros::lexical {
+
+namespace {
+
+// How many postings are added to a window's scores in the time of one look-up.
+constexpr std::size_t kLookUpCost = 128;
+
+// And in the time of looking through a window for documents that can still reach the least.
+constexpr std::size_t kCountCost = 512;
+
+class DenseSearch {
+ public:
+  DenseSearch(const SegmentView& view, const AllowedRows& allowed, ImpactThreshold& threshold,
+              ImpactWorkspace& space)
+      : view_(view),
+        rows_(view.segment->documents().rows()),
+        lengths_(view.segment->documents().lengths()),
+        allowed_(allowed),
+        documents_(allowed.in(view.segment->serial())),
+        threshold_(threshold),
+        space_(space),
+        window_(space, documents_ == nullptr ? nullptr : documents_->bits()) {}
+
+  void run() {
+    start();
+    if (first_essential_ < lists_.size() && !look_at_rarest_first()) {
+      search_windows();
+    }
+  }
+
+ private:
+  // All lists before their first postings.
+  void start() {
+    for (ImpactList& list : lists_) {
+      list.start();
+      list.look_up_from = 0;
+    }
+    first_essential_ = 0;
+    use_bounds_of(0);
+  }
+
+  // What follows has this length or above: documents stand in the order of their lengths.
+  void use_bounds_of(std::uint32_t length) {
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      lists_[i].use_bound_of(length);
+      below_[i + 1] = below_[i] + lists_[i].most;
+    }
+    update_essential();
+  }
+
+  // Lists before the first essential one cannot reach it together.
+  void update_essential() {
+    while (first_essential_ < lists_.size() && below_[first_essential_ + 1] < least()) {
+      ++first_essential_;
+    }
+  }
+
+  // Tries the documents of the rarest term first, if they are few: what they reach spares most of
+  // the others' postings. True if that was all.
+  bool look_at_rarest_first() {
+    std::size_t others = 0;
+    for (const ImpactList& list : lists_) {
+      others += list.postings.size();
+    }
+    ImpactList& rarest = lists_.back();
+    others -= rarest.postings.size();
+    if (rarest.postings.size() * kLookUpCost > others) {
+      return false;
+    }
+    const std::uint32_t below = below_[lists_.size() - 1];
+    search_last_list();
+    if (below < least()) {
+      return true;
+    }
+    found_.clear();  // the least they set remains
+    space_.lowest.clear();
+    start();
+    return false;
+  }
+
+  // Documents of the last list, block by block.
+  void search_last_list() {
+    ImpactList& list = lists_.back();
+    for (; !list.is_exhausted(); list.next_block()) {
+      use_bounds_of(lengths_[list.document()]);
+      const std::uint32_t below = below_[lists_.size() - 1];
+      if (list.most + below < least()) {
+        return;
+      }
+      const std::uint8_t* const codes = list.block.codes();
+      candidates_.clear();
+      for (std::size_t i = 0; i < list.block.size(); ++i) {
+        const std::uint32_t score = list.values[codes[i]];
+        if (score + below >= least()) {
+          candidates_.push_back({.document = list.block.document(i), .score = score});
+        }
+      }
+      consider(lists_.size() - 1);
+    }
+  }
+
+  void search_windows() {
+    while (first_essential_ < lists_.size()) {
+      DocumentNumber base = std::numeric_limits<DocumentNumber>::max();
+      bool is_any = false;
+      for (std::size_t i = first_essential_; i < lists_.size(); ++i) {
+        if (!lists_[i].is_exhausted()) {
+          base = std::min(base, lists_[i].document());
+          is_any = true;
+        }
+      }
+      if (!is_any) {
+        return;
+      }
+      const std::size_t first_essential = first_essential_;
+      use_bounds_of(lengths_[base]);
+      if (first_essential_ != first_essential) {
+        continue;  // fewer lists may begin later
+      }
+      open_window(base);
+      const std::size_t gathered = first_essential_;
+      for (std::size_t i = gathered; i < lists_.size(); ++i) {
+        window_.gather(lists_[i]);
+      }
+      collect(gathered);
+    }
+  }
+
+  // A window from the document on, without scores yet.
+  void open_window(DocumentNumber base) {
+    std::size_t postings = 0;
+    for (std::size_t i = first_essential_; i < lists_.size(); ++i) {
+      postings += lists_[i].postings.size();
+    }
+    window_.open(base, view_.document_limit, postings);
+  }
+
+  // Considers the documents of the window, which has the postings of the lists from `gathered` on,
+  // and leaves it without scores.
+  void collect(std::size_t gathered) {
+    if (least() == 1) {
+      take_best();
+      consider(gathered);
+    }
+    // Of the other lists, the best first: either its postings are gathered as well, or it is looked
+    // up for the documents that can still reach the least, whatever costs less.
+    for (; gathered > 0 && least() <= kMostImpactScore + below_[gathered]; --gathered) {
+      ImpactList& list = lists_[gathered - 1];
+      const std::size_t postings = window_.share(list.postings.size(), view_.document_limit);
+      if (postings > kCountCost && window_.count(least_above(gathered)) * kLookUpCost <= postings) {
+        break;
+      }
+      window_.gather(list);
+    }
+    const bool may_any = least() <= kMostImpactScore + below_[gathered];
+    window_.take_last(may_any ? least_above(gathered) : kMostImpactScore, candidates_);
+    consider(gathered);
+  }
+
+  // What a document must have gathered from the lists from `gathered` on.
+  std::uint16_t least_above(std::size_t gathered) const {
+    return static_cast<std::uint16_t>(least() > below_[gathered] ? least() - below_[gathered] : 1);
+  }
+
+  // Takes the best of the window first, so that the others meet a threshold.
+  void take_best() {
+    constexpr std::uint32_t kFine = 64;
+    std::uint32_t least = 1;
+    for (std::uint32_t step = below_[lists_.size()] / 2; step > kFine; step /= 2) {
+      if (window_.count(static_cast<std::uint16_t>(least + step)) >= threshold_.k()) {
+        least += step;
+      }
+    }
+    window_.take(static_cast<std::uint16_t>(least), candidates_);
+  }
+
+  bool is_wanted(DocumentNumber document) const {
+    return view_.is_visible(document) &&
+           (documents_ != nullptr ? documents_->contains(document)
+                                  : allowed_.are_all() || allowed_.contains(rows_[document]));
+  }
+
+  std::uint32_t least() const { return threshold_.least(); }
+
+  // Adds to the candidates, which ascend, what the lists below `gathered` are worth to them, the
+  // best first, and keeps those that reach the least.
+  void consider(std::size_t gathered) {
+    std::erase_if(candidates_, [&](const Candidate& one) { return !is_wanted(one.document); });
+    for (std::size_t i = gathered; i-- > 0 && !candidates_.empty();) {
+      look_up_candidates(lists_[i]);
+      std::erase_if(candidates_,
+                    [&](const Candidate& one) { return one.score + below_[i] < least(); });
+    }
+    for (const Candidate& one : candidates_) {
+      if (one.score >= least()) {
+        keep(one);
+      }
+    }
+  }
+
+  void keep(const Candidate& one) {
+    found_.push_back(one);
+    if (threshold_.keep(one.score)) {
+      update_essential();
+    }
+  }
+
+  void look_up_candidates(const ImpactList& list) {
+    look_up(list, candidates_, list.look_up_from,
+            [&](Candidate& one, const PackedBlock& block, std::size_t at) {
+              one.score += list.values[block.codes()[at]];
+            });
+  }
+
+  const SegmentView& view_;
+  const std::span<const std::uint32_t> rows_;
+  const DocumentLengths lengths_;
+  const AllowedRows& allowed_;
+  const AllowedDocuments* const documents_;  // null: not known
+  ImpactThreshold& threshold_;
+  std::size_t first_essential_ = 0;
+  ImpactWorkspace& space_;
+  ImpactWindow window_;
+  std::vector<ImpactList>& lists_ = space_.lists;     // by ascending worth
+  std::vector<std::uint32_t>& below_ = space_.below;  // what the lists before each are worth
+  std::vector<Candidate>& candidates_ = space_.candidates;
+  std::vector<Candidate>& found_ = space_.found;
+};
+
+}  // namespace
+
+void search_densely(const SegmentView& view, const AllowedRows& allowed, ImpactThreshold& threshold,
+                    ImpactWorkspace& space) {
+  DenseSearch(view, allowed, threshold, space).run();
+}
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,20 @@
+// An impact search among few allowed documents, term by term.
+#pragma once
+
+#include "lexical/allowed_documents.h"
+#include "lexical/impact_lists.h"
+#include "lexical/impact_threshold.h"
+#include "lexical/segment.h"
+
+namespace oneiros::lexical {
+
+// Leaves in `space.found` every visible, allowed document of the lists there that may reach what
+// the threshold comes to.
+//
+// Terms come by falling worth. What the best documents are worth by the terms so far says up to
+// which length a document may still be one of the best by the terms to come; only so far do those
+// bring new ones. REQUIRES: allowed.are_sparse().
+void search_sparsely(const SegmentView& view, const AllowedDocuments& allowed,
+                     ImpactThreshold& threshold, ImpactWorkspace& space);
+
+}  // namespace oneiros::lexical
