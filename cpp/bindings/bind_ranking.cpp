@@ -206,24 +206,46 @@ bool is_normalised(const std::string& normalise) {
   return normalise == "channel";
 }
 
-py::tuple rrf(const py::list& rankings, double k, const std::optional<py::array>& weights,
-              const std::string& normalise, std::optional<std::size_t> top) {
-  const auto lists = read_list<std::int64_t>(rankings, "rankings");
+// The arrays of int64 in `rankings`; none unless all are such and contiguous. Throws as read_1d.
+std::vector<std::span<const std::int64_t>> plain_lists(const py::list& rankings) {
+  std::vector<std::span<const std::int64_t>> lists;
+  lists.reserve(rankings.size());
+  for (const py::handle item : rankings) {
+    if (!py::isinstance<py::array_t<std::int64_t>>(item)) {
+      return {};
+    }
+    const auto array = py::reinterpret_borrow<py::array>(item);
+    if (array.ndim() == 1 && (array.flags() & py::array::c_style) == 0) {
+      return {};
+    }
+    lists.push_back(read_1d<std::int64_t>(array, "rankings"));
+  }
+  return lists;
+}
+
+std::optional<py::tuple> rrf(const py::list& rankings, double k,
+                             const std::optional<py::array>& weights, const std::string& normalise,
+                             std::optional<std::size_t> top) {
+  constexpr std::size_t kFewEntries = 500;  // a few microseconds
   ReciprocalRank rule{k, {}, is_normalised(normalise)};
+  const auto lists = plain_lists(rankings);
+  if (lists.empty()) {
+    return std::nullopt;
+  }
   if (weights) {
     const auto given = read_1d<double>(*weights, "weights");
-    if (given.size() != lists.spans.size()) {
-      throw py::value_error("weights: expected one a ranking (" +
-                            std::to_string(lists.spans.size()) + "), got " +
-                            std::to_string(given.size()));
-    }
     rule.weights.assign(given.begin(), given.end());
   }
+  // The caller's list may lose its arrays while others run Python.
+  const py::tuple kept(rankings);
   std::vector<std::int64_t> ids;
   std::vector<double> scores;
   {
-    const ReleasedGil nogil;
-    fused_best_first(lists.spans, rule, top.value_or(SIZE_MAX), ids, scores);
+    std::optional<ReleasedGil> nogil;
+    if (entry_count<std::int64_t>(lists) > kFewEntries) {
+      nogil.emplace();
+    }
+    fused_best_first(lists, rule, top.value_or(SIZE_MAX), ids, scores);
   }
   return py::make_tuple(copied(ids), copied(scores));
 }
@@ -292,9 +314,10 @@ void register_ranking(py::module_& module) {
            py::arg("candidates").none(false), py::arg("now_seconds"), py::arg("row"),
            py::arg("signals"),
            "(explanation of one row, its place or None if it leaves); None for no candidate.");
-  module.def("rrf", &rrf, py::kw_only(), py::arg("rankings"), py::arg("k"), py::arg("weights"),
-             py::arg("normalise"), py::arg("top"),
-             "Reciprocal rank fusion of ids; ids and scores, ties by first appearance.");
+  module.def("rrf", &rrf, py::arg("rankings"), py::arg("k"), py::arg("weights"),
+             py::arg("normalise"), py::arg("top"), py::pos_only(),
+             "Reciprocal rank fusion of ids; ids and scores, ties by first appearance. None where "
+             "there is no ranking, or one is no contiguous array of int64.");
 }
 
 }  // namespace oneiros

@@ -129,7 +129,8 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
   return {Source::signal, 0};
 }
 
-Plan::Run& Plan::run_of_thread() {
+// Out of line: within a loop, a compiler may look up a thread's object again and again.
+__attribute__((noinline)) Plan::Run& Plan::run_of_thread() {
   thread_local Run run;
   return run;
 }

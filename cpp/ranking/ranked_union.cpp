@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t kMostEntries = std::size_t{1} << 31;
 constexpr std::size_t kKeptEntries = std::size_t{1} << 16;
 
+// Out of line: within a loop, a compiler may look up a thread's object again and again.
 template <std::integral Id>
-IdTable<Id>& table_of_thread() {
+__attribute__((noinline)) IdTable<Id>& table_of_thread() {
   thread_local IdTable<Id> table;
   return table;
 }
@@ -22,16 +23,24 @@ IdTable<Id>& table_of_thread() {
 }  // namespace
 
 template <std::integral Id>
-void RankedUnion<Id>::build(std::span<const std::span<const Id>> rankings) {
+std::size_t entry_count(std::span<const std::span<const Id>> rankings) {
   std::size_t entries = 0;
-  longest_ = 0;
   for (const auto ranking : rankings) {
     entries += ranking.size();
-    longest_ = std::max(longest_, ranking.size());
   }
   if (entries >= kMostEntries) {
     throw std::invalid_argument("rankings: fewer than 2^31 entries, got " +
                                 std::to_string(entries));
+  }
+  return entries;
+}
+
+template <std::integral Id>
+void RankedUnion<Id>::build(std::span<const std::span<const Id>> rankings) {
+  const std::size_t entries = entry_count(rankings);
+  longest_ = 0;
+  for (const auto ranking : rankings) {
+    longest_ = std::max(longest_, ranking.size());
   }
   list_count_ = rankings.size();
   size_ = 0;
@@ -60,7 +69,8 @@ void RankedUnion<Id>::add(std::size_t list, std::span<const Id> ranking) {
   size_ = table.size();
 }
 
+template std::size_t entry_count(std::span<const std::span<const std::uint32_t>>);
+template std::size_t entry_count(std::span<const std::span<const std::int64_t>>);
 template class RankedUnion<std::uint32_t>;
-template class RankedUnion<std::int64_t>;
 
 }  // namespace oneiros

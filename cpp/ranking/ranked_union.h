@@ -9,13 +9,16 @@
 
 namespace oneiros {
 
+// How many entries the lists have together. Throws std::invalid_argument for 2^31 or more.
+template <std::integral Id>
+[[nodiscard]] std::size_t entry_count(std::span<const std::span<const Id>> rankings);
+
 // Immutable but for build(). An object that is built again keeps its memory.
 template <std::integral Id>
 class RankedUnion {
  public:
   // Unites ranked lists, best first, in order of first appearance, list by list. Ranks start at 1;
-  // an id repeated within one list keeps its best. Throws std::invalid_argument where the lists
-  // hold 2^31 entries or more.
+  // an id repeated within one list keeps its best. Throws as entry_count().
   void build(std::span<const std::span<const Id>> rankings);
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

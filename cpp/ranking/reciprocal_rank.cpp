@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "ranking/id_table.h"
 #include "ranking/parameter.h"
 #include "ranking/top.h"
 
@@ -48,10 +49,89 @@ Contributions& contributions_of_thread() {
   return contributions;
 }
 
+double weight_of(const ReciprocalRank& rule, std::size_t list) {
+  return rule.weights.empty() ? 1.0 : rule.weights[list];
+}
+
+void require_one_weight_a_list(const ReciprocalRank& rule, std::size_t lists) {
+  if (!rule.weights.empty() && rule.weights.size() != lists) {
+    throw std::invalid_argument("weights: expected one a ranking (" + std::to_string(lists) +
+                                "), got " + std::to_string(rule.weights.size()));
+  }
+}
+
+void divide_by_best(std::span<double> scores) {
+  const double best = scores.empty() ? 0.0 : *std::max_element(scores.begin(), scores.end());
+  for (double& score : scores) {
+    score = best > 0 ? score / best : score;
+  }
+}
+
+// The ids of ranked lists with their sums, where nobody asks for the ranks.
+class RankedSums {
+ public:
+  void build(std::span<const std::span<const std::int64_t>> rankings, const ReciprocalRank& rule) {
+    const std::size_t entries = entry_count(rankings);
+    ids_.resize(entries);
+    sums_.assign(entries, 0.0);
+    last_list_.assign(entries, 0);
+    table_.begin(entries);
+    for (std::size_t list = 0; list < rankings.size(); ++list) {
+      add(rankings[list], static_cast<std::uint32_t>(list + 1), weight_of(rule, list),
+          contributions_of_thread().up_to(rankings[list].size(), rule));
+    }
+    contributions_of_thread().trim();
+  }
+
+  [[nodiscard]] std::span<double> sums() { return std::span(sums_).first(table_.size()); }
+
+  void best_first(std::size_t top, std::vector<std::int64_t>& ids, std::vector<double>& scores) {
+    oneiros::best_first(sums(), top, order_);
+    ids.resize(order_.size());
+    scores.resize(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      ids[i] = ids_[order_[i]];
+      scores[i] = sums_[order_[i]];
+    }
+  }
+
+  void trim() {
+    if (sums_.capacity() > kKeptRanks) {
+      *this = RankedSums();
+    }
+  }
+
+ private:
+  void add(std::span<const std::int64_t> ranking, std::uint32_t list, double weight,
+           std::span<const double> parts) {
+    std::int64_t* const ids = ids_.data();
+    std::size_t rank = 0;
+    for (const std::int64_t id : ranking) {
+      ++rank;
+      const std::uint32_t number = table_.number_of(id, ids);
+      // An id repeated within one list keeps its best rank, the first.
+      sums_[number] += last_list_[number] == list ? 0.0 : weight * parts[rank];
+      last_list_[number] = list;
+    }
+  }
+
+  IdTable<std::int64_t> table_;
+  std::vector<std::int64_t> ids_;  // room for every entry of the lists, as in what follows
+  std::vector<double> sums_;
+  std::vector<std::uint32_t> last_list_;  // 1 + that of the last contribution
+  std::vector<std::uint32_t> order_;      // of the best
+};
+
+// Out of line: within a loop, a compiler may look up a thread's object again and again.
+__attribute__((noinline)) RankedSums& sums_of_thread() {
+  thread_local RankedSums sums;
+  return sums;
+}
+
 template <std::integral Id>
 void add_list(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
               std::span<const double> parts, std::span<double> scores) {
-  const double weight = rule.weights.empty() ? 1.0 : rule.weights[list];
+  const double weight = weight_of(rule, list);
   const std::span<const std::uint32_t> ranks = lists.ranks(list);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     scores[i] += weight * parts[ranks[i]];
@@ -70,28 +150,20 @@ void require_valid(const ReciprocalRank& rule) {
 template <std::integral Id>
 void fuse(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::span<double> scores) {
   assert(scores.size() == lists.size());
-  if (!rule.weights.empty() && rule.weights.size() != lists.list_count()) {
-    throw std::invalid_argument("weights: expected one a ranking (" +
-                                std::to_string(lists.list_count()) + "), got " +
-                                std::to_string(rule.weights.size()));
-  }
+  require_one_weight_a_list(rule, lists.list_count());
   Contributions& contributions = contributions_of_thread();
   const std::span<const double> parts = contributions.up_to(lists.longest(), rule);
   std::fill(scores.begin(), scores.end(), 0.0);
   for (std::size_t list = 0; list < lists.list_count(); ++list) {
     add_list(rule, lists, list, parts, scores);
   }
-  if (rule.is_normalised && !scores.empty()) {
-    const double best = *std::max_element(scores.begin(), scores.end());
-    for (double& score : scores) {
-      score = best > 0 ? score / best : score;
-    }
+  if (rule.is_normalised) {
+    divide_by_best(scores);
   }
   contributions.trim();
 }
 
 template void fuse(const ReciprocalRank&, const RankedUnion<std::uint32_t>&, std::span<double>);
-template void fuse(const ReciprocalRank&, const RankedUnion<std::int64_t>&, std::span<double>);
 
 template <std::integral Id>
 void fuse_one(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
@@ -110,24 +182,14 @@ void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
                       const ReciprocalRank& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores) {
   require_valid(rule);
-  thread_local RankedUnion<std::int64_t> lists;
-  thread_local std::vector<double> sums;
-  thread_local std::vector<std::uint32_t> order;
-  lists.build(rankings);
-  sums.resize(lists.size());
-  fuse(rule, lists, sums);
-  best_first(sums, top, order);
-  ids.resize(order.size());
-  scores.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    ids[i] = lists.ids()[order[i]];
-    scores[i] = sums[order[i]];
+  require_one_weight_a_list(rule, rankings.size());
+  RankedSums& lists = sums_of_thread();
+  lists.build(rankings, rule);
+  if (rule.is_normalised) {
+    divide_by_best(lists.sums());
   }
-  if (sums.capacity() > kKeptRanks) {
-    lists = {};
-    sums = {};
-    order = {};
-  }
+  lists.best_first(top, ids, scores);
+  lists.trim();
 }
 
 }  // namespace oneiros

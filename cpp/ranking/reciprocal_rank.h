@@ -35,7 +35,7 @@ void fuse_one(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::siz
               std::span<double> scores);
 
 // Fuses and keeps the best min(top, n): ids by score, the higher first, equal scores by first
-// appearance. Throws std::invalid_argument as fuse(), require_valid() and RankedUnion::build().
+// appearance. Throws std::invalid_argument as fuse(), require_valid() and entry_count().
 void fused_best_first(std::span<const std::span<const std::int64_t>> rankings,
                       const ReciprocalRank& rule, std::size_t top, std::vector<std::int64_t>& ids,
                       std::vector<double>& scores);

@@ -83,31 +83,30 @@ TEST_CASE("ranked union: ranks tell where each id stood") {
   CHECK(all.longest() == 3);
 }
 
-TEST_CASE("ranked union: ids with equal low bits are told apart") {
+TEST_CASE("reciprocal rank: ids with equal low bits are told apart") {
   const Lists lists{{1, (std::int64_t{1} << 32) + 1, -1, (std::int64_t{1} << 32) - 1}};
-  RankedUnion<std::int64_t> all;
-  all.build(spans_of(lists));
-  CHECK(std::ranges::equal(all.ids(), lists[0]));
+  CHECK(fused(lists, {60.0, {}, false}).ids == lists[0]);
 }
 
 TEST_CASE("reciprocal rank: agrees with a map on random lists, one object used again and again") {
   std::mt19937 random(11);
-  RankedUnion<std::int64_t> all;
+  RankedUnion<std::uint32_t> all;
   for (int round = 0; round < 400; ++round) {
-    Lists lists(random() % 5);
+    std::vector<std::vector<std::uint32_t>> lists(random() % 5);
     for (auto& list : lists) {
       list.resize(random() % (round % 40 == 0 ? 3'000 : 60));
-      for (std::int64_t& id : list) {
-        id = static_cast<std::int64_t>(random() % 80) - 40;
+      for (std::uint32_t& id : list) {
+        id = static_cast<std::uint32_t>(random() % 80) - 40U;
       }
     }
+    const ReciprocalRank rule{60.0, {}, round % 3 == 0};
     all.build(spans_of(lists));
     std::vector<double> scores(all.size());
-    oneiros::fuse(ReciprocalRank{60.0, {}, round % 3 == 0}, all, scores);
-    std::map<std::int64_t, double> want;
+    oneiros::fuse(rule, all, scores);
+    std::map<std::uint32_t, double> want;
     double best = 0.0;
     for (const auto& list : lists) {
-      std::map<std::int64_t, std::size_t> ranks;
+      std::map<std::uint32_t, std::size_t> ranks;
       for (std::size_t i = 0; i < list.size(); ++i) {
         ranks.try_emplace(list[i], i + 1);
       }
@@ -121,6 +120,17 @@ TEST_CASE("reciprocal rank: agrees with a map on random lists, one object used a
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double sum = want.at(all.ids()[i]);
       REQUIRE(scores[i] == (round % 3 == 0 ? sum / best : sum));
+    }
+    // Without the ranks, the same sums to the bit.
+    Lists wide;
+    for (const auto& list : lists) {
+      wide.emplace_back(list.begin(), list.end());
+    }
+    const Fused result = fused(wide, rule);
+    REQUIRE(result.ids.size() == std::min<std::size_t>(100, all.size()));
+    for (std::size_t i = 0; i < result.ids.size(); ++i) {
+      const double sum = want.at(static_cast<std::uint32_t>(result.ids[i]));
+      REQUIRE(result.scores[i] == (round % 3 == 0 ? sum / best : sum));
     }
   }
 }

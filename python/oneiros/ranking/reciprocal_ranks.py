@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from oneiros import _core
 from oneiros.argument_checks import is_scalar_array, require_text
@@ -81,12 +81,16 @@ def rrf(
 
     Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
     """
-    is_one = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
-    if is_one or not isinstance(rankings, Iterable):
-        msg = f"rankings: expected a list of lists of ids, got {type(rankings).__name__}"
-        raise TypeError(msg)
     require_text("normalise", normalise)
-    lists = list(rankings)
+    if top is not None and not (type(top) is int and 0 <= top <= _MOST_RESULTS):
+        require_int("top", top, low=0, high=_MOST_RESULTS)
+    if not (type(k) is float and 0.0 <= k <= LARGEST_K):
+        k = require_number("k", k, low=0.0, high=LARGEST_K)
+    if type(rankings) is list and weights is None:  # arrays that the core can read: no more to ask
+        fused = _core.rrf(rankings, k, None, normalise, top)
+        if fused is not None:
+            return fused
+    lists = _lists_of(rankings)
     if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
         return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
     numbers: dict[Id, int] = {}
@@ -96,6 +100,14 @@ def rrf(
     return [(names[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True)]
 
 
+def _lists_of(rankings: object) -> list[Any]:
+    is_one = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
+    if is_one or not isinstance(rankings, Iterable):
+        msg = f"rankings: expected a list of lists of ids, got {type(rankings).__name__}"
+        raise TypeError(msg)
+    return list(rankings)
+
+
 def _fuse(
     arrays: list[Ids],
     k: float,
@@ -103,19 +115,9 @@ def _fuse(
     normalise: str,
     top: int | None,
 ) -> tuple[Ids, Scores]:
-    if top is not None:
-        require_int("top", top, low=0, high=_MOST_RESULTS)
-    return _core.rrf(
-        rankings=arrays,
-        k=k if type(k) is float and 0.0 <= k <= LARGEST_K else _checked_k(k),
-        weights=None if weights is None else _weights_of(weights, len(arrays)),
-        normalise=normalise,
-        top=top,
-    )
-
-
-def _checked_k(k: object) -> float:
-    return require_number("k", k, low=0.0, high=LARGEST_K)
+    checked = None if weights is None else _weights_of(weights, len(arrays))
+    fused = _core.rrf(arrays, k, checked, normalise, top)
+    return (np.empty(0, np.int64), np.empty(0)) if fused is None else fused
 
 
 def _weights_of(weights: Sequence[float], count: int) -> Scores:
