@@ -30,14 +30,15 @@ def text_relevance(scores: Sequence[float], word_ratios: Sequence[float]) -> lis
 def temporal_proximity(time: float, start: float, end: float) -> float:
     """Return 1.0 in range, else 1 / (1 + whole days away / range days). O4.
 
-    Outside the window widened by one range each side the channel does not find it: 0.
+    Outside the window widened by one range each side the channel does not find it: 0. Nor does it
+    find what is endlessly far, or lies outside of a range that begins or ends with time itself.
     """
     if has_nan(time, start, end):
         return math.nan
     if start <= time <= end:
         return 1.0
     away = start - time if time < start else time - end
-    if away > end - start:
+    if math.isinf(away) or not away <= end - start:
         return 0.0
     return 1 / (1 + math.floor(away / DAY) / ((end - start) / DAY))
 

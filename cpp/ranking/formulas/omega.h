@@ -31,7 +31,7 @@ struct MinmaxFloorBetween {
 };
 
 // O4: in range 1, else 1 / (1 + whole days away / days of the range); farther away than the range
-// is long, 0. Times in seconds.
+// is long, or endlessly far, 0. Times in seconds.
 struct TemporalProximity {
   static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
 
@@ -44,9 +44,13 @@ struct TemporalProximity {
     const Real range = end - start;
     const Real days = rounded_down(away / Real(86400));
     const Real near = Real(1) / (Real(1) + days / (range / Real(86400)));
-    const Real outside = away > range ? Real(0) : near;
-    const Real value = away == Real(0) ? Real(1) : outside;
-    return is_nan(time + range) ? kNaN<Real> : value;
+    // Of endless times, none but those within the range are near it.
+    const Real reach = at_most(range, std::numeric_limits<Real>::max());
+    const Real outside = away <= reach ? near : Real(0);
+    const bool is_within = (start <= time) & (time <= end);
+    const bool is_known = (time == time) & (start == start) & (end == end);
+    const Real value = is_within ? Real(1) : outside;
+    return is_known ? value : kNaN<Real>;
   }
 };
 
