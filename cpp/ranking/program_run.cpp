@@ -48,6 +48,14 @@ struct ProgramRun<Real>::Scratch {
   }
 };
 
+// Out of line: within a loop, a compiler may look up a thread's object again and again.
+template <typename Real>
+__attribute__((noinline)) typename ProgramRun<Real>::Scratch&
+ProgramRun<Real>::scratch_of_thread() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
 template <typename Real>
 ProgramRun<Real>::ProgramRun(const Program& program, const Program::Run<Real>& run)
     : program_(program),
@@ -95,7 +103,7 @@ std::size_t ProgramRun<Real>::first_tile(std::size_t begin, std::size_t end) con
 
 template <typename Real>
 Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
-  thread_local Scratch scratch;
+  Scratch& scratch = scratch_of_thread();
   scratch.prepare(layout_);
   // An age that is the same for every row counts in each of them, and no other matters then.
   const bool are_all_future = fill_uniform(scratch) > 0;

@@ -30,6 +30,7 @@ class ProgramRun {
     std::size_t end;  // of the part
   };
 
+  [[nodiscard]] static Scratch& scratch_of_thread();
   [[nodiscard]] const Operand& operand(std::size_t number) const { return run_.operands[number]; }
   void look_ahead();
   [[nodiscard]] std::size_t first_tile(std::size_t begin, std::size_t end) const;

@@ -44,7 +44,9 @@ class Contributions {
   std::vector<double> values_;
 };
 
-Contributions& contributions_of_thread() {
+// Out of line, as is the other one below: within a loop, a compiler may look up a thread's object
+// again and again.
+__attribute__((noinline)) Contributions& contributions_of_thread() {
   thread_local Contributions contributions;
   return contributions;
 }
@@ -122,7 +124,6 @@ class RankedSums {
   std::vector<std::uint32_t> order_;      // of the best
 };
 
-// Out of line: within a loop, a compiler may look up a thread's object again and again.
 __attribute__((noinline)) RankedSums& sums_of_thread() {
   thread_local RankedSums sums;
   return sums;
