@@ -10,9 +10,7 @@ from oneiros.argument_checks import require_instance
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import time as time_check
 from oneiros.profiles import get as get_profile
-from oneiros.ranking.factors import Thompson
 from oneiros.ranking.profile import Profile
-from oneiros.scopes import Where, where
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,11 +22,12 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.remember import Remember
+    from oneiros.scopes import Where
     from oneiros.store import Store, StoredMemory
 
     Time = float | int | str | datetime
 
-__all__ = ["Bounded", "Parts", "checked_profile"]
+__all__ = ["Bounded", "Parts", "checked_profile", "require_where"]
 
 _check_now = time_check("now")
 
@@ -51,6 +50,14 @@ def checked_profile(profile: Profile | str) -> Profile:
         return get_profile(profile)
     require_instance("profile", profile, (Profile,), "a name or a Profile")
     return profile
+
+
+def require_where(condition: object) -> None:
+    """Refuse what is no filter; None is none, and fine."""
+    if condition is not None:
+        from oneiros.scopes import Where  # noqa: PLC0415 - as above
+
+        require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
 
 
 class Bounded:
@@ -85,7 +92,7 @@ class Bounded:
 
     def _verdicts(self, profile: Profile) -> Verdicts:
         """What was said of memories within the bounds, by kind; empty where the profile asks not."""
-        if not any(isinstance(factor, Thompson) for factor in profile.factors):
+        if not any(getattr(factor, "reads_verdicts", False) for factor in profile.factors):
             return {}
         return self._parts.remember.verdicts.within(self._bounds)
 
@@ -93,10 +100,14 @@ class Bounded:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())
 
     def _scope(self) -> Where | None:
-        return where(**self._bounds) if self._bounds else None
+        if not self._bounds:
+            return None
+        from oneiros.scopes import where  # noqa: PLC0415 - filters load their conditions
+
+        return where(**self._bounds)
 
     def _within(self, condition: Where | None) -> Where | None:
-        require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
+        require_where(condition)
         scope = self._scope()
         if scope is None or condition is None:
             return condition if scope is None else scope

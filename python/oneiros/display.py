@@ -5,7 +5,6 @@ Whatever names and ids hold is shown literally: no escape reaches a terminal, no
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -86,7 +85,7 @@ def tree_text(root: Branch) -> str:
 
 def html_text(text: str) -> str:
     """Return text for an HTML page: no tag, no entity, no control character of its own."""
-    return html.escape(one_line(text))
+    return _escaped(one_line(text))
 
 
 def _lines(branches: Sequence[Branch], indent: str) -> Iterator[str]:
@@ -108,4 +107,10 @@ def _html_cells(tag: str, row: tuple[object, ...], right: Sequence[bool]) -> Ite
     for value, is_right in zip(row, right, strict=True):
         side = ' style="text-align: right"' if is_right else ' style="text-align: left"'
         exact = f' title="{value!r}"' if isinstance(value, float) else ""
-        yield f"<{tag}{side}{exact}>{html.escape(_cell(value))}</{tag}>"
+        yield f"<{tag}{side}{exact}>{_escaped(_cell(value))}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    import html  # noqa: PLC0415 - for notebooks only
+
+    return html.escape(text)

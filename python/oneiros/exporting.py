@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneiros.store.connections import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
     from typing import BinaryIO
 
     from oneiros.memory import Memory
@@ -36,6 +35,8 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
         msg = f"path: {path} is a symbolic link, and exports do not follow links"
         raise ValueError(msg)
     if draft is None:
+        import secrets  # noqa: PLC0415 - loads much
+
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

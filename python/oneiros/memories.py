@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
-from oneiros.exporting import write_jsonl
 from oneiros.fields import FIELDS
 from oneiros.looking import Looking
 from oneiros.memory import Memory
@@ -20,6 +18,8 @@ from oneiros.rescoring import Rescoring
 from oneiros.store.transaction import VERDICTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oneiros.bounded import Time
     from oneiros.remember import AddReport
     from oneiros.scopes import Where
@@ -200,6 +200,8 @@ class Memories(AskingWhy, Rescoring, Looking):
             ValueError, TypeError: no path for a file, or the store's own.
             OSError: the file cannot be written.
         """
+        from oneiros.exporting import write_jsonl  # noqa: PLC0415 - few export
+
         require_flag("embeddings", embeddings)
         target = self._foreign(path)
         self._follow_others()
@@ -253,6 +255,8 @@ class Memories(AskingWhy, Rescoring, Looking):
         if os.path.realpath(target) in own:
             msg = f"path: must be another file than the store's own, got {target!r}"
             raise ValueError(msg)
+        from pathlib import Path  # noqa: PLC0415 - loads much
+
         if Path(target).is_dir():
             msg = f"path: must be a file's name, got the folder {target!r}"
             raise ValueError(msg)

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from oneiros.explaining import Explanations
-from oneiros.ranking.callable_factor import signals_of
 from oneiros.ranking.channels import VectorChannel
-from oneiros.ranking.factors.thompson import Verdicts, verdict_signals
+from oneiros.ranking.factor import is_function
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
 if TYPE_CHECKING:
@@ -20,9 +18,11 @@ if TYPE_CHECKING:
 
     from oneiros import _core
     from oneiros.channels import ChannelAnswer
+    from oneiros.explaining import Explanations
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.profile import Profile
     from oneiros.response import LoadMemories
 
@@ -213,11 +213,19 @@ def _respond(
         results=shelve(
             [names[place] for place in places],
             [results[place][1:] for place in places],
-            Explanations(gathered.compiled, ranked, places) if question.is_explained else None,
+            _explanations(gathered.compiled, ranked, places) if question.is_explained else None,
             load,
         ),
         trace=stages.trace(_notes(question, ranked)),
     )
+
+
+def _explanations(
+    compiled: CompiledProfile, ranked: _core.Ranked, places: list[int]
+) -> Explanations:
+    from oneiros.explaining import Explanations  # noqa: PLC0415 - for those who ask why
+
+    return Explanations(compiled, ranked, places)
 
 
 def _united(
@@ -252,14 +260,20 @@ def signals_for(
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return what verdicts, and functions of the user's own, say of the candidates."""
     factors, now = compiled.profile.factors, question.now
-    told = signals_of(
-        factors,
-        lambda name: lifecycle.column(name)[candidates.rows],
-        compiled.kinds,
-        now,
-        len(candidates),
-    )
+    told: dict[str, npt.NDArray[np.float64]] = {}
+    if any(map(is_function, factors)):
+        from oneiros.ranking.callable_factor import signals_of  # noqa: PLC0415 - few have one
+
+        told = signals_of(
+            factors,
+            lambda name: lifecycle.column(name)[candidates.rows],
+            compiled.kinds,
+            now,
+            len(candidates),
+        )
     if question.verdicts:
+        from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415
+
         codes = lifecycle.column("kind")[candidates.rows]
         told |= verdict_signals(factors, question.verdicts, lifecycle.kinds, codes, now)
     return told

@@ -8,16 +8,7 @@ from oneiros.argument_checks import require_flag
 from oneiros.bounded import Bounded
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
-from oneiros.ranking.factors.thompson import verdict_signals
-from oneiros.ranking.promotion import threshold_of
-from oneiros.ranking.row_scores import (
-    blocks,
-    checked_threads,
-    columns_read,
-    score_rows,
-    values_of_registers,
-)
-from oneiros.rescored import PromotedMemory, PromotionReport, Rescored
+from oneiros.ranking.threads import checked_threads
 from oneiros.scopes import set_of
 
 if TYPE_CHECKING:
@@ -27,6 +18,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
+    from oneiros.rescored import PromotedMemory, PromotionReport, Rescored
     from oneiros.scopes import Where
 
     Rows = npt.NDArray[np.uint32]
@@ -68,6 +60,8 @@ class Rescoring(Bounded):
 
         Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A11.
         """
+        from oneiros.rescored import Rescored  # noqa: PLC0415 - a search makes none of these
+
         chosen, count = self._profile(profile), checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
@@ -119,6 +113,9 @@ class Rescoring(Bounded):
 
         Source: docs/systems/ciar.md A4.
         """
+        from oneiros.ranking.promotion import threshold_of  # noqa: PLC0415 - as above
+        from oneiros.rescored import PromotionReport  # noqa: PLC0415
+
         require_flag("dry_run", dry_run)
         chosen, count = self._profile(profile), checked_threads(threads)
         least = threshold_of(chosen, threshold)
@@ -168,6 +165,8 @@ class Rescoring(Bounded):
         self, compiled: CompiledProfile, rows: BitMap, now: float, threads: int
     ) -> tuple[Scores, int]:
         """Score some rows: in place where they are most of all, else gathered."""
+        from oneiros.ranking.row_scores import blocks, score_rows  # noqa: PLC0415 - as above
+
         columns = self._columns(compiled, now)
         size = len(self._parts.projections.lifecycle.ids)
         if len(rows) * _FEW > size:
@@ -194,6 +193,9 @@ class Rescoring(Bounded):
 
     def _columns(self, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
         """The columns that the profile reads, and what verdicts say of every row."""
+        from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415 - as above
+        from oneiros.ranking.row_scores import columns_read  # noqa: PLC0415
+
         lifecycle = self._parts.projections.lifecycle
         names = columns_read(compiled)
         columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
@@ -207,6 +209,9 @@ class Rescoring(Bounded):
     def _promoted(
         self, compiled: CompiledProfile, rows: Rows, scores: Scores, now: float
     ) -> tuple[PromotedMemory, ...]:
+        from oneiros.ranking.row_scores import values_of_registers  # noqa: PLC0415 - as above
+        from oneiros.rescored import PromotedMemory  # noqa: PLC0415
+
         columns = {name: column[rows] for name, column in self._columns(compiled, now).items()}
         factors = [np.empty(len(rows)) for _ in compiled.names]
         if len(rows) and factors:

@@ -6,14 +6,14 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneiros.display import Table, html_text
 from oneiros.errors import UnknownMemory
-from oneiros.explaining import Explanation, explanations_table
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from oneiros.display import Table
+    from oneiros.explaining import Explanation
     from oneiros.memory import Memory
 
     LoadMemories = Callable[[Sequence[str]], list[Memory | None]]
@@ -173,6 +173,9 @@ class SearchResponse:
         With explanations its columns are rank, id, each channel's rank and score, relevance, each
         factor, score; without: rank, id, relevance, retention, score.
         """
+        from oneiros.display import Table  # noqa: PLC0415 - for those who look
+        from oneiros.explaining import explanations_table  # noqa: PLC0415
+
         told = [one for result in self.results if (one := result.explanation) is not None]
         if told and len(told) == len(self.results):
             return explanations_table(self.ids, told)
@@ -195,6 +198,8 @@ class SearchResponse:
         return f"<SearchResponse: {self._headline()}>"
 
     def _repr_html_(self) -> str:
+        from oneiros.display import html_text  # noqa: PLC0415 - for notebooks
+
         table = self.table()._repr_html_() if self.results else ""
         return f"<p>{html_text(self._headline())}</p>{table}"
 

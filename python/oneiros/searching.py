@@ -11,19 +11,17 @@ from oneiros.argument_checks import (
     count,
     is_scalar_array,
     require_flag,
-    require_instance,
     require_text,
     require_utf8,
     statuses,
     texts,
 )
-from oneiros.bounded import Bounded
+from oneiros.bounded import Bounded, require_where
 from oneiros.fields import FIELDS
 from oneiros.ranking.profile import Profile
-from oneiros.ranking.row_scores import checked_threads
+from oneiros.ranking.threads import checked_threads
 from oneiros.recall import Question, answer, answer_many
 from oneiros.remember.write_behind import ReinforcementEvent
-from oneiros.scopes import Where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from oneiros.bounded import Time
     from oneiros.response import SearchResponse
+    from oneiros.scopes import Where
 
 __all__ = ["Searching", "require_asking"]
 
@@ -159,7 +158,7 @@ class Searching(Bounded):
         return self._reinforced(responses, questions[0], session, reinforce)
 
     def _checked(self, where: Where | None) -> Where | None:
-        require_instance("where", where, (Where, type(None)), "oneiros.where(...)")
+        require_where(where)
         return where
 
     def _question(

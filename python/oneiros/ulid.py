@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from functools import lru_cache
 
 __all__ = ["new_ulid"]
@@ -35,4 +35,4 @@ def _time_part(milliseconds: int) -> str:
 
 
 def _random_part() -> str:
-    return secrets.token_bytes(16).translate(_BYTE_TO_CHARACTER).decode("ascii")
+    return os.urandom(16).translate(_BYTE_TO_CHARACTER).decode("ascii")

@@ -18,10 +18,26 @@ HEAVY = (
     "oneiros._core",
 )
 
+# What an engine that is opened and asked by words has no use for: each costs about as long to load as
+# a search takes, or much more.
 NOT_FOR_WORDS = (
     *("faiss", "rich", "typer", "click", "pyarrow"),
-    *("oneiros.channels.vector", "oneiros.batch", "oneiros.cli", "oneiros.evaluation"),
-    *("oneiros.kernels", "oneiros.demo"),
+    *("logging", "secrets", "tempfile", "html", "difflib", "random", "pkgutil"),
+    *(f"oneiros.{name}" for name in ("batch", "cli", "evaluation", "kernels", "demo", "display")),
+    *(f"oneiros.{name}" for name in ("explaining", "why_not", "placing", "rescored", "exporting")),
+    *("oneiros.channels.vector", "oneiros.store.salvage", "oneiros.store.files"),
+    *("oneiros.scopes.conditions", "oneiros.ranking.weighted_fusion"),
+    *(
+        "oneiros.ranking.expression",
+        "oneiros.ranking.callable_factor",
+        "oneiros.ranking.row_scores",
+    ),
+    *(
+        f"oneiros.profiles.{name}"
+        for name in ("ciar", "cognitive", "mnemosyne", "omega", "reverie")
+    ),
+    *(f"oneiros.ranking.factors.{name}" for name in ("ciar", "cognitive", "mnemosyne", "thompson")),
+    "oneiros.ranking.factors.omega_query",
 )
 
 
@@ -51,7 +67,8 @@ OPEN_AND_SEARCH = """
 from oneiros import Engine
 with Engine({path!r}) as mind:
     assert mind.search("coffee").ids == {ids!r}
-    assert mind.search("coffee", session="s1", where=None).results[0].memory.text == "Ada likes coffee"
+    found = mind.search("coffee", session="s1")
+    assert found.results[0].memory.text == "Ada likes coffee"
 """
 
 
@@ -67,6 +84,12 @@ def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, cou
     if count > 1:
         assert "numpy" not in loaded
     assert loaded.isdisjoint(NOT_FOR_WORDS)
+
+
+def test_an_engine_loads_the_systems_that_its_profile_asks_for(tmp_path: Path) -> None:
+    code = f"from oneiros import Engine\nEngine({str(tmp_path / 'mind.db')!r}, profile='omega')"
+    assert "oneiros.ranking.factors.thompson" in new_modules(code)
+    assert "oneiros.profiles.omega" in new_modules(code)
 
 
 def test_the_command_parses_no_argument_at_import() -> None:

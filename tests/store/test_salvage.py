@@ -10,7 +10,8 @@ import pytest
 
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.memory import Memory
-from oneiros.store import Store, salvage
+from oneiros.store import Store
+from oneiros.store.salvage import salvage
 from tests.store.samples import FULL, memory, rows
 
 PAGE = 4096

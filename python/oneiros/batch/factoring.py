@@ -9,7 +9,7 @@ from oneiros.batch.rescoring import chosen_profiles, moment_of
 from oneiros.batch.scorer import Scorer
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
-from oneiros.ranking.row_scores import checked_threads
+from oneiros.ranking.threads import checked_threads
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
 from oneiros.fields import ENUMS
 from oneiros.ranking.promotion import threshold_of
-from oneiros.ranking.row_scores import checked_threads
+from oneiros.ranking.threads import checked_threads
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time

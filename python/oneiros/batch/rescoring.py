@@ -16,7 +16,7 @@ from oneiros.clock import system_clock
 from oneiros.field_checks import time as time_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
-from oneiros.ranking.row_scores import checked_threads
+from oneiros.ranking.threads import checked_threads
 
 if TYPE_CHECKING:
     import numpy.typing as npt

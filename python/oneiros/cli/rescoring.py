@@ -116,7 +116,7 @@ def _write(
     is_shown: bool,
 ) -> dict[str, object]:
     from oneiros.batch.files import FileReport, open_source, rescore_file  # noqa: PLC0415
-    from oneiros.ranking.row_scores import checked_threads  # noqa: PLC0415
+    from oneiros.ranking.threads import checked_threads  # noqa: PLC0415
 
     report = FileReport()
     started = time.perf_counter()
@@ -166,7 +166,7 @@ def _compare(
 ) -> Comparison:
     from oneiros.batch.files import compare_file, open_source  # noqa: PLC0415
     from oneiros.clock import system_clock  # noqa: PLC0415
-    from oneiros.ranking.row_scores import checked_threads  # noqa: PLC0415
+    from oneiros.ranking.threads import checked_threads  # noqa: PLC0415
 
     with open_source(source) as opened:
         total = opened.row_count

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_instance
@@ -25,17 +24,29 @@ __all__ = ["get", "names", "presets_from", "register"]
 _lock = threading.Lock()
 _profiles: dict[str, Profile] = {}
 _presets: dict[str, dict[str, Profile]] = {}
+_read_systems: set[str] = set()
+_DEFAULT = "oneiros"  # the file that every engine asks for, unless it is told otherwise
 
 
 def _load() -> None:
-    """Read the files of this folder, once."""
+    """Read the files of this folder, each once."""
+    from pkgutil import iter_modules  # noqa: PLC0415 - for who asks for more than one system
+
+    for module in iter_modules(__path__):
+        _read(module.name)
+
+
+def _read(system: str) -> None:
     with _lock:
-        if not _profiles:
-            for module in iter_modules(__path__, f"{__name__}."):
-                system = import_module(module.name)
-                _profiles.update((profile.name, profile) for profile in system.PROFILES)
-                presets: Mapping[str, dict[str, Profile]] = getattr(system, "PRESETS", {})
-                _presets.update(presets)
+        if system in _read_systems:
+            return
+        module = import_module(f"{__name__}.{system}")
+        for profile in module.PROFILES:
+            _profiles.setdefault(profile.name, profile)
+        presets: Mapping[str, dict[str, Profile]] = getattr(module, "PRESETS", {})
+        for name, held in presets.items():
+            _presets.setdefault(name, held)
+        _read_systems.add(system)
 
 
 def names() -> list[str]:
@@ -83,7 +94,10 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
         UnknownProfile: no profile, or no preset, has this name; the message lists those there are.
         TypeError: a switch that the profile does not have, or whose value is no bool.
     """
-    _load()
+    if name == _DEFAULT:
+        _read(_DEFAULT)
+    else:
+        _load()
     given: object = name  # whatever the annotation promises
     profile = _profiles.get(given) if isinstance(given, str) else None
     if profile is None:

@@ -10,7 +10,7 @@ from pyroaring import BitMap
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 from oneiros.projections.row_attributes import RowAttributes
-from oneiros.scopes import Where, allowed_bits, set_of
+from oneiros.scopes import allowed_bits, set_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.stored_records import StoredRecords
     from oneiros.ranking.selection import Selection
+    from oneiros.scopes import Where
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
 
@@ -184,6 +185,8 @@ class RowSets:
 
 def of_status(status: Sequence[str]) -> Where:
     """The condition that a memory's status is one of these."""
+    from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
+
     return Where.from_json({"status": list(status)})
 
 

@@ -9,10 +9,7 @@ outlives it.
 
 from __future__ import annotations
 
-import logging
-import secrets
-from glob import escape
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
@@ -26,6 +23,7 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.reading import SNAPSHOT_SETTING
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Sequence
 
     from pyroaring import BitMap
@@ -45,7 +43,11 @@ _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is
 _STATE_NAMES: Final = ("live", "archived", "superseded", "perishable", "known")
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
-_log = logging.getLogger(__name__)
+
+def _log() -> logging.Logger:
+    import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+    return logging.getLogger(__name__)
 
 
 class Snapshot:
@@ -56,7 +58,7 @@ class Snapshot:
     """
 
     def __init__(self, store_path: str) -> None:
-        self.path: Final = None if store_path == MEMORY else Path(f"{store_path}-snapshot")
+        self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
 
     def load(self, reading: Reading, projections: Projections) -> int:
         """Give new projections what the file holds, if it belongs to this state of the store.
@@ -70,7 +72,7 @@ class Snapshot:
         made_with = projections.indexes.made_with
         try:
             held = _core.StoreSnapshot(
-                path=str(self.path), identity=_identity(projections, token), own_stamp=stamp
+                path=self.path, identity=_identity(projections, token), own_stamp=stamp
             )
             if held.revision > reading.last_revision():
                 return 0
@@ -82,7 +84,7 @@ class Snapshot:
         except FileNotFoundError:
             return 0
         except (SnapshotDamaged, ValueError, TypeError, RecursionError, OSError) as error:
-            _log.info("%s: not used, all is read anew: %s", self.path, error)
+            _log().info("%s: not used, all is read anew: %s", self.path, error)
             return 0
         rows.hand_over()
         projections.indexes.take_over(lexical)
@@ -105,47 +107,55 @@ class Snapshot:
             projections: what is to be kept of it; nothing changes it meanwhile.
             revision: what the projections hold.
         """
+        from pathlib import Path  # noqa: PLC0415 - loads much
+
         count = len(projections.lifecycle.ids)
         if (
             self.path is None
             or count < FEWEST_ROWS
             or projections.indexes.has_erased
             or not projections.row_sets.attributes.is_sure
-            or (projections.changed_count * _SHARE_CHANGED < count and self.path.is_file())
+            or (projections.changed_count * _SHARE_CHANGED < count and Path(self.path).is_file())
         ):
             return
-        token = secrets.token_hex(16)
-        fresh = self.path.with_name(f"{self.path.name}.{token}")
+        token = os.urandom(16).hex()
+        fresh = f"{self.path}.{token}"
         try:
             _core.save_store_snapshot(
                 index=projections.indexes.lexical,
                 columns=projections.lifecycle.columns,
                 ids=list(projections.lifecycle.ids),
                 parts=_parts(projections),
-                path=str(fresh),
+                path=fresh,
                 identity=_identity(projections, token),
                 revision=revision,
             )
             with store.write() as transaction:  # in which others cannot put theirs in place
                 if not transaction.erased(revision):
-                    fresh.replace(self.path)
-                    stamp = _core.file_stamp(path=str(self.path))
+                    Path(fresh).replace(self.path)
+                    stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, OSError) as error:
-            _log.warning("%s: not written: %s", self.path, error)
+            _log().warning("%s: not written: %s", self.path, error)
         finally:
             self._remove_unfinished()
 
     def remove(self) -> None:
         """Remove the file."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            from pathlib import Path  # noqa: PLC0415 - loads much
+
+            Path(self.path).unlink(missing_ok=True)
             self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
         """Remove what somebody was killed while writing; who still writes only fails to."""
         assert self.path is not None
-        for left in self.path.parent.glob(f"{escape(self.path.name)}.*"):
+        from glob import escape  # noqa: PLC0415 - load much
+        from pathlib import Path  # noqa: PLC0415
+
+        path = Path(self.path)
+        for left in path.parent.glob(f"{escape(path.name)}.*"):
             left.unlink(missing_ok=True)
 
 

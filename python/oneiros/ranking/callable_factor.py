@@ -49,6 +49,8 @@ class CallableFactor:
     the function does.
     """
 
+    is_function: ClassVar[bool] = True
+
     function: Callable[..., npt.ArrayLike]
     """Arrays in the order of ``columns`` -> finite numbers, shape (n,)."""
 

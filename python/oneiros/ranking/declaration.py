@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from oneiros.argument_checks import as_float, is_scalar_array
 
 __all__ = [
+    "LARGEST_K",
     "LARGEST_WEIGHT",
     "require_flag",
     "require_int",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 LARGEST_WEIGHT = 1e6
+LARGEST_K = 1e9
 """With it as the bound of every weight, no product of factors overflows."""
 
 

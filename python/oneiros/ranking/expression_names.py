@@ -7,7 +7,6 @@ read by the same names.
 from __future__ import annotations
 
 import math
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -70,6 +69,8 @@ CONSTANTS: Final = MappingProxyType({"inf": math.inf, "nan": math.nan})
 
 def likely(name: str, known: Iterable[str]) -> str:
     """Return words that say which of ``known`` was meant, or list them all."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
+
     names = sorted(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from oneiros.ranking.program import ProgramBuilder
 
-__all__ = ["Factor", "HasBase", "KeepRule", "Operation", "base_of", "operation_of"]
+__all__ = ["Factor", "HasBase", "KeepRule", "Operation", "base_of", "is_function", "operation_of"]
 
 Operation: TypeAlias = Literal["multiply", "add"]
 
@@ -52,6 +52,12 @@ class KeepRule(Protocol):
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of 1 for a memory that stays; 0 or NaN for one that leaves."""
+
+
+def is_function(factor: Factor) -> bool:
+    """Return whether a function of the user's own gives the factor's value."""
+    told: bool = getattr(factor, "is_function", False)
+    return told
 
 
 def operation_of(factor: Factor) -> Operation:

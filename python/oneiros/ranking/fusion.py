@@ -11,22 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-from oneiros.ranking.declaration import require_number, settle, settle_numbers
+from oneiros.ranking.declaration import LARGEST_K, require_number, settle, settle_numbers
 from oneiros.ranking.fusion_checks import Terms, require_one_each, require_word, weights_of
 from oneiros.ranking.program import ProgramBuilder
-from oneiros.ranking.reciprocal_ranks import LARGEST_K
-from oneiros.ranking.weighted_fusion import WeightedMean, WeightedSum
+
+if TYPE_CHECKING:
+    from oneiros.ranking.weighted_fusion import WeightedMean, WeightedSum
 
 __all__ = [
-    "FUSIONS",
     "Blend",
     "Fusion",
     "ReciprocalRankFusion",
     "RetentionWeightedUnion",
     "WeightedMean",
     "WeightedSum",
+    "fusions",
+    "is_fusion",
 ]
 
 RankNormalisation = Literal["none", "channel"]
@@ -152,14 +154,28 @@ class Blend:
 
 
 Fusion: TypeAlias = (
-    ReciprocalRankFusion | WeightedSum | RetentionWeightedUnion | Blend | WeightedMean
+    "ReciprocalRankFusion | WeightedSum | RetentionWeightedUnion | Blend | WeightedMean"
 )
 """Any fusion a profile can name."""
 
-FUSIONS: tuple[type[Fusion], ...] = (
-    ReciprocalRankFusion,
-    WeightedSum,
-    RetentionWeightedUnion,
-    Blend,
-    WeightedMean,
-)
+
+def is_fusion(value: object) -> bool:
+    """Return whether it is one that stands in this file."""
+    return isinstance(value, ReciprocalRankFusion | RetentionWeightedUnion | Blend)
+
+
+def fusions() -> tuple[type[Fusion], ...]:
+    """Return the classes of all fusions, of which few profiles need the weighted ones."""
+    from oneiros.ranking.weighted_fusion import WeightedMean, WeightedSum  # noqa: PLC0415
+
+    return (ReciprocalRankFusion, WeightedSum, RetentionWeightedUnion, Blend, WeightedMean)
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("WeightedMean", "WeightedSum"):
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from oneiros.ranking import weighted_fusion  # noqa: PLC0415 - few profiles need them
+
+    value: object = getattr(weighted_fusion, name)
+    return value

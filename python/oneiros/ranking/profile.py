@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
-from oneiros.ranking.callable_factor import CallableFactor
+from oneiros.ranking import factors
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
-from oneiros.ranking.factor import Factor, KeepRule
-from oneiros.ranking.factors import FACTORS, USER_FACTORS
-from oneiros.ranking.fusion import FUSIONS, Fusion, ReciprocalRankFusion
+from oneiros.ranking.factor import Factor, KeepRule, is_function
+from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.profile_record import (
@@ -34,13 +33,9 @@ from oneiros.ranking.selection import Selection
 __all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_LISTS: dict[str, tuple[type[Any], ...]] = {
-    "channels": CHANNELS,
-    "factors": (*FACTORS, *USER_FACTORS),
-    "keep": KEEP_RULES,
-}
+_LISTS = ("channels", "factors", "keep")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
-    "fusion": FUSIONS,
+    "fusion": (),  # see _kinds
     "selection": (Selection,),
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
@@ -96,10 +91,12 @@ class Profile:
         settle(self, "channels", _checked_parts("channels", self.channels, *CHANNELS))
         settle(self, "factors", _checked_parts("factors", self.factors, Factor))
         settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
-        for key, kinds in _PARTS.items():
+        for key in _PARTS:
             part = getattr(self, key)
+            if key == "fusion" and is_fusion(part):
+                continue
             if part is not None or key not in _OPTIONAL:
-                _require_part(key, part, *kinds)
+                _require_part(key, part, *_kinds(key))
         if not self.channels:
             msg = "channels: at least one, got none"
             raise ValueError(msg)
@@ -193,7 +190,7 @@ class Profile:
         Raises:
             ValueError: a factor is a function of the user's own, which no TOML can hold.
         """
-        functions = [one.name for one in self.factors if isinstance(one, CallableFactor)]
+        functions = [one.name for one in self.factors if is_function(one)]
         if functions:
             msg = f"factors: TOML cannot hold a function, which {functions[0]} is"
             raise ValueError(msg)
@@ -217,11 +214,12 @@ class Profile:
             msg = "name: a profile must have one"
             raise ValueError(msg)
         parts: dict[str, Any] = {"name": record["name"]}
-        for key, kinds in _LISTS.items():
+        for key in _LISTS:
             if key in record:
-                parts[key] = _read_parts(record[key], kinds, key)
-        for key, kinds in _PARTS.items():
+                parts[key] = _read_parts(record[key], _kinds(key), key)
+        for key in _PARTS:
             if key in record:
+                kinds = _kinds(key)
                 part = record[key]
                 is_absent = key in _OPTIONAL and part is False
                 parts[key] = (
@@ -236,6 +234,17 @@ class Profile:
             kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
         """
         return compile_profile(self, kinds)
+
+
+def _kinds(key: str) -> tuple[type[Any], ...]:
+    """Return the classes that may stand there, loading those that no profile in use has."""
+    if key == "channels":
+        return CHANNELS
+    if key == "keep":
+        return KEEP_RULES
+    if key == "factors":
+        return (*factors.FACTORS, *factors.USER_FACTORS)
+    return fusions() if key == "fusion" else _PARTS[key]
 
 
 def _require_name(name: object) -> None:

@@ -10,6 +10,7 @@ from oneiros import _core
 from oneiros.argument_checks import is_scalar_array, require_text
 from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import (
+    LARGEST_K,
     LARGEST_WEIGHT,
     require_int,
     require_number,
@@ -19,14 +20,13 @@ from oneiros.ranking.declaration import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["LARGEST_K", "rrf"]
+__all__ = ["rrf"]
 
 Id = TypeVar("Id", bound=Hashable)
 Ids: TypeAlias = "npt.NDArray[np.int64]"
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Normalise = Literal["none", "channel"]
 
-LARGEST_K = 1e9
 """With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
 
 _MOST_RESULTS = 2**32 - 1

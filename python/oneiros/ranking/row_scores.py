@@ -5,11 +5,9 @@ Source: docs/systems/README.md, "Scoring without a query".
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from oneiros.argument_checks import count
 from oneiros.fields import COLUMN_DEFAULTS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.callable_factor import fields_of, signals_of
@@ -26,7 +24,6 @@ __all__ = [
     "BLOCK",
     "ColumnRange",
     "blocks",
-    "checked_threads",
     "columns_read",
     "judged_values",
     "score_rows",
@@ -46,28 +43,12 @@ class ColumnRange(NamedTuple):
 
 BLOCK: Final = 2**20
 """Rows a call into the core: a few milliseconds, between which Ctrl-C is heard."""
-_MOST_THREADS: Final = 256
 
 
 def blocks(size: int) -> Iterator[tuple[int, int]]:
     """Yield first row and end of each block of ``size`` rows."""
     for start in range(0, size, BLOCK):
         yield start, min(start + BLOCK, size)
-
-
-def checked_threads(threads: int | None) -> int:
-    """Return how many threads to use: one a core unless told.
-
-    Raises:
-        TypeError: no int.
-        ValueError: not in 1 to 256.
-    """
-    if threads is None:
-        return min(os.cpu_count() or 1, _MOST_THREADS)
-    if count("threads", threads, low=1) > _MOST_THREADS:
-        msg = f"threads: must be in 1 to {_MOST_THREADS}, got {threads}"
-        raise ValueError(msg)
-    return threads
 
 
 def columns_read(compiled: CompiledProfile) -> tuple[str, ...]:

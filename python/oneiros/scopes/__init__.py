@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oneiros.scopes.attributed import Attributed
 from oneiros.scopes.attributes import AttributeIndex
-from oneiros.scopes.conditions import Where, where
 from oneiros.scopes.row_sets import Bits, Rows, allowed_bits, rows_where, set_of
+
+if TYPE_CHECKING:
+    from oneiros.scopes.conditions import Where, where
 
 __all__ = [
     "AttributeIndex",
@@ -18,3 +22,14 @@ __all__ = [
     "set_of",
     "where",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("Where", "where"):
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from oneiros.scopes import conditions  # noqa: PLC0415 - only who filters makes its classes
+
+    value: object = getattr(conditions, name)
+    globals()[name] = value
+    return value

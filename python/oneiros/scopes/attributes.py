@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyroaring import BitMap
 
@@ -12,19 +12,10 @@ from oneiros.fork_safe_lock import ForkSafeLock
 from oneiros.numpy_on_use import np
 from oneiros.scopes.attributed import TAGS, Attributed, Place, scalars_of, values_of
 from oneiros.scopes.column_ranges import Column, in_time, measured
-from oneiros.scopes.conditions import (
-    AllTags,
-    And,
-    AnyOf,
-    Everything,
-    Measured,
-    MetadataIs,
-    Not,
-    Or,
-    Where,
-    Within,
-)
 from oneiros.scopes.row_sets import Rows, RowsByValue, rows_where, set_of
+
+if TYPE_CHECKING:
+    from oneiros.scopes.conditions import Where
 
 __all__ = ["AttributeIndex"]
 
@@ -221,27 +212,29 @@ class AttributeIndex:
             return self._match(condition, column_of) & self._known
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
+        from oneiros.scopes import conditions  # noqa: PLC0415 - only who filters makes its classes
+
         match condition:
-            case Everything():
+            case conditions.Everything():
                 return BitMap(self._known)
-            case And(parts=parts):
+            case conditions.And(parts=parts):
                 return BitMap.intersection(*(self._match(part, column_of) for part in parts))
-            case Or(parts=parts):
+            case conditions.Or(parts=parts):
                 return BitMap.union(*(self._match(part, column_of) for part in parts))
-            case Not(part=part):
+            case conditions.Not(part=part):
                 return self._known - self._match(part, column_of)
-            case AnyOf(name=name, values=values):
+            case conditions.AnyOf(name=name, values=values):
                 return self._any_of(name, values, column_of)
-            case AllTags(values=values):
+            case conditions.AllTags(values=values):
                 if not values:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at(TAGS).rows(value) for value in values))
-            case MetadataIs(key=key, canonical=canonical):
+            case conditions.MetadataIs(key=key, canonical=canonical):
                 held = self._held(("metadata", key))  # _at would keep what a query made up
                 return BitMap() if held is None else held.rows(canonical)
-            case Within(name=name, start=low, end=high):
+            case conditions.Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))
-            case Measured(name=name, low=low, high=high):
+            case conditions.Measured(name=name, low=low, high=high):
                 return rows_where(measured(column_of(name), low, high))
             case _:
                 msg = f"where: cannot compile {type(condition).__name__}"

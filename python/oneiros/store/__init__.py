@@ -5,7 +5,6 @@ from __future__ import annotations
 from oneiros.store.database import Store
 from oneiros.store.reading import Reading
 from oneiros.store.rows import StoredMemory
-from oneiros.store.salvage import Salvaged, salvage
 from oneiros.store.transaction import Transaction
 
-__all__ = ["Reading", "Salvaged", "Store", "StoredMemory", "Transaction", "salvage"]
+__all__ = ["Reading", "Store", "StoredMemory", "Transaction"]

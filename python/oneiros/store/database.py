@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
@@ -17,7 +16,7 @@ from oneiros.argument_checks import as_float, file_name, require_choice
 from oneiros.clock import LONGEST_WAIT_SECONDS
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import wrong
-from oneiros.store import connections, files
+from oneiros.store import connections
 from oneiros.store.connections import MEMORY, Readers
 from oneiros.store.failures import translated
 from oneiros.store.reading import DecodeEmbedding, Reading
@@ -179,6 +178,10 @@ class Store:
             ValueError: the path is a symbolic link, or the store's own.
             OSError: the copy cannot be written.
         """
+        from pathlib import Path  # noqa: PLC0415
+
+        from oneiros.store import files  # noqa: PLC0415 - few copy
+
         target = Path(path)
         if self._path != MEMORY and target.exists() and target.samefile(self._path):
             raise ValueError(wrong("path", "another file than the store's own", str(target)))
@@ -210,6 +213,8 @@ class Store:
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
+        from oneiros.store import files  # noqa: PLC0415 - few ask
+
         with self._unmoving() as connection:
             if self._path == MEMORY:
                 return needle not in connection.serialize("main")
@@ -270,9 +275,15 @@ class Store:
 
 def _checked_path(path: str | os.PathLike[str]) -> str:
     text = file_name("path", path)
-    return (
-        text if text == MEMORY else str(Path(text).absolute())
-    )  # connections are opened later too
+    return text if text == MEMORY else _absolute(text)  # connections are opened later too
+
+
+def _absolute(text: str) -> str:
+    if os.path.normpath(text) == text:
+        return os.path.join(os.getcwd(), text)  # noqa: PTH109, PTH118 - pathlib takes longer to load
+    from pathlib import Path  # noqa: PLC0415
+
+    return str(Path(text).absolute())
 
 
 def _checked_timeout(seconds: Any) -> float:

@@ -7,37 +7,46 @@ conversions and broadcasting.
 
 from __future__ import annotations
 
-from oneiros.ranking.callable_factor import CallableFactor
-from oneiros.ranking.expression import Expression
-from oneiros.ranking.factor import Factor
-from oneiros.ranking.factors.ciar import (
-    CiarDecay,
-    CiarReinforcement,
-    ShippedDecay,
-    ShippedReinforcement,
-    Significance,
-)
-from oneiros.ranking.factors.cognitive import Retention
-from oneiros.ranking.factors.house import HalfLifeRecency
-from oneiros.ranking.factors.mnemosyne import RecencyBlend, Tier, Veracity, WeibullRecency
-from oneiros.ranking.factors.omega import (
-    Consolidation,
-    Feedback,
-    FlooredDecay,
-    KindWeight,
-    Priority,
-)
-from oneiros.ranking.factors.omega_bounded import Freshness, TieBreak
-from oneiros.ranking.factors.omega_query import (
-    Cluster,
-    Context,
-    Overlap,
-    Preference,
-    Rerank,
-    TemporalConstraint,
-)
-from oneiros.ranking.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
-from oneiros.ranking.factors.thompson import Thompson
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from oneiros.ranking.callable_factor import CallableFactor
+    from oneiros.ranking.expression import Expression
+    from oneiros.ranking.factor import Factor
+    from oneiros.ranking.factors.ciar import (
+        CiarDecay,
+        CiarReinforcement,
+        ShippedDecay,
+        ShippedReinforcement,
+        Significance,
+    )
+    from oneiros.ranking.factors.cognitive import Retention
+    from oneiros.ranking.factors.house import HalfLifeRecency
+    from oneiros.ranking.factors.mnemosyne import RecencyBlend, Tier, Veracity, WeibullRecency
+    from oneiros.ranking.factors.omega import (
+        Consolidation,
+        Feedback,
+        FlooredDecay,
+        KindWeight,
+        Priority,
+    )
+    from oneiros.ranking.factors.omega_bounded import Freshness, TieBreak
+    from oneiros.ranking.factors.omega_query import (
+        Cluster,
+        Context,
+        Overlap,
+        Preference,
+        Rerank,
+        TemporalConstraint,
+    )
+    from oneiros.ranking.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
+    from oneiros.ranking.factors.thompson import Thompson
+
+    FACTORS: tuple[type[Factor], ...]
+    """What TOML knows by name, and by system where several share one."""
+    USER_FACTORS: tuple[type[Factor], ...]
+    """What TOML knows by a field of their own: their names are the user's."""
 
 __all__ = [
     "FACTORS",
@@ -77,17 +86,82 @@ __all__ = [
     "WeibullRecency",
 ]
 
-FACTORS: tuple[type[Factor], ...] = (
-    *(TimeDecay, Strength, Depth, Spread, Stability),
-    Retention,
-    *(RecencyBlend, WeibullRecency, Tier, Veracity),
-    *(KindWeight, Feedback, Priority, FlooredDecay, Thompson, Consolidation),
-    *(Overlap, Preference, Context, Cluster, TemporalConstraint, Rerank),
-    *(TieBreak, Freshness),
-    *(Significance, CiarDecay, CiarReinforcement, ShippedDecay, ShippedReinforcement),
-    HalfLifeRecency,
+# A profile loads the files of its own factors: the classes of all take longer to make than to search.
+_FILES: Final = {
+    "callable_factor": ("CallableFactor",),
+    "expression": ("Expression",),
+    "factor": ("Factor",),
+    "factors.ciar": (
+        "CiarDecay",
+        "CiarReinforcement",
+        "ShippedDecay",
+        "ShippedReinforcement",
+        "Significance",
+    ),
+    "factors.cognitive": ("Retention",),
+    "factors.house": ("HalfLifeRecency",),
+    "factors.mnemosyne": (
+        "RecencyBlend",
+        "Tier",
+        "Veracity",
+        "WeibullRecency",
+    ),
+    "factors.omega": (
+        "Consolidation",
+        "Feedback",
+        "FlooredDecay",
+        "KindWeight",
+        "Priority",
+    ),
+    "factors.omega_bounded": (
+        "Freshness",
+        "TieBreak",
+    ),
+    "factors.omega_query": (
+        "Cluster",
+        "Context",
+        "Overlap",
+        "Preference",
+        "Rerank",
+        "TemporalConstraint",
+    ),
+    "factors.reverie": (
+        "Depth",
+        "Spread",
+        "Stability",
+        "Strength",
+        "TimeDecay",
+    ),
+    "factors.thompson": ("Thompson",),
+}
+_HOME: Final = {name: file for file, names in _FILES.items() for name in names}
+_FACTORS: Final = (
+    *("TimeDecay", "Strength", "Depth", "Spread", "Stability"),
+    "Retention",
+    *("RecencyBlend", "WeibullRecency", "Tier", "Veracity"),
+    *("KindWeight", "Feedback", "Priority", "FlooredDecay", "Thompson", "Consolidation"),
+    *("Overlap", "Preference", "Context", "Cluster", "TemporalConstraint", "Rerank"),
+    *("TieBreak", "Freshness"),
+    *("Significance", "CiarDecay", "CiarReinforcement", "ShippedDecay", "ShippedReinforcement"),
+    "HalfLifeRecency",
 )
-"""What TOML knows by name, and by system where several share one."""
+_USER_FACTORS: Final = ("Expression", "CallableFactor")
 
-USER_FACTORS: tuple[type[Factor], ...] = (Expression, CallableFactor)
-"""What TOML knows by a field of their own: their names are the user's."""
+
+def __getattr__(name: str) -> object:
+    value: object
+    if name in ("FACTORS", "USER_FACTORS"):
+        names = _FACTORS if name == "FACTORS" else _USER_FACTORS
+        value = tuple(_loaded(one) for one in names)
+    elif name in _HOME:
+        value = _loaded(name)
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def _loaded(name: str) -> object:
+    value: object = getattr(import_module(f"oneiros.ranking.{_HOME[name]}"), name)
+    return value

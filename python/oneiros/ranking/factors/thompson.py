@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneiros.numpy_on_use import np
@@ -40,6 +39,7 @@ class Thompson:
     """
 
     name: ClassVar[str] = "thompson"
+    reads_verdicts: ClassVar[bool] = True
     is_lifecycle: ClassVar[bool] = True
 
     base: float = 0.8
@@ -93,6 +93,8 @@ class Thompson:
             raise ValueError(msg)
         good, bad = verdicts
         told = repr((self.seed, kind, good, bad, float(now)))
+        from random import Random  # noqa: PLC0415 - few profiles draw
+
         return Random(told).betavariate(1 + good, 1 + bad)
 
     def values(self, good: npt.NDArray[Real], bad: npt.NDArray[Real]) -> npt.NDArray[Real]:
