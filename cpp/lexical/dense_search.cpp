@@ -8,6 +8,7 @@
 
 #include "lexical/impact_lists.h"
 #include "lexical/impact_window.h"
+#include "threads/pause.h"
 
 namespace oneiros::lexical {
 
@@ -18,6 +19,9 @@ constexpr std::size_t kLookUpCost = 128;
 
 // And in the time of looking through a window for documents that can still reach the least.
 constexpr std::size_t kCountCost = 512;
+
+// How many lists are gathered between two pauses.
+constexpr std::size_t kListsBetweenPauses = 32;
 
 class DenseSearch {
  public:
@@ -93,6 +97,7 @@ class DenseSearch {
   void search_last_list() {
     ImpactList& list = lists_.back();
     for (; !list.is_exhausted(); list.next_block()) {
+      pause_here();
       use_bounds_of(lengths_[list.document()]);
       const std::uint32_t below = below_[lists_.size() - 1];
       if (list.most + below < least()) {
@@ -131,6 +136,9 @@ class DenseSearch {
       open_window(base);
       const std::size_t gathered = first_essential_;
       for (std::size_t i = gathered; i < lists_.size(); ++i) {
+        if ((i - gathered) % kListsBetweenPauses == 0) {
+          pause_here();
+        }
         window_.gather(lists_[i]);
       }
       collect(gathered);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lexical/query/clause_search.h"
+#include "threads/pause.h"
 
 namespace oneiros::lexical {
 
@@ -44,6 +45,7 @@ void score_documents(const SegmentView& view, const WeighedQuery& query, const B
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, query.average_length);
     for (const auto& [term, weight] : query.terms) {
+      pause_here();
       segment.look_up(term, documents, frequencies);
       for (std::size_t i = 0; i < documents.size(); ++i) {
         if (frequencies[i] != 0) {

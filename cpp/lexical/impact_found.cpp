@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "threads/pause.h"
+
 namespace oneiros::lexical {
 
 void offer_found(const SegmentView& view, const SealedPostings& postings, const Bm25& bm25,
@@ -15,6 +17,7 @@ void offer_found(const SegmentView& view, const SealedPostings& postings, const 
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, average_length);
     for (const std::uint32_t place : space.in_order) {
+      pause_here();
       const ImpactList& list = space.lists[place];
       look_up(list, found, 0, [&](Candidate& one, const PackedBlock& block, std::size_t at) {
         scores[static_cast<std::size_t>(&one - found.data())] +=

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <exception>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "threads/for_each_chunk.h"
+#include "threads/pause.h"
 
 namespace oneiros {
 
@@ -45,6 +49,43 @@ void check_text(const IndexedText& text, const std::array<const char*, 3>& names
   throw QueryTooLarge("query: must hold at most " + std::to_string(most) + " distinct " + what +
                       ", got " + got);
 }
+
+// A pause of one thread that ends the work of others too.
+class SharedPause {
+ public:
+  // Borrows its argument, which may be empty, for the thread that makes this.
+  explicit SharedPause(const Pause& pause) : pause_(pause) {}
+
+  void operator()() {
+    if (is_over_.load(std::memory_order_acquire)) {
+      throw Ended();
+    }
+    if (pause_ && std::this_thread::get_id() == thread_) {
+      try {
+        pause_();
+      } catch (...) {
+        thrown_ = std::current_exception();
+        is_over_.store(true, std::memory_order_release);
+        throw Ended();
+      }
+    }
+  }
+
+  // What the pause threw, if it did. REQUIRES: no thread works any more.
+  void rethrow() const {
+    if (thrown_) {
+      std::rethrow_exception(thrown_);
+    }
+  }
+
+ private:
+  struct Ended {};
+
+  const Pause& pause_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::exception_ptr thrown_;
+  std::atomic<bool> is_over_ = false;
+};
 
 // Whether a search for the words alone does the same.
 bool is_plain(const lexical::AnalyzedClauses& analyzed) {
@@ -193,12 +234,20 @@ std::vector<lexical::Found> LexicalIndex::search_many(
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
   std::vector<lexical::Found> found(queries.size());
+  SharedPause shared(pause);
+  const Pause pause_all = [&] { shared(); };
   const auto search_each = [&](std::size_t begin, std::size_t end) {
+    const PauseScope scope(pause_all);
     for (std::size_t i = begin; i < end; ++i) {
       found[i] = search(queries[i], k, allowed, reading);
     }
   };
-  for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause});
+  try {
+    for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause_all});
+  } catch (...) {
+    shared.rethrow();
+    throw;
+  }
   return found;
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +21,7 @@
 #include "lexical/top_k.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
+#include "threads/pause.h"
 
 namespace oneiros {
 
@@ -46,10 +46,6 @@ struct QueryReading {
   std::size_t minimum_should_match = 0;
 };
 
-// Called between the parts of a long call, with no lock held, from the thread that made the call.
-// What it throws ends the call.
-using Pause = std::function<void()>;
-
 // What a snapshot says beside its documents.
 struct SnapshotNotes {
   std::string identity;    // of all that the documents were made with: is compared
@@ -59,6 +55,7 @@ struct SnapshotNotes {
 };
 
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
+// What searches, weighs or scores calls pause_here() on its way.
 class LexicalIndex {
  public:
   static constexpr std::size_t kMaxTextBytes = std::size_t{32} << 20U;  // of one field

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "threads/pause.h"
+
 namespace oneiros::lexical {
 
 namespace {
@@ -31,6 +33,7 @@ class SparseSearch {
   void run(std::vector<Candidate>& found) {
     candidates_.clear();
     for (std::size_t i = lists_.size(); i-- > 0;) {
+      pause_here();
       const DocumentNumber end = lengths_.partition_point(
           [&](std::uint32_t length) { return worth_of(i + 1, length) >= threshold_.least(); });
       if (end == 0 && candidates_.empty()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lexical/impact_search.h"
+#include "threads/pause.h"
 
 namespace oneiros::lexical {
 
@@ -111,6 +112,7 @@ class WindowSearch {
   void search(const SegmentView& view, std::vector<Cursor>& cursors) {
     std::erase_if(cursors, [](const Cursor& cursor) { return cursor.is_exhausted(); });
     while (!cursors.empty()) {
+      pause_here();
       const DocumentNumber first =
           std::ranges::min_element(cursors, {}, &Cursor::document)->document();
       const DocumentNumber base = first / kWindow * kWindow;

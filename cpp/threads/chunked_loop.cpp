@@ -42,13 +42,17 @@ void ChunkedLoop::work(const std::function<void()>& pause) noexcept {
     } catch (...) {
       fail(chunk + 1);
     }
-    try {
-      if (pause) {
-        pause();
-      }
-    } catch (...) {
-      fail(0);
+    wait(pause);
+  }
+}
+
+void ChunkedLoop::wait(const std::function<void()>& pause) noexcept {
+  try {
+    if (pause) {
+      pause();
     }
+  } catch (...) {
+    fail(0);
   }
 }
 

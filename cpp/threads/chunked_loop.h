@@ -25,6 +25,9 @@ class ChunkedLoop {
   // After each of its own it calls `pause`, if there is one. Many threads may call it at once.
   void work(const std::function<void()>& pause) noexcept;
 
+  // Calls `pause`, if there is one, for a thread that waits for the others.
+  void wait(const std::function<void()>& pause) noexcept;
+
   // Throws what the first chunk that failed threw. That is the same one for any number of threads:
   // all before it had begun, and ran to their end. What `pause` threw comes before all. Otherwise
   // says whether all chunks ran (false: cancelled).

@@ -10,7 +10,8 @@
 namespace oneiros {
 
 struct ChunkRules {
-  // Called on the calling thread after each chunk of its own; what it throws ends the loop.
+  // Called on the calling thread after each chunk of its own, and now and then while it waits for
+  // the others; what it throws ends the loop.
   std::function<void()> pause = {};
   // Once it is true, no further chunk begins. Borrowed; null: never.
   const std::atomic<bool>* is_cancelled = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <exception>
 #include <memory>
 
@@ -19,6 +20,9 @@ namespace {
 thread_local bool t_is_inside = false;
 
 std::atomic<ThreadPool*> process_pool = nullptr;
+
+// How often whoever waits for helpers pauses meanwhile.
+constexpr auto kPausePeriod = std::chrono::milliseconds(50);
 
 #ifndef _WIN32
 
@@ -94,7 +98,11 @@ void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function
   std::unique_lock lock(mutex_);
   std::erase(calls_, &call);
   wanted_ -= call.wanted;
-  call.left.wait(lock, [&] { return call.helping == 0; });
+  while (!call.left.wait_for(lock, kPausePeriod, [&] { return call.helping == 0; })) {
+    lock.unlock();
+    loop.wait(pause);
+    lock.lock();
+  }
 }
 
 void ThreadPool::start_missing() {

@@ -35,7 +35,8 @@ class ThreadPool {
 
   // Runs all of `loop` on the calling thread and at most `helpers` of the pool's, fewer if the
   // system gives no more. Returns when no thread touches the loop any more. Only the calling thread
-  // calls `pause`. REQUIRES: not is_inside(); the loop's body does not fork.
+  // calls `pause`, also while it waits for the others. REQUIRES: not is_inside(); the loop's body
+  // does not fork.
   void run(ChunkedLoop& loop, std::size_t helpers, const std::function<void()>& pause);
 
   // Whether the calling thread is in run() of any pool, as caller or helper.

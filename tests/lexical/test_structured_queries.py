@@ -150,6 +150,35 @@ def test_any_history_and_query_gives_what_the_oracle_gives(
 
 
 @slow
+@given(
+    histories,
+    st.lists(
+        st.builds(
+            "{}{}{}*".format,
+            st.sampled_from(["", "+", "-"]),
+            st.sampled_from(["", "title:", "text:", "tags:"]),
+            st.sampled_from(["be", "b"]),
+        ),
+        min_size=2,
+        max_size=8,
+    ).map(" ".join),
+)
+def test_a_prefix_with_several_signs_and_fields_is_what_the_oracle_gives(
+    history: list, query: str
+) -> None:
+    index, there = play(history)
+    told = Told(there)
+    want = oracle.rank(
+        told.documents,
+        told.clauses(query, "query"),
+        variant="lucene",
+        weights=weights(),
+        minimum_should_match=0,
+    )
+    assert_ranked(list(index.search(query, k=50, syntax="query")), want, 50)
+
+
+@slow
 @given(histories, words, st.integers(0, 4))
 def test_plain_words_may_have_to_match_several_times(
     history: list, query: str, minimum: int

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -91,6 +91,32 @@ def test_ctrl_c_ends_a_long_call_and_leaves_a_valid_index(writes: bool) -> None:
     assert set(found.ids.tolist()) <= {*(f"base{n}" for n in range(2000)), *range(count)}
     index.add(count, "afterwards")
     assert list(index.search("afterwards").ids) == [count]
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["search", "search_many"])
+def test_ctrl_c_is_heard_within_one_query(count: int) -> None:
+    few = WORDS[:32]
+    index = LexicalIndex()
+    base = [" ".join(few[(row + 7 * word) % 32] for word in range(60)) for row in range(500)]
+    index.add_many(range(20_000), base * 40)
+    query = " ".join(f'"{first} {second}"' for first, second in permutations(few, 2))
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    alarm = threading.Timer(0.2, send)
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - one of two calls
+        if count == 1:
+            index.search(query, syntax="query")
+        else:
+            index.search_many([query] * count, threads=count, syntax="query")
+    heard = time.monotonic()
+    alarm.join()
+    assert heard - sent[0] < 2.0  # 200 ms, and a busy machine's patience; all of it takes 10
+    assert len(index.search(base[0])) == 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

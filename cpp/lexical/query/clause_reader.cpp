@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lexical/occurrence_bytes.h"
+#include "threads/pause.h"
 
 namespace oneiros::lexical {
 
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t kLookUpCost = 32;
 // With fewer postings than one to so many documents, they are sorted.
 constexpr std::size_t kSparse = 16;
+// How many documents are looked into between two pauses.
+constexpr std::size_t kDocumentsBetweenPauses = 256;
 
 // How often a document holds a phrase.
 class PhraseCounter {
@@ -115,9 +118,8 @@ RawPostings ClauseReader::read_phrase(std::span<const TermId> terms,
   return counted(documents, PhraseCounter(terms, positions, fields, weights_));
 }
 
-RawPostings ClauseReader::read_any(std::span<const TermId> terms, std::uint8_t fields,
-                                   const Documents* within) const {
-  RawPostings united = unite(terms, within);
+RawPostings ClauseReader::in_fields(RawPostings united, std::span<const TermId> terms,
+                                    std::uint8_t fields) const {
   if (fields == kAllFields) {
     return united;
   }
@@ -135,6 +137,7 @@ RawPostings ClauseReader::read_any(std::span<const TermId> terms, std::uint8_t f
 }
 
 RawPostings ClauseReader::read_list(TermId term, const Documents* within) const {
+  pause_here();
   RawPostings found;
   if (within != nullptr && within->size() * kLookUpCost < list_size(term)) {
     std::vector<std::uint32_t> frequencies(within->size());
@@ -215,11 +218,14 @@ template <typename Count>
 RawPostings ClauseReader::counted(const Documents& documents, Count count) const {
   RawPostings found;
   std::vector<std::uint8_t> scratch;
-  for (const DocumentNumber document : documents) {
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (i % kDocumentsBetweenPauses == 0) {
+      pause_here();
+    }
     const std::uint32_t frequency =
-        count(view_.segment->documents().occurrences(document, scratch));
+        count(view_.segment->documents().occurrences(documents[i], scratch));
     if (frequency != 0) {
-      found.documents.push_back(document);
+      found.documents.push_back(documents[i]);
       found.frequencies.push_back(frequency);
     }
   }

@@ -14,7 +14,7 @@ namespace oneiros::lexical {
 
 // All postings it gives are of documents that are visible and allowed, ascending; frequencies are
 // in parts, as FieldWeights has them. With `within`, ascending documents that are visible and
-// allowed, no others are looked at; null stands for all.
+// allowed, no others are looked at; null stands for all. All of it calls pause_here().
 class ClauseReader {
  public:
   using Documents = std::vector<DocumentNumber>;
@@ -28,9 +28,11 @@ class ClauseReader {
   // That hold all terms in one field, at their distances.
   RawPostings read_phrase(std::span<const TermId> terms, std::span<const std::uint32_t> positions,
                           std::uint8_t fields, const Documents* within) const;
-  // That hold any of the terms: as if they were one.
-  RawPostings read_any(std::span<const TermId> terms, std::uint8_t fields,
-                       const Documents* within) const;
+  // That hold any of the terms, in whichever field: as if they were one.
+  RawPostings unite(std::span<const TermId> terms, const Documents* within) const;
+  // Those of unite() that hold one in one of the fields.
+  RawPostings in_fields(RawPostings united, std::span<const TermId> terms,
+                        std::uint8_t fields) const;
 
   bool is_wanted(DocumentNumber document) const {
     return view_.is_visible(document) &&
@@ -40,7 +42,6 @@ class ClauseReader {
 
  private:
   RawPostings read_list(TermId term, const Documents* within) const;
-  RawPostings unite(std::span<const TermId> terms, const Documents* within) const;
 
   // The documents for which count(occurrences' bytes) is not 0.
   template <typename Count>

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "lexical/query/clause_reader.h"
+#include "lexical/query/prefix_postings.h"
+#include "threads/pause.h"
 
 namespace oneiros::lexical {
 
@@ -23,12 +25,6 @@ struct Matches {
   std::vector<Scored> lists;  // what the clause's matches earn, in the order of its terms
   Documents documents;        // that match
 };
-
-std::vector<TermId> terms_of(const WeighedClause& clause) {
-  std::vector<TermId> terms(clause.terms.size());
-  std::ranges::transform(clause.terms, terms.begin(), &WeightedTerm::term);
-  return terms;
-}
 
 // A word that should be there: any of its terms. Else all of them.
 Matches match_word(const ClauseReader& reader, const WeighedClause& clause,
@@ -54,23 +50,6 @@ Matches match_word(const ClauseReader& reader, const WeighedClause& clause,
   return matches;
 }
 
-Matches match(const ClauseReader& reader, const WeighedClause& clause, const Documents* within) {
-  if (clause.matches_nothing) {
-    return {};
-  }
-  if (clause.kind == ClauseKind::kWord) {
-    return match_word(reader, clause, within);
-  }
-  Matches matches;
-  const std::vector<TermId> terms = terms_of(clause);
-  RawPostings postings = clause.kind == ClauseKind::kPhrase
-                             ? reader.read_phrase(terms, clause.positions, clause.fields, within)
-                             : reader.read_any(terms, clause.fields, within);
-  matches.documents = postings.documents;
-  matches.lists.emplace_back(std::move(postings), clause.weight);
-  return matches;
-}
-
 // At most how many documents match a clause: all its terms must be there.
 std::size_t most_matches(const ClauseReader& reader, const WeighedClause& clause) {
   std::size_t least = 0;
@@ -86,7 +65,7 @@ std::size_t most_matches(const ClauseReader& reader, const WeighedClause& clause
 class ClauseMatcher {
  public:
   ClauseMatcher(const ClauseReader& reader, const WeighedQuery& query)
-      : reader_(reader), query_(query), matches_(query.clauses.size()) {}
+      : reader_(reader), query_(query), prefixes_(reader, query), matches_(query.clauses.size()) {}
 
   // The documents that match.
   Documents find(const Documents* within) {
@@ -95,8 +74,7 @@ class ClauseMatcher {
       return {};
     }
     const Documents* const left = has_must ? &documents_ : within;
-    for_each(Occur::kShould,
-             [&](std::size_t i) { matches_[i] = match(reader_, query_.clauses[i], left); });
+    for_each(Occur::kShould, [&](std::size_t i) { matches_[i] = match(i, left); });
     keep_enough(std::max<std::size_t>(query_.minimum_should_match, has_must ? 0 : 1));
     exclude();
     return std::move(documents_);
@@ -130,6 +108,25 @@ class ClauseMatcher {
     }
   }
 
+  // Each clause once, within ever fewer documents.
+  Matches match(std::size_t place, const Documents* within) {
+    const WeighedClause& clause = query_.clauses[place];
+    if (clause.matches_nothing) {
+      return {};
+    }
+    if (clause.kind == ClauseKind::kWord) {
+      return match_word(reader_, clause, within);
+    }
+    Matches matches;
+    RawPostings postings =
+        clause.kind == ClauseKind::kPhrase
+            ? reader_.read_phrase(terms_of(clause), clause.positions, clause.fields, within)
+            : prefixes_.take(clause, within);
+    matches.documents = postings.documents;
+    matches.lists.emplace_back(std::move(postings), clause.weight);
+    return matches;
+  }
+
   // False if there are none.
   bool narrow_by_musts(const Documents* within) {
     std::vector<std::pair<std::size_t, std::size_t>> rarest_first;
@@ -138,7 +135,7 @@ class ClauseMatcher {
     });
     std::ranges::sort(rarest_first);
     for (const auto& [size, i] : rarest_first) {
-      matches_[i] = match(reader_, query_.clauses[i], within);
+      matches_[i] = match(i, within);
       documents_ = matches_[i].documents;
       within = &documents_;
       if (documents_.empty()) {
@@ -150,7 +147,7 @@ class ClauseMatcher {
 
   void exclude() {
     for_each(Occur::kMustNot, [&](std::size_t i) {
-      const Documents excluded = match(reader_, query_.clauses[i], &documents_).documents;
+      const Documents excluded = match(i, &documents_).documents;
       Documents kept;
       std::ranges::set_difference(documents_, excluded, std::back_inserter(kept));
       documents_ = std::move(kept);
@@ -164,6 +161,7 @@ class ClauseMatcher {
     }
     std::vector<std::pair<DocumentNumber, std::uint32_t>> counts;  // documents ascending
     for_each(Occur::kShould, [&](std::size_t i) {
+      pause_here();
       const std::uint32_t count = query_.clauses[i].count;
       std::vector<std::pair<DocumentNumber, std::uint32_t>> merged;
       merged.reserve(counts.size() + matches_[i].documents.size());
@@ -188,6 +186,7 @@ class ClauseMatcher {
 
   const ClauseReader& reader_;
   const WeighedQuery& query_;
+  PrefixPostings prefixes_;
   std::vector<Matches> matches_;  // by clause; none of those that must not be
   Documents documents_;
 };
@@ -207,6 +206,7 @@ ScoredDocuments match_clauses(const SegmentView& view, const WeighedQuery& query
     const Saturation<Variant> saturation(bm25, query.average_length);
     for (std::size_t i = 0; i < query.clauses.size(); ++i) {
       for (const auto& [postings, weight] : matcher.lists(i)) {
+        pause_here();
         std::size_t at = 0;
         for (std::size_t j = 0; j < found.documents.size(); ++j) {
           const DocumentNumber document = found.documents[j];

@@ -1,7 +1,7 @@
 #include "lexical/query/clause_weights.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <map>
 #include <vector>
 
 #include "lexical/query/clause_reader.h"
@@ -16,7 +16,7 @@ class Weighing {
            std::span<const SegmentView> segments)
       : bm25_(bm25), statistics_(statistics), segments_(segments) {}
 
-  WeighedClause weigh(const Clause& clause, std::uint32_t count) const {
+  WeighedClause weigh(const Clause& clause, std::uint32_t count) {
     WeighedClause weighed{.occur = clause.occur,
                           .kind = clause.kind,
                           .fields = clause.fields,
@@ -64,24 +64,31 @@ class Weighing {
     }
   }
 
-  void weigh_prefix(WeighedClause& weighed) const {
+  void weigh_prefix(WeighedClause& weighed) {
     std::erase_if(weighed.terms, [&](const WeightedTerm& term) { return df(term.term) == 0; });
     std::vector<TermId> terms;
     for (const WeightedTerm& term : weighed.terms) {
       terms.push_back(term.term);
     }
-    std::uint64_t df_of_any = 0;
-    if (terms.size() == 1) {
-      df_of_any = df(terms.front());
-    } else if (weighed.occur != Occur::kMustNot) {
+    weighed.matches_nothing = terms.empty();
+    weighed.weight =
+        weighed.occur == Occur::kMustNot ? 0.0 : weighed.count * idf_of(df_of_any(terms));
+  }
+
+  // A prefix may come with several signs and fields: it is looked through once.
+  std::uint64_t df_of_any(const std::vector<TermId>& terms) {
+    if (terms.size() <= 1) {
+      return terms.empty() ? 0 : df(terms.front());
+    }
+    const auto [known, is_new] = dfs_of_any_.emplace(terms, 0);
+    if (is_new) {
       for (const SegmentView& view : segments_) {
         const AllowedRows all;
         const ClauseReader reader(view, bm25_.weights, all);
-        df_of_any += reader.read_any(terms, kAllFields, nullptr).documents.size();
+        known->second += reader.unite(terms, nullptr).documents.size();
       }
     }
-    weighed.weight = weighed.count * idf_of(df_of_any);
-    weighed.matches_nothing = terms.empty();
+    return known->second;
   }
 
   std::uint64_t df(TermId term) const { return statistics_.df.at(term); }
@@ -93,6 +100,7 @@ class Weighing {
   const Bm25& bm25_;
   const ClauseStatistics& statistics_;
   std::span<const SegmentView> segments_;
+  std::map<std::vector<TermId>, std::uint64_t> dfs_of_any_;
 };
 
 }  // namespace
@@ -100,7 +108,7 @@ class Weighing {
 WeighedQuery weigh_clauses(const ClauseQuery& query, const Bm25& bm25,
                            const ClauseStatistics& statistics,
                            std::span<const SegmentView> segments) {
-  const Weighing weighing(bm25, statistics, segments);
+  Weighing weighing(bm25, statistics, segments);
   WeighedQuery weighed{.terms = {},
                        .clauses = {},
                        .minimum_should_match = query.minimum_should_match,

@@ -81,6 +81,57 @@ TEST_CASE("LexicalIndex: a call that ends early leaves whole batches") {
   CHECK(index.document_count() == 1000);
 }
 
+TEST_CASE("LexicalIndex: a search may be ended at any pause, and does no harm") {
+  LexicalIndex index(simple(), {});
+  const char* const words[] = {"ant", "bee", "cat", "dog", "ants", "beet"};
+  for (std::uint32_t row = 0; row < 600; ++row) {
+    std::string text;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      text += std::string(words[(row * 7 + i * i * (1 + row % 5)) % 6]) + " ";
+    }
+    index.add(row, text);
+    if (row == 500) {
+      index.seal();  // some of them stay in the growing segment
+    }
+  }
+  const QueryReading reading{.syntax = lexical::QuerySyntax::kQuery};
+  const Texts queries{"ant bee", R"("ant bee" "bee cat dog" -"dog ant")",
+                      "+an* bee* -text:an* title:an* text:bee*"};
+  for (const std::string_view query : queries) {
+    CAPTURE(query);
+    const Found whole = index.search(query, 1000, {}, reading);
+    int most = 0;  // pauses
+    for (int last = 1; most == 0; ++last) {
+      int pauses = 0;
+      const Pause pause = [&] {
+        if (++pauses == last) {
+          throw std::runtime_error("interrupted");
+        }
+      };
+      try {
+        const PauseScope scope(pause);
+        const Found found = index.search(query, 1000, {}, reading);
+        CHECK(same(found.hits, whole.hits));
+        most = last;
+      } catch (const std::runtime_error&) {
+        CHECK(same(index.search(query, 1000, {}, reading).hits, whole.hits));
+      }
+    }
+    CHECK(most > 2);
+  }
+  for (const std::size_t threads : {1, 3}) {
+    int pauses = 0;
+    const Pause pause = [&] {
+      if (++pauses == 3) {
+        throw std::runtime_error("interrupted");
+      }
+    };
+    CHECK_THROWS_WITH(index.search_many(Texts(50, queries[1]), 10, {}, threads, reading, pause),
+                      "interrupted");
+    CHECK(pauses == 3);
+  }
+}
+
 TEST_CASE("LexicalIndex: limits and wrong arguments change nothing") {
   CHECK_THROWS_AS(LexicalIndex(nullptr, {}), std::invalid_argument);
   LexicalIndex index(simple(), {});

@@ -1,0 +1,172 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.h"
+#include "bindings/hits.h"
+#include "bindings/interrupts.h"
+#include "bindings/searches.h"
+#include "bindings/texts.h"
+
+namespace oneiros {
+
+namespace {
+
+using lexical::AllowedRows;
+using lexical::Found;
+using lexical::Hit;
+using lexical::WeighedQuery;
+
+// The array must stay alive.
+AllowedRows read_allowed(const std::optional<py::array>& allowed) {
+  return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
+}
+
+QueryReading reading_of(const std::string& syntax, std::size_t minimum_should_match) {
+  return {.syntax = lexical::syntax_of(syntax), .minimum_should_match = minimum_should_match};
+}
+
+// Rows and scores of hit lists, one list after the other.
+struct HitArrays {
+  explicit HitArrays(std::size_t size)
+      : rows(static_cast<py::ssize_t>(size)), scores(static_cast<py::ssize_t>(size)) {}
+
+  void append(std::span<const Hit> hits) {
+    for (const Hit& hit : hits) {
+      rows.mutable_data()[filled] = hit.row;
+      scores.mutable_data()[filled++] = hit.score;
+    }
+  }
+
+  py::array_t<std::uint32_t> rows;
+  py::array_t<double> scores;
+  std::size_t filled = 0;
+};
+
+py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t k,
+                 const std::optional<py::array>& allowed, const std::string& syntax,
+                 std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  Found found;
+  {
+    const LongCall call;
+    found = index.search(utf8, k, rows, reading);
+  }
+  HitArrays arrays(found.hits.size());
+  arrays.append(found.hits);
+  return py::make_tuple(arrays.rows, arrays.scores, std::move(found.query));
+}
+
+py::tuple hits(const LexicalIndex& index, const py::object& query, std::size_t k,
+               const std::optional<py::array>& allowed, const std::string& syntax) {
+  const QueryReading reading = reading_of(syntax, 0);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  Found found;
+  auto held = std::make_unique<Hits>();
+  {
+    const LongCall call;
+    found = index.search(utf8, k, rows, reading);
+    held->rows.reserve(found.hits.size());
+    held->scores.reserve(found.hits.size());
+    for (const Hit& hit : found.hits) {
+      held->rows.push_back(hit.row);
+      held->scores.push_back(hit.score);
+    }
+  }
+  return py::make_tuple(std::move(held), std::move(found.query));
+}
+
+py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
+                      const std::optional<py::array>& allowed, std::size_t threads,
+                      const std::string& syntax, std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
+  const Texts read = read_texts(queries, "queries");
+  const AllowedRows rows = read_allowed(allowed);
+  std::vector<Found> lists;
+  std::vector<std::int64_t> offsets{0};
+  {
+    const ReleasedGil nogil;
+    lists = index.search_many(read.views, k, rows, threads, reading, interruptible());
+    for (const Found& found : lists) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(found.hits.size()));
+    }
+  }
+  HitArrays arrays(static_cast<std::size_t>(offsets.back()));
+  py::list weighed;
+  for (Found& found : lists) {
+    arrays.append(found.hits);
+    weighed.append(std::move(found.query));
+  }
+  return py::make_tuple(arrays.rows, arrays.scores, copied(offsets), weighed);
+}
+
+std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
+                                                   const py::object& query,
+                                                   const std::optional<py::array>& allowed,
+                                                   const std::string& syntax) {
+  const QueryReading reading = reading_of(syntax, 0);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows rows = read_allowed(allowed);
+  std::optional<std::vector<std::uint8_t>> bits;
+  {
+    const LongCall call;
+    bits = index.permitted(utf8, reading, rows);
+  }
+  return bits ? std::optional(copied(*bits)) : std::nullopt;
+}
+
+WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std::string& syntax,
+                   std::size_t minimum_should_match) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const LongCall call;
+  return index.weigh(utf8, reading);
+}
+
+py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& query,
+                               const py::array& rows) {
+  const auto read = read_1d<std::uint32_t>(rows, "rows");
+  py::array_t<double> scores(rows.size());
+  const std::span<double> out(scores.mutable_data(), read.size());
+  {
+    const LongCall call;
+    index.score_rows(query, read, out);
+  }
+  return scores;
+}
+
+}  // namespace
+
+void define_searches(LexicalIndexClass& index) {
+  index
+      .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
+           py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
+           "The best k rows and their scores, higher score first, then the smaller row; and the "
+           "query as it was weighed.")
+      .def("hits", &hits, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
+           py::arg("syntax"), "search(), for a plan: no array is made unless it is asked for.")
+      .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
+           py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
+           py::arg("minimum_should_match") = 0,
+           "All rows, all scores, where each query's begin, with the end as the last; and the "
+           "queries as they were weighed.")
+      .def("permitted", &permitted, py::kw_only(), py::arg("query"), py::arg("allowed"),
+           py::arg("syntax"),
+           "The allowed rows that a query's signs permit, as packed bits; None if no sign forbids "
+           "any.")
+      .def("weigh", &weigh, py::kw_only(), py::arg("query"), py::arg("syntax") = "plain",
+           py::arg("minimum_should_match") = 0, "The query as the texts now weigh it.")
+      .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
+           "The score of each row for a weighed query: the bits that a search gives, 0 for no "
+           "match.");
+}
+
+}  // namespace oneiros

@@ -1,0 +1,17 @@
+// The searches of LexicalIndex.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "lexical/lexical_index.h"
+
+namespace oneiros {
+
+using LexicalIndexClass = pybind11::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>;
+
+// REQUIRES: WeighedQuery and Hits are registered.
+void define_searches(LexicalIndexClass& index);
+
+}  // namespace oneiros

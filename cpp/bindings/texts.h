@@ -1,0 +1,26 @@
+// Strings of Python read as UTF-8.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oneiros {
+
+namespace py = pybind11;
+
+// The UTF-8 of a str, which must stay alive: no copy if it is ASCII, else one that Python keeps
+// with it.
+std::string_view utf8_of(const py::handle& object, const std::string& name);
+
+// Strings and the list's own items, kept alive whatever becomes of the list.
+struct Texts {
+  py::tuple items;
+  std::vector<std::string_view> views;
+};
+
+Texts read_texts(const py::list& list, const std::string& name);
+
+}  // namespace oneiros

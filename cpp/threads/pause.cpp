@@ -1,0 +1,21 @@
+#include "threads/pause.h"
+
+namespace oneiros {
+
+namespace {
+
+thread_local const Pause* t_pause = nullptr;
+
+}  // namespace
+
+PauseScope::PauseScope(const Pause& pause) : outer_(t_pause) { t_pause = &pause; }
+
+PauseScope::~PauseScope() { t_pause = outer_; }
+
+void pause_here() {
+  if (t_pause != nullptr && *t_pause) {
+    (*t_pause)();
+  }
+}
+
+}  // namespace oneiros
