@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -90,6 +92,61 @@ std::pair<py::array, std::span<T>> result_of(std::optional<py::array> out, std::
   const std::span<T> values = write_1d<T>(array, "out", size);
   return {std::move(array), values};
 }
+
+// One number of Python's as T; None stands for NaN. Throws TypeError or ValueError for what is
+// none, or lies beyond T.
+template <typename T>
+T number_of(PyObject* item, const std::string& name) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (item == Py_None) {
+      return std::numeric_limits<T>::quiet_NaN();
+    }
+    const double value = PyFloat_AsDouble(item);
+    if (value == -1.0 && PyErr_Occurred() != nullptr) {
+      throw py::error_already_set();
+    }
+    return static_cast<T>(value);
+  } else {
+    const long long value = PyLong_AsLongLong(item);
+    if (value == -1 && PyErr_Occurred() != nullptr) {
+      throw py::error_already_set();
+    }
+    if (!std::in_range<T>(value)) {
+      throw py::value_error(name + ": " + std::to_string(value) + " lies beyond its column");
+    }
+    return static_cast<T>(value);
+  }
+}
+
+// Numbers that Python holds in an array, of which this is a view, or in a list or tuple, of which
+// it is a copy: for a few rows an array takes longer to make than all else, and loads NumPy.
+template <typename T>
+class Numbers {
+ public:
+  Numbers(const py::handle& given, const std::string& name) {
+    if (PyList_Check(given.ptr()) == 0 && PyTuple_Check(given.ptr()) == 0) {
+      if (!py::isinstance<py::array>(given)) {
+        throw py::type_error(name + ": expected an array, got " + text(py::type::of(given)));
+      }
+      array_ = py::reinterpret_borrow<py::object>(given);
+      view_ = read_1d<T>(py::reinterpret_borrow<py::array>(given), name);
+      return;
+    }
+    const py::tuple items(
+        py::reinterpret_borrow<py::object>(given));  // nobody changes it meanwhile
+    copy_.reserve(items.size());
+    for (const py::handle item : items) {
+      copy_.push_back(number_of<T>(item.ptr(), name));
+    }
+  }
+
+  std::span<const T> values() const { return array_ ? view_ : std::span<const T>(copy_); }
+
+ private:
+  py::object array_;
+  std::span<const T> view_;
+  std::vector<T> copy_;
+};
 
 // Spans over a list of arrays, and the arrays, kept alive whatever becomes of the list.
 template <typename T>

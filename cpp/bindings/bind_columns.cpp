@@ -9,47 +9,49 @@ namespace oneiros {
 
 namespace {
 
-// The arrays of `values` as spans of their own type, and the arrays and names, kept alive.
+using AnyNumbers =
+    std::variant<Numbers<std::uint8_t>, Numbers<std::uint16_t>, Numbers<std::uint32_t>,
+                 Numbers<std::int16_t>, Numbers<float>, Numbers<double>>;
+
+// What Python gave for columns, and names, kept alive.
 struct GivenColumns {
   std::vector<std::string> names;
-  std::vector<py::array> arrays;
+  std::vector<AnyNumbers> numbers;
   std::vector<ColumnValues> values;
 };
 
-AnyValues read_column(const py::array& array, const std::string& name, Column column) {
+AnyNumbers read_column(const py::handle& given, const std::string& name, Column column) {
   return std::visit(
-      [&](const auto& rule) -> AnyValues {
+      [&](const auto& rule) -> AnyNumbers {
         using T = typename std::decay_t<decltype(rule)>::Value;
-        return read_1d<T>(array, name);
+        return Numbers<T>(given, name);
       },
       kColumns[static_cast<std::size_t>(column)].rule);
 }
 
 GivenColumns read_columns(const py::dict& values) {
   GivenColumns given;
-  given.names.reserve(values.size());  // the values' names point into it
+  given.names.reserve(values.size());  // the values point into both
+  given.numbers.reserve(values.size());
   for (const auto& [key, value] : values) {
     const std::string& name = given.names.emplace_back(key.cast<std::string>());
     const std::optional<Column> column = column_named(name);
     if (!column) {
       throw py::value_error(name + ": no column has this name");
     }
-    if (!py::isinstance<py::array>(value)) {
-      throw py::type_error(name + ": expected an array, got " + text(py::type::of(value)));
-    }
-    const auto& array = given.arrays.emplace_back(py::reinterpret_borrow<py::array>(value));
-    given.values.push_back({name, read_column(array, name, *column)});
+    const AnyNumbers& numbers = given.numbers.emplace_back(read_column(value, name, *column));
+    std::visit([&](const auto& held) { given.values.push_back({name, held.values()}); }, numbers);
   }
   return given;
 }
 
 // A copy: the caller's array could change between the check of a row and its use.
-std::vector<std::uint32_t> copied_rows(const py::array& rows) {
-  const auto read = read_1d<std::uint32_t>(rows, "rows");
-  return {read.begin(), read.end()};
+std::vector<std::uint32_t> copied_rows(const py::handle& rows) {
+  const Numbers<std::uint32_t> read(rows, "rows");
+  return {read.values().begin(), read.values().end()};
 }
 
-void write(Columns& columns, const py::array& rows, const py::dict& values) {
+void write(Columns& columns, const py::object& rows, const py::dict& values) {
   const std::vector<std::uint32_t> where = copied_rows(rows);
   const GivenColumns given = read_columns(values);
   const ReleasedGil nogil;

@@ -30,9 +30,9 @@ std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text,
   return index.add(row, read);
 }
 
-std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list& texts,
+std::size_t add_many(LexicalIndex& index, const py::object& rows, const py::list& texts,
                      const std::optional<py::list>& titles, const std::optional<py::list>& tags) {
-  const auto read_rows = read_1d<std::uint32_t>(rows, "rows");
+  const Numbers<std::uint32_t> read_rows(rows, "rows");
   const Texts read = read_texts(texts, "texts");
   const Texts read_titles = read_texts(titles.value_or(py::list()), "titles");
   const Texts read_tags = read_texts(tags.value_or(py::list()), "tags");
@@ -60,7 +60,7 @@ std::size_t add_many(LexicalIndex& index, const py::array& rows, const py::list&
     }
   }
   const ReleasedGil nogil;
-  return index.add_many(read_rows, indexed, interruptible());
+  return index.add_many(read_rows.values(), indexed, interruptible());
 }
 
 // By part, in bytes, the vocabulary too.

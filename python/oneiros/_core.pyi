@@ -59,7 +59,7 @@ class LexicalIndex:
     def add_many(
         self,
         *,
-        rows: Rows,
+        rows: Rows | Sequence[int],
         texts: list[str],
         titles: list[str] | None = None,
         tags: list[str] | None = None,
@@ -181,7 +181,12 @@ class Columns:
     @staticmethod
     def schema() -> dict[str, str]: ...
     def append(self, *, count: int) -> int: ...
-    def write(self, *, rows: Rows, values: dict[str, npt.NDArray[Any]]) -> None: ...
+    def write(
+        self,
+        *,
+        rows: Rows | Sequence[int],
+        values: Mapping[str, npt.NDArray[Any] | Sequence[float | None]],
+    ) -> None: ...
     def view(self, *, name: str) -> npt.NDArray[Any]: ...
     def values_at(self, *, name: str, rows: list[int]) -> list[Any]: ...
     def reinforce(

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["BLANKS", "ENUMS", "FIELDS", "Memory", "validate_changes"]
+__all__ = ["BLANKS", "ENUMS", "FIELDS", "Memory", "checked_values", "validate_changes"]
 
 _CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
+_ONLY_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
@@ -99,22 +100,7 @@ class Memory:
             ValueError: an unknown field, no text, or a value outside its range.
             TextEncodingError: a string holds a lone surrogate.
         """
-        if isinstance(record, Memory):
-            record = _given(record)
-        elif not isinstance(record, Mapping):
-            raise TypeError(wrong("record", "a mapping of fields or a Memory", record))
-        values: dict[str, Any] = {}
-        checks = _CHECKS
-        for name, value in record.items():
-            if name not in checks:
-                raise ValueError(_unknown(name))
-            if value is not None:
-                values[name] = checks[name][0](value)
-        if "text" not in values:
-            msg = "text: required, and missing from the record"
-            raise ValueError(msg)
-        _fill_in(values, now)
-        return Memory(**values)
+        return Memory(**checked_values(record, now=now))
 
     def to_record(self, *, iso: bool = False) -> dict[str, object]:
         """Return the memory as a dict that ``json.dumps`` takes, every field in it.
@@ -144,6 +130,33 @@ class Memory:
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
+
+
+def checked_values(record: object, *, now: float) -> dict[str, Any]:
+    """Return what :meth:`Memory.from_record` makes a memory of, without making one.
+
+    The fields given and those that depend on others; what is left out has its default.
+
+    Raises:
+        As :meth:`Memory.from_record`.
+    """
+    if isinstance(record, Memory):
+        record = _given(record)
+    elif type(record) is not dict and not isinstance(record, Mapping):
+        raise TypeError(wrong("record", "a mapping of fields or a Memory", record))
+    values: dict[str, Any] = {}
+    checks = _ONLY_CHECKS
+    for name, value in record.items():
+        check = checks.get(name)
+        if check is None:
+            raise ValueError(_unknown(name))
+        if value is not None:
+            values[name] = check(value)
+    if "text" not in values:
+        msg = "text: required, and missing from the record"
+        raise ValueError(msg)
+    _fill_in(values, now)
+    return values
 
 
 def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
@@ -184,18 +197,19 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
     """Give what depends on `now` or on other fields."""
     if "id" not in values:
         values["id"] = new_ulid(now)
-    if "created_at" not in values:
-        values["created_at"] = _CHECKS["created_at"][0](now)
+    created_at = values.get("created_at")
+    if created_at is None:
+        created_at = values["created_at"] = _CHECKS["created_at"][0](now)
     if "updated_at" not in values:
-        values["updated_at"] = values["created_at"]
+        values["updated_at"] = created_at
     if "priority" not in values:
         values["priority"] = PRIORITY_BY_KIND.get(values.get("kind", ""), PRIORITY_OTHERWISE)
     if "canonical_layer" not in values:
         values["canonical_layer"] = LAYER_BY_DEPTH[values.get("depth", 2)]
     if "sessions" not in values and "session" in values:
         values["sessions"] = frozenset((values["session"],))
-    spread = max(1, len(values.get("sessions", ())))
-    if values.setdefault("session_spread", spread) < spread:
+    spread = len(values["sessions"]) if "sessions" in values else 0
+    if values.setdefault("session_spread", spread or 1) < spread:
         rule = f"at least the number of sessions, {spread}"
         raise ValueError(wrong("session_spread", rule, values["session_spread"]))
 

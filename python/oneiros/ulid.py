@@ -35,4 +35,14 @@ def _time_part(milliseconds: int) -> str:
 
 
 def _random_part() -> str:
-    return os.urandom(16).translate(_BYTE_TO_CHARACTER).decode("ascii")
+    while True:
+        try:
+            return _drawn.pop()  # in one step: no two threads get the same
+        except IndexError:
+            drawn = os.urandom(16 * _DRAWN_AT_ONCE).translate(_BYTE_TO_CHARACTER).decode("ascii")
+            _drawn.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
+
+
+_DRAWN_AT_ONCE = 64  # to ask the system for each would cost more than all else here
+_drawn: list[str] = []
+os.register_at_fork(after_in_child=_drawn.clear)  # what waits there is the parent's to give out

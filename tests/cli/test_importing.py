@@ -211,6 +211,32 @@ def test_a_useless_source_leaves_no_store(
     assert target.exists() == (name == "m.jsonl")  # an empty source is a source
 
 
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"id": "m0", "text": "fine"}, {"id": "m1", "importance": 7, "text": "x"}],
+        [{"id": "m0", "text": "x"}] * 2,
+    ],
+    ids=["a bad record", "an id twice"],
+)
+def test_a_first_batch_that_fails_leaves_no_store(
+    run: Run, tmp_path: Path, target: Path, records: list[dict[str, object]]
+) -> None:
+    path = lines(tmp_path / "m.jsonl", records)
+    outcome = run("import", path, "-s", target)
+    assert outcome.exit_code != 0
+    assert [file.name for file in tmp_path.iterdir()] == ["m.jsonl"]
+    assert run("import", path, "-s", target, "--on-error", "skip").exit_code == 0
+    assert ids_in(target) == ["m0"]
+
+
+def test_a_folder_is_no_store(run: Run, tmp_path: Path) -> None:
+    path = lines(tmp_path / "m.jsonl", [{"text": "x"}])
+    outcome = run("import", path, "-s", tmp_path)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "path: must be a file's name, got the folder" in outcome.stderr
+
+
 def test_a_directory_that_is_no_repository_leaves_no_store(
     run: Run, tmp_path: Path, target: Path
 ) -> None:

@@ -107,7 +107,16 @@ def test_columns_hold_what_a_dict_holds(written: list[tuple[int, float, int]]) -
         ("depth", np.array([1]), TypeError, "depth: expected uint8, got int64"),
         ("depth", np.array([[1]], np.uint8), ValueError, r"depth: expected shape \(n,\)"),
         ("depth", np.array([1, 2], np.uint8), ValueError, "depth: expected 1 values, one a row"),
-        ("depth", [1], TypeError, "depth: expected an array, got <class 'list'>"),
+        ("depth", {1}, TypeError, "depth: expected an array, got <class 'set'>"),
+        ("depth", [4], ValueError, r"depth: must be in \[1, 3\] .*got 4"),
+        ("depth", [256], ValueError, "depth: 256 lies beyond its column"),
+        ("depth", [-1], ValueError, "depth: -1 lies beyond its column"),
+        ("depth", [2**64], OverflowError, "too big"),
+        ("depth", [None], TypeError, "NoneType"),
+        ("depth", [1.5], TypeError, "float"),
+        ("depth", (1, 2), ValueError, "depth: expected 1 values, one a row"),
+        ("strength", ["1"], TypeError, "must be real number, not str"),
+        ("strength", [None], ValueError, r"strength: .*got nan"),
         ("size", np.array([1], np.uint8), ValueError, "size: no column has this name"),
         ("strength", np.array([np.nan], np.float32), ValueError, r"strength: .*got nan"),
         ("created_at", np.array([np.inf]), ValueError, "created_at: must be finite .*got inf"),
@@ -245,6 +254,32 @@ def test_bad_reinforcement_is_refused_and_changes_nothing(
     with pytest.raises(ValueError, match=message):
         columns.reinforce(**(arguments | changes))
     assert columns.view(name="access_count")[0] == 0
+
+
+def test_lists_are_written_as_arrays_are() -> None:
+    by_list, by_array = filled(2), filled(2)
+    by_list.write(
+        rows=[1, 0],
+        values={
+            "ttl": [None, 60.0],
+            "strength": (0.1, 1),
+            "pinned": [True, False],
+            "feedback": [-3, 32767],
+            "access_count": [2**32 - 1, 0],
+        },
+    )
+    by_array.write(
+        rows=rows(1, 0),
+        values={
+            "ttl": np.array([np.nan, 60.0]),
+            "strength": np.array([0.1, 1], np.float32),
+            "pinned": np.array([1, 0], np.uint8),
+            "feedback": np.array([-3, 32767], np.int16),
+            "access_count": np.array([2**32 - 1, 0], np.uint32),
+        },
+    )
+    for name in _core.Columns.schema():
+        np.testing.assert_array_equal(by_list.view(name=name), by_array.view(name=name))
 
 
 def test_values_at_rows_are_those_of_the_view() -> None:

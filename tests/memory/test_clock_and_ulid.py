@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 
@@ -31,6 +32,22 @@ def test_a_ulid_holds_its_time_as_published() -> None:
 @given(st.floats(0, 2**48 / 1000 - 1))
 def test_the_time_of_a_ulid_is_its_millisecond(now: float) -> None:
     assert number_of(new_ulid(now)[:10]) == int(now * 1000)
+
+
+def test_a_child_of_a_fork_gives_out_ids_of_its_own() -> None:
+    new_ulid(0.0)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, "".join(new_ulid(0.0) for _ in range(80)).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:  # noqa: PTH123 - no path
+        told = pipe.read().decode()
+    os.waitpid(child, 0)
+    theirs = {told[at : at + 26] for at in range(0, len(told), 26)}
+    assert len(theirs) == 80
+    assert theirs.isdisjoint(new_ulid(0.0) for _ in range(80))
 
 
 def test_times_that_do_not_fit_are_cut() -> None:

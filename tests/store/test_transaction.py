@@ -24,6 +24,62 @@ def test_an_exception_takes_everything_back(store: Store) -> None:
     assert (store.count(), store.revision(), store.settings()) == (0, 0, {})
 
 
+PLAIN = [memory("plain"), memory("empty", text=""), memory("old", created_at=-0.0, ttl=1)]
+
+
+@pytest.mark.parametrize("memories", [[FULL], PLAIN, [*PLAIN, FULL]], ids=["full", "plain", "both"])
+def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list[Memory]) -> None:
+    add(store, memory("before"))
+    with store.write() as transaction:
+        transaction.insert_many(memories, embedding_blobs=[b"blob"] * len(memories))
+        fresh = transaction.fresh_rows()
+    assert fresh is not None
+    (told,) = fresh
+    assert told == rows(store, after=1)
+    for mine, read in zip(told, rows(store, after=1), strict=True):
+        assert [*map(type, mine)] == [*map(type, read)]
+        assert mine.memory() == read.memory()
+
+
+def test_nothing_is_said_of_fresh_rows_where_more_was_written(store: Store) -> None:
+    add(store, memory("a"))
+    with store.write() as transaction:
+        assert transaction.fresh_rows() is None
+        transaction.insert_many([])
+        assert transaction.fresh_rows() is None
+        transaction.insert(memory("b"))
+        assert transaction.fresh_rows() is not None
+        transaction.increment([("a", {"access_count": 1})])
+        assert transaction.fresh_rows() is None
+    for write in ("setting", "erase", "update"):
+        with store.write() as transaction:
+            transaction.insert(memory(write))
+            if write == "setting":
+                transaction.set_setting("k", "v")
+            elif write == "erase":
+                transaction.erase("a")
+            else:
+                transaction.update_columns([("b", {"deleted_at": 1.0})])
+            assert transaction.fresh_rows() is None
+
+
+def test_revisions_go_on_from_what_others_committed(tmp_path: Path) -> None:
+    with Store(tmp_path / "mind.db") as one, Store(tmp_path / "mind.db") as other:
+        revisions = []
+        for number in range(12):
+            store = other if number in (3, 4, 8) else one
+            with store.write() as transaction:
+                revisions.append(transaction.revision)
+                if number == 6:
+                    continue  # writes nothing, and leaves its number to the next
+                if number % 5 == 2:
+                    transaction.set_setting("k", str(number))
+                else:
+                    transaction.insert(memory(f"m{number}"))
+        assert revisions == [1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11]
+        assert one.revision() == other.revision() == 11
+
+
 def test_a_transaction_sees_its_own_writes_and_readers_do_not(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store, store.write() as transaction:
         transaction.insert(memory("a"))

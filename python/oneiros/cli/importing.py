@@ -118,8 +118,11 @@ def import_memories(
     tally = Tally()
     started = time.perf_counter()
     try:
+        batches = _batches(rows)
+        if not store.exists():
+            batches = _rehearsed(batches, analyzer, rules)
         with opened(store, analyzer) as engine, progress_bar("importing", None) as advance:
-            for batch in _batches(rows):
+            for batch in batches:
                 _store(engine, batch, rules, tally)
                 advance(len(batch))
     except KeyboardInterrupt:
@@ -150,6 +153,17 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     """Read the first row now: a source that cannot be read must not leave an empty store."""
     first = list(islice(rows, 1))
     return chain(first, rows)
+
+
+def _rehearsed(
+    batches: Iterator[list[Row]], analyzer: str | None, rules: Rules
+) -> Iterator[list[Row]]:
+    """Store the first batch in memory: an import that fails at once must not leave an empty store."""
+    first = list(islice(batches, 1))
+    with opened(Path(":memory:"), analyzer) as engine:
+        for batch in first:
+            _store(engine, batch, rules, Tally())
+    return chain(first, batches)
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:

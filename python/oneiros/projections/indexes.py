@@ -176,9 +176,7 @@ class Indexes:
         for row in changed:
             self._text_digests[row] = 0
         if texts:
-            self.lexical.add_many(
-                rows=np.array(list(changed), np.uint32), texts=texts, titles=titles, tags=tags
-            )
+            self.lexical.add_many(rows=list(changed), texts=texts, titles=titles, tags=tags)
         for row, digest in changed.items():
             self._text_digests[row] = digest
 

@@ -23,17 +23,14 @@ __all__ = ["Lifecycle"]
 
 # Columns that hold a field under its own name; the others are codes made here.
 _PLAIN_COLUMNS: Final = tuple(
-    (name, field.column)
-    for name, field in FIELDS.items()
-    if field.column is not None and name != "kind"
+    name for name, field in FIELDS.items() if field.column is not None and name != "kind"
 )
 _CODED_COLUMNS: Final = (
-    ("kind", "kind", "uint16"),
-    ("topic", "topic_code", "uint32"),
-    ("project", "project_code", "uint32"),
-    ("session", "session_code", "uint32"),
+    ("kind", "kind", 2**16 - 1),
+    ("topic", "topic_code", 2**32 - 1),
+    ("project", "project_code", 2**32 - 1),
+    ("session", "session_code", 2**32 - 1),
 )
-_MOST_CODES: Final = {"uint16": 2**16 - 1, "uint32": 2**32 - 1}
 
 
 class _Codes:
@@ -115,9 +112,7 @@ class Lifecycle:
         self._sessions: dict[int, frozenset[str]] = {}
         self._stored: StoredRecords | None = None
         self._kinds: tuple[str, ...] = ("",)
-        self._codes = {
-            name: _Codes(name, _MOST_CODES[dtype]) for name, _column, dtype in _CODED_COLUMNS
-        }
+        self._codes = {name: _Codes(name, limit) for name, _column, limit in _CODED_COLUMNS}
 
     def take_over(
         self,
@@ -160,9 +155,10 @@ class Lifecycle:
             self._kinds = codes.words()
         return self._kinds
 
-    def rows_of(self, batch: Iterable[StoredMemory]) -> Rows:
+    def rows_of(self, batch: Iterable[StoredMemory]) -> list[int]:
         """The rows of memories that have one."""
-        return np.array([self.row_of[memory.id] for memory in batch], np.uint32)
+        row_of = self.row_of
+        return [row_of[memory.id] for memory in batch]
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """The sessions a memory was seen in."""
@@ -211,9 +207,11 @@ class Lifecycle:
             self.row_of.update(zip(new, range(first, first + len(new)), strict=True))
         rows = self.rows_of(batch)
         self.columns.write(rows=rows, values=values)
-        for row, memory in zip(rows.tolist(), batch, strict=True):
-            if memory.sessions or self.sessions_of(row):
-                self._sessions[row] = memory.sessions
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.sessions_json or row in self._sessions or self._stored is not None:
+                sessions = memory.sessions
+                if sessions or self.sessions_of(row):
+                    self._sessions[row] = sessions
 
     def erase(self, memory_id: str) -> int | None:
         """Drop an id and its sessions; returns its row, which stays unused."""
@@ -224,10 +222,10 @@ class Lifecycle:
                 self._sessions[row] = frozenset()
         return row
 
-    def _values(self, batch: Sequence[StoredMemory]) -> dict[str, npt.NDArray[Any]]:
+    def _values(self, batch: Sequence[StoredMemory]) -> dict[str, Sequence[float | None]]:
         held = dict(zip(StoredMemory._fields, zip(*batch, strict=True), strict=True))
-        values = {name: np.array(held[name], dtype) for name, dtype in _PLAIN_COLUMNS}
-        for name, column, dtype in _CODED_COLUMNS:
-            values[column] = np.array(self._codes[name].of(held[name]), dtype)
-        values["superseded"] = np.array([by is not None for by in held["superseded_by"]], np.uint8)
+        values: dict[str, Sequence[float | None]] = {name: held[name] for name in _PLAIN_COLUMNS}
+        for name, column, _limit in _CODED_COLUMNS:
+            values[column] = self._codes[name].of(held[name])
+        values["superseded"] = [by is not None for by in held["superseded_by"]]
         return values

@@ -82,7 +82,7 @@ class Projections:
 
     def apply_indexes(self, batch: Sequence[StoredMemory]) -> None:
         """Bring all else to what the store says. REQUIRES: apply_columns saw the batch."""
-        rows = self.lifecycle.rows_of(batch).tolist()
+        rows = self.lifecycle.rows_of(batch)
         self.changed_count += len(rows)
         self.row_sets.apply(rows, batch)
         self.indexes.apply(rows, batch)

@@ -102,7 +102,13 @@ class RowAttributes:
                 self.index.replace(row, old, new)
                 self._attributes[row] = new
                 del self._unsure[row]
-        if fresh:
+        if len(fresh) == 1:  # without grouping by value
+            (row,), (new,) = fresh_rows, fresh
+            self._unsure[row] = (new,)
+            self.index.add(row, new)
+            self._attributes[row] = new
+            del self._unsure[row]
+        elif fresh:
             columns: dict[str, Any] = dict(
                 zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
             )
@@ -148,14 +154,18 @@ _NO_TAGS: Final[Sequence[str]] = ()
 _NO_METADATA: Final[dict[str, object]] = {}
 
 
+_NO_SOURCE: Final = (None, None)
+
+
 def _attributes_of(memory: StoredMemory) -> _Attributes:
+    tags, metadata = memory.tags_json, memory.metadata_json
     return _Attributes(
         memory.id,
         memory.kind,
         memory.project,
         memory.session,
         memory.topic,
-        memory.tags if memory.tags_json else _NO_TAGS,
-        memory.metadata if memory.metadata_json else _NO_METADATA,
-        (memory.tags_json, memory.metadata_json),
+        memory.tags if tags else _NO_TAGS,
+        memory.metadata if metadata else _NO_METADATA,
+        _NO_SOURCE if tags is None and metadata is None else (tags, metadata),
     )

@@ -192,6 +192,12 @@ def of_status(status: Sequence[str]) -> Where:
 
 def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:
     """Of these rows, keep those inside and no others; no row goes that is to stay."""
+    if len(rows) == 1:  # without making a set of it
+        if inside:
+            kept.add(rows[0])
+        else:
+            kept.discard(rows[0])
+        return
     kept.update(inside)
     if len(inside) != len(rows):
         kept.difference_update(BitMap(rows) - BitMap(inside))

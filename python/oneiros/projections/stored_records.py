@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros.numpy_on_use import np
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
-from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
+from oneiros.store.cells import json_text
+from oneiros.store.rows import metadata_of, sessions_of, tags_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

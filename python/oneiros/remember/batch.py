@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import DuplicateId
 from oneiros.fields import FIELDS
-from oneiros.memory import Memory
+from oneiros.memory import Memory, checked_values
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import StoredMemory
+
+_IMPORTANCE = Memory(text="").importance
 
 __all__ = ["AddReport", "Batch", "Entry", "embedded_text"]
 
@@ -40,7 +42,9 @@ class Entry:
     """One record on its way in."""
 
     place: int
-    memory: Memory
+    id: str
+    values: dict[str, Any]
+    """As :func:`oneiros.memory.checked_values` returns them."""
     given: Mapping[str, object]
     """The fields the caller named: what an update changes."""
     blob: bytes | None = None
@@ -126,7 +130,7 @@ class Batch:
             updated: those of them that were there before.
         """
         return AddReport(
-            ids=[entry.memory.id for entry in self.entries if entry.memory.id in stored],
+            ids=[entry.id for entry in self.entries if entry.id in stored],
             updated=updated,
             repeated=self._repeated,
             skipped=sorted(place for place, _ in self._failures),
@@ -143,22 +147,24 @@ class Batch:
         for place, given_record in enumerate(records):
             try:
                 record: Any = inside(given_record)
-                memory = Memory.from_record(record, now=now)
-                vectors.accept(memory.embedding)
+                values = checked_values(record, now=now)
+                embedding = values.get("embedding")
+                if embedding is not None:
+                    vectors.accept(embedding)
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
-            given = record if isinstance(record, Mapping) else _said(record)
+            given = _said(record) if isinstance(record, Memory) else record
             initial = self._initial_stability
             if initial is not None and given.get("stability") is None:
-                memory = replace(memory, stability=initial.of(memory.importance))
-            self.entries.append(Entry(place, memory, given))
+                values["stability"] = initial.of(values.get("importance", _IMPORTANCE))
+            self.entries.append(Entry(place, values["id"], values, given))
 
     def _keep_one_of_each(self) -> None:
         """Keep one entry an id: the last when updating, else the first, the others refused."""
         kept: dict[str, Entry] = {}
         for entry in self.entries:
-            memory_id = entry.memory.id
+            memory_id = entry.id
             first = kept.get(memory_id)
             if first is not None and self._on_conflict != "update":
                 places = f"records {first.place} and {entry.place}"
@@ -173,10 +179,10 @@ class Batch:
 
     def _embed(self, vectors: TextVectors) -> None:
         """Give entries without an embedding one, and every embedding its encoded form."""
-        found = [entry.memory.embedding for entry in self.entries]
+        found = [entry.values.get("embedding") for entry in self.entries]
         if vectors.is_present:
             bare = [place for place, vector in enumerate(found) if vector is None]
-            texts = [embedded_text(self.entries[place].memory) for place in bare]
+            texts = [_embedded_text(self.entries[place].values) for place in bare]
             for place, made in zip(bare, vectors.of(texts), strict=True):
                 found[place] = made
                 self.entries[place].is_made_here = made is not None
@@ -194,9 +200,14 @@ class Batch:
         self.entries = kept
 
 
-def embedded_text(memory: Memory | StoredMemory) -> str:
+def embedded_text(memory: StoredMemory) -> str:
     """Return what of a memory is embedded."""
     return f"{memory.title} {memory.text}" if memory.title else memory.text
+
+
+def _embedded_text(values: Mapping[str, Any]) -> str:
+    text: str = values["text"]
+    return f"{values['title']} {text}" if values.get("title") else text
 
 
 def _said(memory: Memory) -> dict[str, object]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from oneiros.embedders import Embedder
     from oneiros.projections import Projections
     from oneiros.remember.write_behind import ReinforcementEvent
-    from oneiros.store import Reading, Store, Transaction
+    from oneiros.store import Reading, Store, StoredMemory, Transaction
 
-__all__ = ["InStep"]
+__all__ = ["InStep", "uncollected"]
 
 
 class InStep:
@@ -68,7 +68,7 @@ class InStep:
 
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
-        with self._lock, _uncollected(), self._store.read() as reading:
+        with self._lock, uncollected(), self._store.read() as reading:
             self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
 
@@ -82,10 +82,13 @@ class InStep:
             self.reinforcing.forget(memory_id)
             self._projections.erase(memory_id)
         for batch in reading.changes(self._revision):
-            self.reinforcing.apply_columns(batch)
-            self._projections.apply_indexes(batch)
+            self._apply(batch)
         self._revision = last
         self._is_behind = False
+
+    def _apply(self, batch: Sequence[StoredMemory]) -> None:
+        self.reinforcing.apply_columns(batch)
+        self._projections.apply_indexes(batch)
 
     @property
     def is_open_here(self) -> bool:
@@ -121,10 +124,19 @@ class InStep:
             if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
                 self._write_events()
             with self._store.write() as transaction:
-                self._follow(transaction)  # what is checked inside is checked against what is there
+                # What is checked inside is checked against what is there.
+                if transaction.revision != self._revision + 1:
+                    self._follow(transaction)
                 self._is_behind = True
                 yield transaction
-            self.follow()
+            fresh = transaction.fresh_rows()
+            if fresh is None:
+                self.follow()
+                return
+            for batch in fresh:  # nobody else wrote in between, and how they read is known
+                self._apply(batch)
+            self._revision = transaction.revision
+            self._is_behind = False
 
     # -- reinforcement -----------------------------------------------------------------------------
 
@@ -199,7 +211,7 @@ class InStep:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Look for no cyclic garbage while a million objects are made that all stay."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -9,9 +9,10 @@ from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
 from oneiros.numpy_on_use import np
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
-from oneiros.remember.in_step import InStep
+from oneiros.remember.in_step import InStep, uncollected
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.write_rules import Bounds, exists, is_rewritten, keep_spread, unknown
+from oneiros.store.cells import cells_of
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -49,17 +50,31 @@ class Remember(InStep):
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
+        with uncollected():
+            return self._add(batch, records, now=now, on_conflict=on_conflict, bounds=bounds)
+
+    def _add(
+        self,
+        batch: Batch,
+        records: Iterable[object],
+        *,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+    ) -> AddReport:
         batch.read(records, self.vectors, now, bounds.inside)
         seen = bounds.seen
         fresh: list[Entry] = []
         updated: list[str] = []
-        ids = [entry.memory.id for entry in batch.entries]
+        ids = [entry.id for entry in batch.entries]
         with self._writing(after_events_of=ids) as transaction:
             batch.refuse_what_no_longer_fits(self.vectors)
-            self._lifecycle.require_kinds(entry.memory.kind for entry in batch.entries)
+            self._lifecycle.require_kinds(
+                {entry.values.get("kind", "note") for entry in batch.entries}
+            )
             self._record_width(transaction, batch.entries)
             for entry in batch.entries:
-                memory_id = entry.memory.id
+                memory_id = entry.id
                 if memory_id not in self._lifecycle.row_of:
                     fresh.append(entry)
                     continue
@@ -69,12 +84,11 @@ class Remember(InStep):
                 else:
                     self._update_existing(transaction, entry, held, now)
                     updated.append(memory_id)
-            sequences = transaction.insert_many(
-                [entry.memory for entry in fresh],
-                embedding_blobs=[entry.blob for entry in fresh],
+            sequences = transaction.insert_cells(
+                [cells_of(entry.values) for entry in fresh], [entry.blob for entry in fresh]
             )
             transaction.count_duplicates(sequences, within=bounds.fields)
-        return batch.report({entry.memory.id for entry in fresh}.union(updated), updated)
+        return batch.report({entry.id for entry in fresh}.union(updated), updated)
 
     def _record_width(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
         widths = {entry.width for entry in entries if entry.width}
@@ -100,7 +114,7 @@ class Remember(InStep):
         keep_spread(held, changes)
         changes.setdefault("updated_at", now)
         changes["deleted_at"] = None  # an id that comes again is wanted again
-        transaction.update(entry.memory.id, changes)
+        transaction.update(entry.id, changes)
 
     # -- changing ----------------------------------------------------------------------------------
 

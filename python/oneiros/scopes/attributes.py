@@ -170,13 +170,18 @@ class AttributeIndex:
             msg = "rows: a row is known already, or given twice"
             raise ValueError(msg)
         for name, values in single.items():
-            if values is not None:
+            if values is None:
+                continue
+            distinct = set(values)
+            if len(distinct) > 1:
                 _add_grouped(self._at((name,)), zip(values, numbers, strict=True))
-        if tags is not None:
+            elif (value := distinct.pop() if distinct else None) is not None:
+                self._at((name,)).add_all(value, numbers)
+        if tags is not None and any(tags):
             pairs = zip(tags, numbers, strict=True)
             tagged = ((tag, row) for many, row in pairs for tag in set(many))
             _add_grouped(self._at(TAGS), tagged)
-        if metadata is not None:
+        if metadata is not None and any(metadata):
             self._add_metadata(zip(metadata, numbers, strict=True))
         if self._own_ids is not None:
             self._own_ids.update(zip(ids or (), numbers, strict=False))

@@ -275,6 +275,9 @@ class Store:
 
 def _checked_path(path: str | os.PathLike[str]) -> str:
     text = file_name("path", path)
+    if os.path.isdir(text):  # noqa: PTH112 - pathlib takes longer to load
+        msg = f"path: must be a file's name, got the folder {text!r}"
+        raise ValueError(msg)
     return text if text == MEMORY else _absolute(text)  # connections are opened later too
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
@@ -13,24 +13,33 @@ from oneiros.field_checks import wrong
 from oneiros.fields import U32_MAX
 from oneiros.memory import Memory
 from oneiros.store.assignments import assigned, increased
+from oneiros.store.cells import Cells, cell, memory_cells, text_digest
 from oneiros.store.reading import DecodeEmbedding, Reading
-from oneiros.store.rows import INSERT, cell, row_of, text_digest
+from oneiros.store.rows import INSERT, StoredMemory, fresh_row
 
 __all__ = ["RowWriting"]
+
+_BATCH: Final = 10_000
 
 
 class RowWriting(Reading):
     """Inserts and updates under one revision number."""
 
     def __init__(
-        self, connection: apsw.Connection, path: str, decode: DecodeEmbedding | None
+        self,
+        connection: apsw.Connection,
+        path: str,
+        decode: DecodeEmbedding | None,
+        last_revision: int | None = None,
     ) -> None:
         super().__init__(connection, path, decode)
         self.failure: apsw.Error | None = None
         """What SQLite refused; from then on the transaction can only be taken back."""
         self.is_over = False
-        self.revision = self.last_revision() + 1
+        self.revision = (self.last_revision() if last_revision is None else last_revision) + 1
         """This commit's number. One that changes nothing leaves it to the next."""
+        self._fresh: list[tuple[range, list[tuple[Any, ...]]]] = []
+        self._has_changed = False  # something that is no fresh row
 
     def insert(self, memory: Memory, *, embedding_blob: bytes | None = None) -> int:
         """Add a memory.
@@ -45,15 +54,7 @@ class RowWriting(Reading):
         Raises:
             DuplicateId: the id exists, perhaps as a soft-deleted memory. Nothing was added.
         """
-        self._require_whole()
-        row = row_of(memory, revision=self.revision, embedding_blob=embedding_blob)
-        try:
-            self._connection.execute(INSERT, row)
-        except apsw.ConstraintError as error:
-            raise DuplicateId(_duplicate(memory.id)) from error
-        except apsw.Error as error:
-            raise self._failed(error) from error
-        return self._connection.last_insert_rowid()
+        return self.insert_many([memory], embedding_blobs=[embedding_blob])[0]
 
     def insert_many(
         self, memories: Sequence[Memory], *, embedding_blobs: Sequence[bytes | None] | None = None
@@ -77,24 +78,65 @@ class RowWriting(Reading):
         elif len(embedding_blobs) != count:
             rule = f"one for each of the {count} memories"
             raise ValueError(wrong("embedding_blobs", rule, len(embedding_blobs)))
-        rows = (
-            row_of(memory, revision=self.revision, embedding_blob=blob)
-            for memory, blob in zip(memories, embedding_blobs, strict=True)
-        )
-        self._run("SAVEPOINT batch")
+        return self.insert_cells(list(map(memory_cells, memories)), embedding_blobs)
+
+    def insert_cells(
+        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
+    ) -> range:
+        """Add memories as ``insert_many`` does, given what the table holds of them.
+
+        Args:
+            memories: see :func:`oneiros.store.rows.cells_of`.
+            embedding_blobs: one for each.
+        """
+        self._require_whole()
+        revision = self.revision
+        rows = [
+            (revision, blob, *cells) for cells, blob in zip(memories, embedding_blobs, strict=True)
+        ]
         try:
-            self._connection.executemany(INSERT, rows)
+            if len(rows) == 1:  # which is inserted or not, and needs no savepoint
+                self._connection.execute(INSERT, rows[0])
+            else:
+                self._insert_rows(rows)
         except apsw.ConstraintError as error:
-            self._take_batch_back()
             raise DuplicateId(_duplicate(self._first_duplicate(memories))) from error
         except apsw.Error as error:
             raise self._failed(error) from error
+        last = self._connection.last_insert_rowid() if rows else -1
+        sequences = range(last - len(rows) + 1, last + 1)
+        if rows:
+            self._fresh.append((sequences, rows))
+        return sequences
+
+    @property
+    def has_only_inserted(self) -> bool:
+        """Whether memories were inserted, and nothing else was written."""
+        return bool(self._fresh) and not self._has_changed
+
+    def fresh_rows(self) -> Iterator[list[StoredMemory]] | None:
+        """Return what was inserted, as it can be read; None where something else was written, too."""
+        if not self.has_only_inserted:
+            return None
+        return (
+            list(map(fresh_row, sequences[start : start + _BATCH], rows[start : start + _BATCH]))
+            for sequences, rows in self._fresh
+            for start in range(0, len(rows), _BATCH)
+        )
+
+    def _insert_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._run("SAVEPOINT batch")
+        try:
+            self._connection.executemany(INSERT, rows)
+        except apsw.ConstraintError:
+            self._take_batch_back()
+            raise
+        except apsw.Error:
+            raise
         except BaseException:
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
-        last = self._connection.last_insert_rowid() if count else -1
-        return range(last - count + 1, last + 1)
 
     def update(self, id: str, changes: Mapping[str, object]) -> None:
         """Change a memory as its user asks; its ``revision_count`` goes up by one.
@@ -170,6 +212,7 @@ class RowWriting(Reading):
     def _assign(self, assignments: Sequence[str], values: Sequence[tuple[Any, ...]]) -> int:
         """Run one UPDATE for many rows; the values end with the revision and the id."""
         self._require_whole()
+        self._has_changed = True
         sql = f"UPDATE memory SET {', '.join(assignments)}, revision = ? WHERE id = ?"
         before = self._connection.total_changes()
         try:
@@ -182,13 +225,14 @@ class RowWriting(Reading):
         self._run("ROLLBACK TO batch")
         self._run("RELEASE batch")
 
-    def _first_duplicate(self, memories: Sequence[Memory]) -> str:
+    def _first_duplicate(self, memories: Sequence[Cells]) -> str:
         seen: set[str] = set()
-        for memory in memories:
-            taken = self._rows("SELECT 1 FROM memory WHERE id = ?", (memory.id,))
-            if memory.id in seen or taken:
-                return memory.id
-            seen.add(memory.id)
+        for cells in memories:
+            id = str(cells[0])
+            taken = self._rows("SELECT 1 FROM memory WHERE id = ?", (id,))
+            if id in seen or taken:
+                return id
+            seen.add(id)
         return "?"
 
     def _failed(self, error: apsw.Error) -> Exception:

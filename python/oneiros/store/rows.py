@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from hashlib import blake2b
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from oneiros.errors import StoreCorrupt
-from oneiros.fields import ENUMS, FIELDS
+from oneiros.fields import ENUMS
 from oneiros.memory import Memory
 
 if TYPE_CHECKING:
@@ -20,17 +18,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 __all__ = [
+    "COLUMNS",
     "INSERT",
+    "SAME",
     "SELECT",
     "StoredMemory",
-    "cell",
-    "json_text",
+    "fresh_row",
     "metadata_of",
-    "row_of",
     "sessions_of",
     "stored",
     "tags_of",
-    "text_digest",
 ]
 
 
@@ -119,7 +116,7 @@ class StoredMemory(_Row):
         Args:
             embedding: the decoded vector; the store itself cannot read those bytes.
         """
-        values: dict[str, Any] = dict(zip(_SAME, self[3:], strict=False))
+        values: dict[str, Any] = dict(zip(SAME, self[3:], strict=False))
         for name, words in ENUMS.items():
             values[name] = words[values[name]]
         values["pinned"] = bool(self.pinned)
@@ -140,20 +137,13 @@ class StoredMemory(_Row):
             raise StoreCorrupt(msg) from error
 
 
-_SAME: Final = _Row._fields[3:-4]  # the fields that a memory holds under the same name
-_COLUMNS: Final = ("revision", "embedding", *_SAME, "sessions", "tags", "metadata")
-_PLAIN: Final = tuple(name for name in _SAME if name not in ENUMS)
-_CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
+SAME: Final = _Row._fields[3:-4]  # the fields that a memory holds under the same name
+COLUMNS: Final = ("revision", "embedding", *SAME, "sessions", "tags", "metadata")
 
 INSERT: Final = (
-    f"INSERT INTO memory ({', '.join(_COLUMNS)}, text_digest) "
-    f"VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
+    f"INSERT INTO memory ({', '.join(COLUMNS)}, text_digest) "
+    f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
-
-
-def text_digest(text: str) -> int:
-    """Return the number by which equal texts are looked for; no one can aim at another's."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _sense() -> str:
@@ -173,29 +163,17 @@ def _sense() -> str:
     return " AND ".join(f"{name} BETWEEN {span}" for name, span in ranges.items())
 
 
-SELECT: Final = f"SELECT sequence, {', '.join(_COLUMNS)}, {_sense()} FROM memory"
+SELECT: Final = f"SELECT sequence, {', '.join(COLUMNS)}, {_sense()} FROM memory"
 
 
-def row_of(memory: Memory, *, revision: int, embedding_blob: bytes | None) -> tuple[Any, ...]:
-    """Return the values of :data:`INSERT`."""
-    return (
-        revision,
-        embedding_blob,
-        *_plain_values(memory),
-        _CODES["category"][memory.category],
-        _CODES["veracity"][memory.veracity],
-        _CODES["importance_tag"][memory.importance_tag],
-        _CODES["status"][memory.status],
-        _CODES["canonical_layer"][memory.canonical_layer],
-        _CODES["tier"][memory.tier],
-        json_text(sorted(memory.sessions)) if memory.sessions else None,
-        json_text(memory.tags) if memory.tags else None,
-        json_text(memory.metadata) if memory.metadata else None,
-        text_digest(memory.text),
-    )
+def fresh_row(sequence: int, row: Sequence[Any]) -> StoredMemory:
+    """Return what :data:`SELECT` reads of a row that was inserted.
 
-
-_plain_values: Callable[[Memory], tuple[Any, ...]] = attrgetter(*_PLAIN)
+    Args:
+        sequence: the number it was given.
+        row: the values of :data:`INSERT`.
+    """
+    return StoredMemory._make((sequence, *row[:-1], 1))
 
 
 def stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredMemory]:
@@ -246,27 +224,3 @@ def tags_of(text: str) -> list[str]:
 def metadata_of(text: str) -> dict[str, object]:
     """Return the object that the JSON of ``metadata_json`` holds."""
     return _object(text)
-
-
-def cell(name: str, value: Any) -> Any:
-    """Return what the table holds for a field's value (an embedding: its encoded bytes).
-
-    Raises:
-        TypeError: an embedding that is not encoded.
-    """
-    kind = FIELDS[name].kind
-    if kind == "enum":
-        return _CODES[name][value]
-    if kind == "word_set":
-        return json_text(sorted(value)) if value else None
-    if kind in {"words", "metadata"}:
-        return json_text(value) if value else None
-    if kind == "embedding" and not (value is None or isinstance(value, bytes)):
-        msg = f"embedding: the store takes encoded bytes, got {type(value).__name__}"
-        raise TypeError(msg)
-    return value
-
-
-def json_text(value: list[str] | Mapping[str, object] | Iterable[str]) -> str:
-    """Return compact JSON; letters stay as they are, so that a text can be looked for in it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

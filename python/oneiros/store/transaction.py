@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
+from oneiros.store.cells import json_text
 from oneiros.store.row_writing import RowWriting
-from oneiros.store.rows import json_text
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -27,6 +28,13 @@ WITH repeated AS MATERIALIZED (
     ORDER BY older.sequence LIMIT 1) AS older
   FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
 SELECT older FROM repeated WHERE older IS NOT NULL"""
+
+
+@cache
+def _older_duplicates(within: tuple[str, ...]) -> str:
+    shared = [assigned(name).removesuffix(" = ?") for name in within]
+    bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
+    return _OLDER_DUPLICATES.format(bounds=bounds)
 
 
 class Transaction(RowWriting):
@@ -50,11 +58,8 @@ class Transaction(RowWriting):
         """
         if not sequences:
             return 0
-        shared = [assigned(name).removesuffix(" = ?") for name in within]
-        bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
-        sql = _OLDER_DUPLICATES.format(bounds=bounds)
-        older = self._rows(sql, (sequences[0], sequences[-1]))
-        return self.increment((row[0], {"duplicate_count": 1}) for row in older)
+        older = self._rows(_older_duplicates(tuple(within)), (sequences[0], sequences[-1]))
+        return self.increment((row[0], {"duplicate_count": 1}) for row in older) if older else 0
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
@@ -113,6 +118,7 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         """
         sql = """
 DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)"""
+        self._has_changed = True
         self._run(sql, (id,))
         self._run("DELETE FROM memory WHERE id = ?", (id,))
         if not self._connection.changes():
@@ -122,5 +128,6 @@ DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE i
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
+        self._has_changed = True
         sql = "INSERT OR REPLACE INTO setting (key, value, revision) VALUES (?, ?, ?)"
         self._run(sql, (key, value, self.revision))

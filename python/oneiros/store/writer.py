@@ -40,6 +40,9 @@ class Writer:
         self._is_writing = False
         self._is_closed = False
         self._poison = ""
+        # SQLite's number for what others committed, and the last revision of all when it was read.
+        self._data_version = 0
+        self._known: tuple[int, int] | None = None
         self.connection = connections.open_writer(
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
@@ -72,6 +75,11 @@ class Writer:
             transaction.is_over = True
             if error is None and transaction.failure is None:
                 self._commit()
+                # What else was written may have been nothing: then the next takes its number.
+                if transaction.has_only_inserted:
+                    self._known = (self._data_version, transaction.revision)
+                else:
+                    self._known = None
             else:
                 self._take_back(transaction.failure, error)
         finally:
@@ -102,7 +110,14 @@ class Writer:
             connections.run_when_free(
                 lambda: self.connection.execute("BEGIN IMMEDIATE"), Deadline(self._timeout)
             )
-            transaction = Transaction(self.connection, self._path, self._decode)
+            self._data_version = int(self.connection.execute("PRAGMA data_version").get)
+            known = self._known
+            transaction = Transaction(
+                self.connection,
+                self._path,
+                self._decode,
+                None if known is None or known[0] != self._data_version else known[1],
+            )
         except BaseException as error:
             connections.roll_back(self.connection)
             if isinstance(error, apsw.Error):
