@@ -15,6 +15,7 @@
 #include <immintrin.h>
 #endif
 
+#include "ranking/counts_of_path.h"
 #include "ranking/kernel_code.h"
 #include "simd/real.h"
 #include "simd/rows.h"
@@ -22,11 +23,6 @@
 namespace oneiros::ONEIROS_PATH {
 
 namespace {
-
-constexpr std::size_t kLine = 64;  // bytes
-
-template <typename Element>
-constexpr std::size_t kLineRows = kLine / sizeof(Element);
 
 // Asks for the line that stands some lines after this one, before its turn: the processor's own
 // look-ahead stops at each page and begins anew for each column and tile. A request is no access:
@@ -58,11 +54,6 @@ ONEIROS_ALWAYS_INLINE void for_parts(const Element* values, std::size_t size, co
   }
   body(row, size - row);
 }
-
-template <typename Real>
-struct alignas(kLine) Block {
-  Real rows[kLineRows<Real>];
-};
 
 // As much as one store holds.
 #if defined(__AVX512F__)
@@ -140,10 +131,71 @@ struct LastBlock {
   }
 };
 
-// Writes Formula's value of each row, times `times` where there is such.
+// The values of a formula in one line, row by row.
 template <typename Formula, typename Real, std::size_t... Input>
-ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* numbers,
-                                      std::index_sequence<Input...> /*inputs*/) {
+struct ValuesByRow {
+  const Real* numbers;
+
+  ONEIROS_ALWAYS_INLINE void compute(const Real* const* from, std::size_t at, const Real* times,
+                                     Block<Real>& line) const {
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+      line.rows[i] = times[i] * Formula::value(numbers, from[Input][at + i]...);
+    }
+  }
+};
+
+// Those of a formula that takes most of its work for a count: by a table, unless the line holds a
+// number that is none of its counts.
+template <typename Formula, typename Real, std::size_t... Input>
+class ValuesByCount {
+ public:
+  // Computing the table takes as long as this many rows.
+  static constexpr std::size_t kFewestRows = 4 * CountTable<Real>::kSize;
+
+  ONEIROS_ALWAYS_INLINE explicit ValuesByCount(const Real* numbers) : numbers_(numbers) {
+    table_.template fill<Formula>(numbers);
+  }
+
+  // Whether the first line holds nothing but its counts: most likely, the others are like it.
+  ONEIROS_ALWAYS_INLINE static bool can_read(const Real* numbers, const Real* const* from) {
+    return CountTable<Real>::holds(counts_of(numbers, from, 0));
+  }
+
+  ONEIROS_ALWAYS_INLINE void compute(const Real* const* from, std::size_t at, const Real* times,
+                                     Block<Real>& line) const {
+    const auto count = counts_of(numbers_, from, at);
+    Block<Real> found;
+    if (!table_.look_up(count, found)) {
+      ONEIROS_ROWS
+      for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+        found.rows[i] = Formula::of_count(numbers_, count(i));
+      }
+    }
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+      line.rows[i] =
+          times[i] * Formula::with_count(numbers_, found.rows[i], from[Input][at + i]...);
+    }
+  }
+
+ private:
+  // Those of the line that begins at a row.
+  ONEIROS_ALWAYS_INLINE static auto counts_of(const Real* numbers, const Real* const* from,
+                                              std::size_t at) {
+    return [=](std::size_t i) ONEIROS_ALWAYS_INLINE_LAMBDA {
+      return Formula::count(numbers, from[Input][at + i]...);
+    };
+  }
+
+  const Real* numbers_;
+  CountTable<Real> table_;
+};
+
+// Writes a formula's value of each row, times `times` where there is such.
+template <typename Values, typename Real, std::size_t... Input>
+ONEIROS_ALWAYS_INLINE void run_lines(const RowCall<Real>& call, const Values& values,
+                                     std::index_sequence<Input...> /*inputs*/) {
   constexpr std::size_t kInputs = sizeof...(Input) + 1;
   constexpr std::size_t kRows = kLineRows<Real>;
   // A product with 1 changes no bit, and costs less than a second loop would.
@@ -157,13 +209,6 @@ ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* num
   Real* const result = call.result;
   const std::size_t size = call.size;
   const bool is_streamed = call.is_streamed && is_begin_of_line(result);
-  const auto compute = [&](const Real* const* from, const Real* times, std::size_t at,
-                           Block<Real>& block) ONEIROS_ALWAYS_INLINE_LAMBDA {
-    ONEIROS_ROWS
-    for (std::size_t i = 0; i < kRows; ++i) {
-      block.rows[i] = times[i] * Formula::value(numbers, from[Input][at + i]...);
-    }
-  };
   const LinesAhead ahead = call.ahead;
   constexpr std::size_t kTurn = 64;  // rows between two requests for a later tile
   const std::size_t each_turn = ahead.count == 0 ? 0 : (ahead.count * kTurn + size - 1) / size;
@@ -178,7 +223,7 @@ ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* num
       asked = end;
     }
     Block<Real> block;
-    compute(inputs, is_times ? inputs[kInputs - 1] + row : ones.rows, row, block);
+    values.compute(inputs, row, is_times ? inputs[kInputs - 1] + row : ones.rows, block);
     if (is_streamed) {
       stream_block(block, result + row);
     } else {
@@ -189,10 +234,24 @@ ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* num
     inputs[kInputs - 1] = is_times ? call.times : call.inputs[0];
     const LastBlock<Real, kInputs> last(inputs, row, size - row);
     Block<Real> block;
-    compute(last.inputs, is_times ? last.inputs[kInputs - 1] : ones.rows, 0, block);
+    values.compute(last.inputs, 0, is_times ? last.inputs[kInputs - 1] : ones.rows, block);
     for (std::size_t i = 0; row + i < size; ++i) {
       result[row + i] = block.rows[i];
     }
+  }
+}
+
+template <typename Formula, typename Real, std::size_t... Input>
+ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* numbers,
+                                      std::index_sequence<Input...> inputs) {
+  if constexpr (requires { typename Formula::ByRow; }) {
+    using ByCount = ValuesByCount<Formula, Real, Input...>;
+    if (call.size >= ByCount::kFewestRows && ByCount::can_read(numbers, call.inputs)) {
+      return run_lines(call, ByCount(numbers), inputs);
+    }
+    run_lines(call, ValuesByRow<typename Formula::ByRow, Real, Input...>{numbers}, inputs);
+  } else {
+    run_lines(call, ValuesByRow<Formula, Real, Input...>{numbers}, inputs);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ranking/blocks_of_path.h"
+#include "ranking/counts_of_path.h"
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
 #include "ranking/lookup_of_path.h"

@@ -6,6 +6,7 @@
 
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
+#include "ranking/formulas/of_count.h"
 #include "ranking/signature.h"
 
 namespace oneiros::formulas {
@@ -80,13 +81,13 @@ struct CiarShippedDecay {
 };
 
 // A12: 1 + min(most_gain, gain ln(1 + accesses)).
-struct CiarShippedReinforcement {
+struct CiarShippedReinforcement : OfCountAlone<CiarShippedReinforcement> {
   static constexpr Signature kSignature{"ciar_shipped_reinforcement",
                                         {{"access_count"}},
                                         {{"gain", kWeight}, {"most_gain", kWeight}}};
 
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real access_count) {
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* numbers, Real access_count) {
     return Real(1) + at_most(numbers[0] * logarithm_of_one_plus(access_count), numbers[1]);
   }
 };
@@ -101,11 +102,22 @@ struct CiarShipped {
                                          {"gain", kWeight},
                                          {"most_gain", kWeight}}};
 
+  using ByRow = OfCount<CiarShipped>;
+
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
-                                          Real age_days, Real access_count) {
-    return certainty * impact * CiarShippedDecay::value(numbers, age_days) *
-           CiarShippedReinforcement::value(numbers + 3, access_count);
+  ONEIROS_ALWAYS_INLINE static Real count(const Real* /*numbers*/, Real /*certainty*/,
+                                          Real /*impact*/, Real /*age_days*/, Real access_count) {
+    return access_count;
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* numbers, Real access_count) {
+    return CiarShippedReinforcement::of_count(numbers + 3, access_count);
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real with_count(const Real* numbers, Real reinforcement,
+                                               Real certainty, Real impact, Real age_days,
+                                               Real /*access_count*/) {
+    return certainty * impact * CiarShippedDecay::value(numbers, age_days) * reinforcement;
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
+#include "ranking/formulas/of_count.h"
 #include "ranking/formulas/primitives.h"
 #include "ranking/signature.h"
 
@@ -113,9 +114,20 @@ struct DecisionRate {
                                         {{"rate"}, {"access_count"}},
                                         {{"base", kShare}, {"most", kWeight}, {"least", kWeight}}};
 
+  using ByRow = OfCount<DecisionRate>;
+
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real rate, Real access_count) {
-    const Real slowed = rate * power(numbers[0], at_most(access_count, numbers[1]));
+  ONEIROS_ALWAYS_INLINE static Real count(const Real* numbers, Real /*rate*/, Real access_count) {
+    return at_most(access_count, numbers[1]);
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* numbers, Real counted) {
+    return power(numbers[0], counted);
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real with_count(const Real* numbers, Real slowing, Real rate,
+                                               Real access_count) {
+    const Real slowed = rate * slowing;
     return is_nan(access_count) ? access_count : at_least(slowed, numbers[2]);
   }
 };

@@ -6,6 +6,7 @@
 
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
+#include "ranking/formulas/of_count.h"
 #include "ranking/signature.h"
 
 namespace oneiros::formulas {
@@ -18,6 +19,15 @@ namespace oneiros::formulas {
     ONEIROS_ALWAYS_INLINE static Real value(const Real* /*none*/, Real a) { \
       return expression;                                                    \
     }                                                                       \
+  };
+// Likewise, where whole numbers may be looked up.
+#define ONEIROS_UNARY_OF_COUNT(Name, name, expression)                         \
+  struct Name : OfCountAlone<Name> {                                           \
+    static constexpr Signature kSignature{name, {{"a"}}, {}};                  \
+    template <typename Real>                                                   \
+    ONEIROS_ALWAYS_INLINE static Real of_count(const Real* /*none*/, Real a) { \
+      return expression;                                                       \
+    }                                                                          \
   };
 #define ONEIROS_BINARY(Name, name, expression)                                      \
   struct Name {                                                                     \
@@ -44,12 +54,13 @@ ONEIROS_UNARY(Absolute, "absolute", magnitude(a))
 ONEIROS_UNARY(Floor, "floor", rounded_down(a))
 ONEIROS_UNARY(SquareRoot, "sqrt", square_root(a))
 ONEIROS_UNARY(Exponential, "exp", exponential(a))
-ONEIROS_UNARY(NaturalLogarithm, "log", natural_logarithm(a))
-ONEIROS_UNARY(LogarithmOfOnePlus, "log1p", logarithm_of_one_plus(a))
-ONEIROS_UNARY(BinaryLogarithm, "log2", binary_logarithm(a))
+ONEIROS_UNARY_OF_COUNT(NaturalLogarithm, "log", natural_logarithm(a))
+ONEIROS_UNARY_OF_COUNT(LogarithmOfOnePlus, "log1p", logarithm_of_one_plus(a))
+ONEIROS_UNARY_OF_COUNT(BinaryLogarithm, "log2", binary_logarithm(a))
 ONEIROS_UNARY(IsNan, "is_nan", is_nan(a) ? Real(1) : Real(0))
 
 #undef ONEIROS_UNARY
+#undef ONEIROS_UNARY_OF_COUNT
 #undef ONEIROS_BINARY
 
 // NaN where either is.

@@ -3,6 +3,7 @@
 
 #include "ranking/formulas/elapsed.h"
 #include "ranking/formulas/mathematics.h"
+#include "ranking/formulas/of_count.h"
 #include "ranking/signature.h"
 
 namespace oneiros::formulas {
@@ -37,12 +38,12 @@ struct DepthWeight {
 };
 
 // R7: min(ln(1 + spread) / ln 2, cap): exactly 1 at one session. No count: NaN.
-struct SpreadWeight {
+struct SpreadWeight : OfCountAlone<SpreadWeight> {
   static constexpr Signature kSignature{
       "spread_weight", {{"session_spread", &kNotNegative}}, {{"cap", kAboveZero}}};
 
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real session_spread) {
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* numbers, Real session_spread) {
     const Real cap = numbers[0];
     // The binary logarithm is exact at powers of two; ln(2) / ln 2 need not be 1.
     return at_most(binary_logarithm_of_one_plus(as_count(session_spread)), cap);
@@ -86,11 +87,22 @@ struct ReplayDelta {
   static constexpr Signature kSignature{
       "replay_delta", {{"peer_count", &kNotNegative}, {"age_hours"}}, {{"max_delta", kWeight}}};
 
+  using ByRow = OfCount<ReplayDelta>;
+
   template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real peer_count, Real age_hours) {
+  ONEIROS_ALWAYS_INLINE static Real count(const Real* /*numbers*/, Real peer_count,
+                                          Real /*age_hours*/) {
+    return peer_count;
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* /*numbers*/, Real peer_count) {
+    return logarithm_of_one_plus(as_count(peer_count));
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real with_count(const Real* numbers, Real crowd, Real /*peer_count*/,
+                                               Real age_hours) {
     const Real max_delta = numbers[0];
     const Real nearness = Real(1) / (Real(1) + elapsed(age_hours));
-    const Real crowd = logarithm_of_one_plus(as_count(peer_count));
     return at_most(max_delta * nearness * crowd, max_delta);
   }
 };

@@ -1,0 +1,131 @@
+// What stands in one line, and a formula's values of small counts by table, as one SIMD path has
+// them; part of kernels_of_path.h.
+//
+// How often a memory was used, in how many sessions, how many peers it has: whole numbers, nearly
+// all of them small, of which formulas take logarithms and powers. Those of 0 to 31 are computed
+// once a call, by the formula itself, so that the bits are the same; a line that holds other
+// numbers too is computed row by row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "simd/real.h"
+#include "simd/rows.h"
+
+namespace oneiros::ONEIROS_PATH {
+
+namespace {
+
+constexpr std::size_t kLine = 64;  // bytes
+
+template <typename Element>
+constexpr std::size_t kLineRows = kLine / sizeof(Element);
+
+template <typename Real>
+struct alignas(kLine) Block {
+  Real rows[kLineRows<Real>];
+};
+
+template <typename Real>
+class CountTable {
+ public:
+  static constexpr std::size_t kSize = 32;
+
+  template <typename Formula>
+  ONEIROS_ALWAYS_INLINE void fill(const Real* numbers) {
+    ONEIROS_ROWS
+    for (std::size_t count = 0; count < kSize; ++count) {
+      values_[count] = Formula::of_count(numbers, static_cast<Real>(static_cast<int>(count)));
+    }
+  }
+
+  // Whether count(i) is one that the table has for each row i of a line (-0 is none).
+  template <typename Count>
+  ONEIROS_ALWAYS_INLINE static bool holds(const Count& count) {
+    Places places;
+    return find(count, places);
+  }
+
+  // Likewise; then `found` are their values.
+  template <typename Count>
+  ONEIROS_ALWAYS_INLINE bool look_up(const Count& count, Block<Real>& found) const {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      return look_up_in_registers(count, found);
+    }
+#endif
+    Places places;
+    if (!find(count, places)) {
+      return false;
+    }
+    gather(places, found);
+    return true;
+  }
+
+ private:
+  struct Places {
+    RealBits<Real> rows[kLineRows<Real>];
+  };
+
+  template <typename Count>
+  ONEIROS_ALWAYS_INLINE static bool find(const Count& count, Places& places) {
+    constexpr RealBits<Real> kRounderBits = __builtin_bit_cast(RealBits<Real>, kRounder<Real>);
+    RealBits<Real> broken = 0;
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+      const Real given = count(i);
+      places.rows[i] = bits_of(given + kRounder<Real>) & (kSize - 1);
+      const Real whole = real_of<Real>(kRounderBits | places.rows[i]) - kRounder<Real>;
+      broken |= bits_of(whole) ^ bits_of(given);
+    }
+    return broken == 0;
+  }
+
+  ONEIROS_ALWAYS_INLINE void gather(const Places& places, Block<Real>& found) const {
+#if defined(__AVX2__)
+    // One by one, the values would be stored apart and have to be read as one.
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      for (std::size_t i = 0; i < kLineRows<float>; i += 8) {
+        const auto* const from = reinterpret_cast<const __m256i*>(places.rows + i);
+        _mm256_storeu_ps(found.rows + i,
+                         _mm256_i32gather_ps(values_, _mm256_loadu_si256(from), sizeof(float)));
+      }
+      return;
+    }
+#endif
+    for (std::size_t i = 0; i < kLineRows<Real>; ++i) {
+      found.rows[i] = values_[places.rows[i]];
+    }
+  }
+
+#if defined(__AVX512F__)
+  template <typename Count>
+  ONEIROS_ALWAYS_INLINE bool look_up_in_registers(const Count& count, Block<float>& found) const {
+    Block<float> counts;
+    ONEIROS_ROWS
+    for (std::size_t i = 0; i < kLineRows<float>; ++i) {
+      counts.rows[i] = count(i);
+    }
+    const __m512 given = _mm512_load_ps(counts.rows);
+    const __m512i whole = _mm512_cvttps_epi32(given);
+    const __m512i again = _mm512_castps_si512(_mm512_cvtepi32_ps(whole));
+    const __mmask16 is_held =
+        _mm512_mask_cmplt_epu32_mask(_mm512_cmpeq_epi32_mask(again, _mm512_castps_si512(given)),
+                                     whole, _mm512_set1_epi32(static_cast<int>(kSize)));
+    _mm512_store_ps(found.rows, _mm512_permutex2var_ps(_mm512_load_ps(values_), whole,
+                                                       _mm512_load_ps(values_ + 16)));
+    return is_held == 0xffff;
+  }
+#endif
+
+  alignas(kLine) Real values_[kSize];
+};
+
+}  // namespace
+
+}  // namespace oneiros::ONEIROS_PATH
