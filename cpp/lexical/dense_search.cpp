@@ -166,14 +166,24 @@ class DenseSearch {
     for (; gathered > 0 && least() <= kMostImpactScore + below_[gathered]; --gathered) {
       ImpactList& list = lists_[gathered - 1];
       const std::size_t postings = window_.share(list.postings.size(), view_.document_limit);
-      if (postings > kCountCost && window_.count(least_above(gathered)) * kLookUpCost <= postings) {
+      if (postings > kCountCost &&
+          (is_sure_of_few(gathered, postings) ||
+           window_.count(least_above(gathered)) * kLookUpCost <= postings)) {
         break;
       }
       window_.gather(list);
     }
     const bool may_any = least() <= kMostImpactScore + below_[gathered];
     window_.take_last(may_any ? least_above(gathered) : kMostImpactScore, candidates_);
+    taken_of_ = gathered;
+    taken_count_ = candidates_.size();
     consider(gathered);
+  }
+
+  // Whether, as in the window before, far fewer documents are taken than are worth gathering so
+  // many postings: since documents get longer and the least rises, they hardly get more.
+  bool is_sure_of_few(std::size_t gathered, std::size_t postings) const {
+    return gathered == taken_of_ && taken_count_ * kLookUpCost * 2 <= postings;
   }
 
   // What a document must have gathered from the lists from `gathered` on.
@@ -238,6 +248,9 @@ class DenseSearch {
   const AllowedDocuments* const documents_;  // null: not known
   ImpactThreshold& threshold_;
   std::size_t first_essential_ = 0;
+  // Of the last window: the lists from here on were gathered, and so many documents taken.
+  std::size_t taken_of_ = std::numeric_limits<std::size_t>::max();
+  std::size_t taken_count_ = 0;
   ImpactWorkspace& space_;
   ImpactWindow window_;
   std::vector<ImpactList>& lists_ = space_.lists;     // by ascending worth

@@ -13,7 +13,7 @@ namespace oneiros::lexical {
 namespace {
 
 // How many postings are passed over in the time of one look-up.
-constexpr std::size_t kLookUpCost = 16;
+constexpr std::size_t kLookUpCost = 32;
 
 class SparseSearch {
  public:

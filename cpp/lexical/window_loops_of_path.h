@@ -77,21 +77,110 @@ inline void for_each_group(const WindowScores& window, Look look) {
   }
 }
 
+// Calls visit(posting, place) for the postings [begin, end) of the run.
+template <typename Visit>
+inline void for_each_alone(const PackedRun& run, std::size_t begin, std::size_t end, Visit visit) {
+  const std::uint64_t mask = (std::uint64_t{1} << run.bits) - 1;
+  std::size_t bit = begin * run.bits;
+  for (std::size_t i = begin; i < end; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, run.differences + bit / 8, sizeof(word));
+    visit(i, static_cast<std::uint32_t>(((word >> (bit % 8)) & mask) + run.shift));
+    bit += run.bits;
+  }
+}
+
+#if defined(__AVX2__)
+// Eight differences of so many bits begin with a byte. The first four and the last four are each
+// read at once: which of the bytes read hold each, and by how many bits it is shifted there.
+constexpr std::size_t kEight = 8;
+constexpr std::uint32_t kMostBits = 25;    // with a shift by up to 7, in four bytes
+constexpr std::uint32_t kMostNarrow = 14;  // four, with a shift by 4, in eight bytes
+
+struct EightDifferences {
+  alignas(32) std::uint8_t bytes[32];
+  alignas(32) std::uint32_t shifts[kEight];
+};
+
+struct EightOfEach {
+  constexpr EightOfEach() {
+    for (std::uint32_t bits = 0; bits <= kMostBits; ++bits) {
+      for (std::uint32_t i = 0; i < kEight; ++i) {
+        const std::uint32_t bit = i < 4 ? i * bits : i * bits - bits / 2 * 8;
+        for (std::uint32_t byte = 0; byte < 4; ++byte) {
+          of[bits].bytes[4 * i + byte] = static_cast<std::uint8_t>(bit / 8 + byte);
+        }
+        of[bits].shifts[i] = bit % 8;
+      }
+    }
+  }
+  EightDifferences of[kMostBits + 1]{};
+};
+constexpr EightOfEach kEights;
+
+template <bool IsNarrow>
+inline __m128i read_four(const std::uint8_t* bytes) {
+  const auto* const from = reinterpret_cast<const __m128i*>(bytes);
+  return IsNarrow ? _mm_loadl_epi64(from) : _mm_loadu_si128(from);
+}
+
+// The same of eights, as many as can be read without going more than eight bytes beyond the last
+// posting. Returns where the others begin.
+template <bool IsNarrow, typename Visit>
+inline std::size_t for_each_of_eights(const PackedRun& run, std::size_t begin, Visit visit) {
+  const EightDifferences& eight = kEights.of[run.bits];
+  const __m256i bytes = _mm256_load_si256(reinterpret_cast<const __m256i*>(eight.bytes));
+  const __m256i shifts = _mm256_load_si256(reinterpret_cast<const __m256i*>(eight.shifts));
+  const __m256i mask = _mm256_set1_epi32(static_cast<int>((1U << run.bits) - 1));
+  const __m256i first = _mm256_set1_epi32(static_cast<int>(run.shift));
+  const std::size_t half = run.bits / 2;
+  const std::uint8_t* const end = run.differences + run.end * run.bits / 8 + 8;
+  alignas(32) std::uint32_t places[kEight];
+  std::size_t i = begin;
+  for (const std::uint8_t* at = run.differences + begin / kEight * run.bits;
+       i + kEight <= run.end && (IsNarrow || at + half + 16 <= end); at += run.bits) {
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(read_four<IsNarrow>(at)),
+                                                 read_four<IsNarrow>(at + half), 1);
+    const __m256i differences =
+        _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(both, bytes), shifts), mask);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(places), _mm256_add_epi32(differences, first));
+    for (std::size_t j = 0; j < kEight; ++j) {
+      visit(i + j, places[j]);
+    }
+    i += kEight;
+  }
+  return i;
+}
+
+template <typename Visit>
+inline void for_each_place(const PackedRun& run, Visit visit) {
+  if (run.bits > kMostBits) {
+    for_each_alone(run, run.begin, run.end, visit);
+    return;
+  }
+  const std::size_t whole = (run.begin + kEight - 1) / kEight * kEight;
+  const std::size_t begin = whole < run.end ? whole : run.end;
+  for_each_alone(run, run.begin, begin, visit);
+  const std::size_t rest = run.bits <= kMostNarrow ? for_each_of_eights<true>(run, begin, visit)
+                                                   : for_each_of_eights<false>(run, begin, visit);
+  for_each_alone(run, rest, run.end, visit);
+}
+#else
+template <typename Visit>
+inline void for_each_place(const PackedRun& run, Visit visit) {
+  for_each_alone(run, run.begin, run.end, visit);
+}
+#endif
+
 template <bool IsMarking>
 inline void accumulate_run(const PackedRun run, const std::uint16_t* values,
                            const WindowScores window) {
-  const std::uint64_t mask = (std::uint64_t{1} << run.bits) - 1;
-  std::size_t bit = std::size_t{run.begin} * run.bits;
-  for (std::size_t i = run.begin; i < run.end; ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, run.differences + bit / 8, sizeof(word));
-    const auto place = static_cast<std::uint32_t>(((word >> (bit % 8)) & mask) + run.shift);
+  for_each_place(run, [=](std::size_t i, std::uint32_t place) {
     window.scores[place] = static_cast<std::uint16_t>(window.scores[place] + values[run.codes[i]]);
     if constexpr (IsMarking) {
       window.marks[place / kGroup] = 1;
     }
-    bit += run.bits;
-  }
+  });
 }
 
 void accumulate(const PackedRun& run, const std::uint16_t* values, const WindowScores& window) {
@@ -104,18 +193,12 @@ void accumulate(const PackedRun& run, const std::uint16_t* values, const WindowS
 
 std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::uint8_t* allowed,
                  Candidate* candidates) {
-  const std::uint64_t mask = (std::uint64_t{1} << run.bits) - 1;
-  std::size_t bit = std::size_t{run.begin} * run.bits;
   std::size_t picked = 0;
-  for (std::size_t i = run.begin; i < run.end; ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, run.differences + bit / 8, sizeof(word));
-    const auto document = static_cast<std::uint32_t>(((word >> (bit % 8)) & mask) + run.shift);
+  for_each_place(run, [&](std::size_t i, std::uint32_t document) {
     if (((allowed[document / 8] >> (document % 8)) & 1U) != 0) {
       candidates[picked++] = {.document = document, .score = values[run.codes[i]]};
     }
-    bit += run.bits;
-  }
+  });
   return picked;
 }
 
