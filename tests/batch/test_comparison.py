@@ -17,6 +17,7 @@ from oneiros.batch import rescore
 from oneiros.batch.comparison import Side, compare_scores
 from oneiros.batch.files import ScoreColumn, compare_file
 from oneiros.batch.rank_correlation import kendall_tau, top_overlap
+from oneiros.batch.scratch import ScratchColumn
 from tests.batch.files import memories, write
 from tests.batch.forms import NOW
 
@@ -156,3 +157,66 @@ def test_a_file_is_compared_as_its_table(tmp_path: Path) -> None:
             compare_file(
                 path, ScoreColumn(name), reverie, threshold=None, advance=lambda _: None, **options
             )
+
+
+scores = st.sampled_from([0.0, -0.0, 0.1, 0.3, 0.6, 1.0, 1.5, math.inf, math.nan]) | st.floats()
+narrow = st.sampled_from([0.0, 0.1, 0.3, 0.6, 1.0, math.nan]) | st.floats(width=32)
+
+
+@given(
+    st.lists(st.tuples(scores, narrow), max_size=60),
+    st.integers(1, 9),
+    st.sampled_from([1, 40, 10**6]),
+)
+def test_parts_and_files_change_nothing(
+    rows: list[tuple[float, float]], part: int, most_held: int
+) -> None:
+    left = Side(name="a", scores=np.array([a for a, _ in rows]), threshold=0.6)
+    right = Side(name="b", scores=np.array([b for _, b in rows], np.float32), threshold=0.3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("oneiros.batch.scratch.PART", part)
+        patch.setattr("oneiros.batch.rank_correlation.PART", part)
+        patch.setattr("oneiros.batch.scratch._MOST_HELD", most_held)
+        found = compare_scores(left, right, top=(1, 3, 20))
+    is_scored = ~(np.isnan(left.scores) | np.isnan(right.scores))
+    pair = [side.scores[is_scored].tolist() for side in (left, right)]
+    want = tau_by_definition(*pair)
+    assert found.compared == len(pair[0])
+    assert (found.kendall_tau is None) == (want is None)
+    if want is not None:
+        assert found.kendall_tau == pytest.approx(want, abs=1e-12)
+    for k, share in found.top_overlap.items():
+        best = [set(np.argsort(-np.array(side), kind="stable")[:k].tolist()) for side in pair]
+        assert share == len(best[0] & best[1]) / len(best[0])
+    assert len(found.top_overlap) == (3 if pair[0] else 0)
+    for side, told in ((left, found.left), (right, found.right)):
+        held = side.scores[~np.isnan(side.scores)].astype(np.float64)
+        shares = [float(share) for share in told.quantiles]
+        assert bool(shares) == bool(len(held))
+        if shares:
+            with np.errstate(over="ignore", invalid="ignore"):
+                assert np.array_equal(told.mean, held.mean(), equal_nan=True)
+            quantiles = np.quantile(held, shares, method="inverted_cdf").tolist()
+            assert list(told.quantiles.values()) == quantiles
+        assert told.below_zero == (held < 0).sum()
+        assert told.above_one == (held > 1).sum()
+        assert told.unscored == len(side.scores) - len(held)
+    before, after = left.scores >= 0.6, right.scores >= 0.3
+    assert found.decisions is not None
+    assert found.decisions.both == (before & after).sum()
+    assert found.decisions.only_left == (before & ~after).sum()
+    assert found.decisions.only_right == (after & ~before).sum()
+    assert found.decisions.neither == (~before & ~after).sum()
+    assert found.decisions.changed_rows == tuple(np.flatnonzero(before != after)[:10].tolist())
+
+
+def test_scores_beyond_what_is_held_go_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = ScratchColumn()
+    monkeypatch.setattr("oneiros.batch.scratch._MOST_HELD", 100)
+    pieces = [np.arange(size, dtype=np.float32) for size in (3, 0, 40, 1, 7)]
+    for piece in pieces:
+        column.append(piece)
+    whole = column.array()
+    assert isinstance(whole, np.memmap)
+    assert whole.dtype == np.float32
+    assert whole.tolist() == np.concatenate(pieces).tolist()

@@ -40,7 +40,7 @@ def ciar(
     if has_nan(certainty, impact, age_days, access_count, rate, reinforcement):
         return math.nan
     left = certainty * impact * decay(age_days, rate)
-    if left == 0:  # whatever has been accessed how often: a veto, or nothing left after an age
+    if left == 0:  # A3: however often it was accessed; a veto, or nothing left after an age
         return 0.0
     raw = left * reinforced(access_count, reinforcement)
     return clip(raw, 0.0, 1.0) if clamp else raw

@@ -27,7 +27,7 @@ struct CiarDecay {
 };
 
 // A1: 1 + reinforcement x accesses. An endless number counts as the largest there is, so that a
-// certainty or an impact of 0 is a veto against it too (A3).
+// certainty, an impact or a decay of 0 gives 0 against it too (A3).
 struct CiarReinforcement {
   static constexpr Signature kSignature{
       "ciar_reinforcement", {{"access_count"}}, {{"reinforcement", kReinforcement}}};

@@ -5,12 +5,14 @@ Source: docs/systems/ciar.md A11.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from oneiros.batch.rank_correlation import kendall_tau, top_overlap
+from oneiros.batch.scratch import ScratchColumn, parts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -96,8 +98,7 @@ def compare_scores(left: Side, right: Side, *, top: tuple[int, ...] = (10, 100))
     if left.scores.shape != right.scores.shape:
         msg = f"scores: expected as many on both sides, got {left.scores.shape} and "
         raise ValueError(msg + str(right.scores.shape))
-    is_scored = ~(np.isnan(left.scores) | np.isnan(right.scores))
-    pair = left.scores[is_scored], right.scores[is_scored]
+    pair = _scored_by_both(left.scores, right.scores)
     overlaps = {k: top_overlap(*pair, k) for k in top}
     return Comparison(
         rows=len(left.scores),
@@ -111,13 +112,16 @@ def compare_scores(left: Side, right: Side, *, top: tuple[int, ...] = (10, 100))
 
 
 def _distribution(side: Side) -> Distribution:
-    scores = side.scores[~np.isnan(side.scores)].astype(np.float64)
+    column = ScratchColumn()
+    for (part,) in parts(side.scores):
+        column.append(part[~np.isnan(part)].astype(np.float64))
+    scores = column.array()
     with np.errstate(over="ignore", invalid="ignore"):  # scores may be as large as they like
         mean = float(scores.mean()) if len(scores) else None
     tenths, _ = np.histogram(scores, _BINS)
-    found: list[float] = []
-    if len(scores):
-        found = np.quantile(scores, _SHARES, method="inverted_cdf").tolist()
+    scores.sort()
+    at = [max(0, math.ceil(len(scores) * share - 1.0)) for share in _SHARES if len(scores)]
+    found = [float(scores[place]) for place in at]
     return Distribution(
         name=side.name,
         threshold=side.threshold,
@@ -125,21 +129,38 @@ def _distribution(side: Side) -> Distribution:
         unscored=len(side.scores) - len(scores),
         mean=mean,
         quantiles={f"{share:g}": value for share, value in zip(_SHARES, found, strict=False)},
-        below_zero=int((scores < 0.0).sum()),
+        below_zero=int(np.searchsorted(scores, 0.0)),
         tenths=tuple(tenths.tolist()),
-        above_one=int((scores > 1.0).sum()),
+        above_one=len(scores) - int(np.searchsorted(scores, 1.0, side="right")),
     )
 
 
 def _decisions(left: Side, right: Side) -> Decisions | None:
     if left.threshold is None or right.threshold is None:
         return None
-    before, after = left.scores >= left.threshold, right.scores >= right.threshold
-    changed = np.flatnonzero(before != after)
+    counts = np.zeros(4, np.int64)  # by 2 x promoted before + promoted after
+    changed: list[int] = []
+    start = 0
+    for before_part, after_part in parts(left.scores, right.scores):
+        before, after = before_part >= left.threshold, after_part >= right.threshold
+        counts += np.bincount(2 * before + after, minlength=4)
+        if len(changed) < _MOST_EXAMPLES:
+            changed += (start + np.flatnonzero(before != after)[:_MOST_EXAMPLES]).tolist()
+        start += len(before)
+    neither, only_right, only_left, both = counts.tolist()
     return Decisions(
-        both=int((before & after).sum()),
-        only_left=int((before & ~after).sum()),
-        only_right=int((after & ~before).sum()),
-        neither=int((~before & ~after).sum()),
-        changed_rows=tuple(changed[:_MOST_EXAMPLES].tolist()),
+        both=both,
+        only_left=only_left,
+        only_right=only_right,
+        neither=neither,
+        changed_rows=tuple(changed[:_MOST_EXAMPLES]),
     )
+
+
+def _scored_by_both(left: Array, right: Array) -> tuple[Array, Array]:
+    columns = ScratchColumn(), ScratchColumn()
+    for first, second in parts(left, right):
+        is_scored = ~(np.isnan(first) | np.isnan(second))
+        columns[0].append(first[is_scored])
+        columns[1].append(second[is_scored])
+    return columns[0].array(), columns[1].array()

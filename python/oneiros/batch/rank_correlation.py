@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros.batch.scratch import PART, parts, scratch_array
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -15,11 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["kendall_tau", "top_overlap"]
 
 
+_HALF = np.uint64(32)
+_LOWER = np.uint64((1 << 32) - 1)
+
+
 def kendall_tau(left: Array, right: Array) -> float | None:
-    """Return Kendall's tau-b, exact on ties, in O(n log n).
+    """Return Kendall's tau-b, exact on ties; large sides are ordered in temporary files.
 
     Args:
-        left: numbers without NaN, shape (n,).
+        left: numbers without NaN, shape (n,), fewer than 2 ** 32.
         right: likewise.
 
     Returns:
@@ -28,14 +34,21 @@ def kendall_tau(left: Array, right: Array) -> float | None:
     Source: M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); the
     count of swaps as W. R. Knight, JASA 61 (1966).
     """
-    order = np.lexsort((right, left))
-    first, second = _dense(left)[order], _dense(right)[order]
-    pairs = math.comb(len(order), 2)
-    left_ties, right_ties = _tied_pairs(first), _tied_pairs(second)
-    both_ties = _tied_pairs(_dense_pairs(first, second))
+    size = len(left)
+    pairs = math.comb(size, 2)
+    left_ties, left_places = _placed(left)
+    right_ties, right_places = _placed(right)
+    keys = scratch_array(size, np.uint64)
+    for key, first, second in parts(keys, left_places, right_places):
+        key[:] = first.astype(np.uint64) << _HALF | second
+    keys.sort()
+    both_ties = _tied_pairs(keys)
     if pairs in (left_ties, right_ties):
         return None
-    swaps = _inversions(second)
+    places = left_places  # of the right side, in the order of the left one
+    for place, key in parts(places, keys):
+        place[:] = (key & _LOWER).astype(places.dtype)
+    swaps = _inversions(places)
     balance = pairs - left_ties - right_ties + both_ties - 2 * swaps
     square = (pairs - left_ties) * (pairs - right_ties)
     root = math.isqrt(square)
@@ -57,28 +70,72 @@ def top_overlap(left: Array, right: Array, k: int) -> float | None:
     """
     if not len(left):
         return None
-    best = [set(np.argsort(-side, kind="stable")[:k].tolist()) for side in (left, right)]
+    best = [set(_best_rows(side, k).tolist()) for side in (left, right)]
     return len(best[0] & best[1]) / len(best[0])
 
 
-def _dense(values: Array) -> Array:
-    """Return the place of each value among the distinct ones."""
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+def _best_rows(scores: Array, k: int) -> Array:
+    best, rows, start = scores[:0], np.zeros(0, np.int64), 0
+    for (part,) in parts(scores):
+        # Of those that score the same the earlier row stays.
+        places = np.flatnonzero(part > best[-1]) if len(best) == k else np.arange(len(part))
+        best = np.concatenate([best, part[places]])
+        rows = np.concatenate([rows, start + places])
+        order = np.argsort(-best, kind="stable")[:k]
+        best, rows = best[order], rows[order]
+        start += PART
+    return rows
 
 
-def _dense_pairs(first: Array, second: Array) -> Array:
-    """Return numbers that are equal where both are. REQUIRES: sorted by first, then second."""
-    changes = (np.diff(first) != 0) | (np.diff(second) != 0)
-    return np.concatenate([[0], np.cumsum(changes)]) if len(first) else first
+def _placed(values: Array) -> tuple[int, Array]:
+    """Return the tied pairs, and of each value how many are less."""
+    ordered = scratch_array(len(values), values.dtype)
+    for into, part in parts(ordered, values):
+        into[:] = part
+    ordered.sort()
+    places = scratch_array(len(values), np.uint32)
+    for into, part in parts(places, values):
+        into[:] = np.searchsorted(ordered, part)
+    return _tied_pairs(ordered), places
 
 
-def _tied_pairs(places: Array) -> int:
-    counts = np.bincount(places).astype(object) if len(places) else np.zeros(0, object)
-    large = counts[counts > 1]
-    return int((large * (large - 1) // 2).sum()) if len(large) else 0
+def _tied_pairs(ordered: Array) -> int:
+    """Return how many pairs are equal. REQUIRES: equal ones stand together."""
+    total, run, last = 0, 0, None
+    for (part,) in parts(ordered):
+        bounds = np.flatnonzero(part[1:] != part[:-1]) + 1
+        runs = np.diff(np.concatenate([[0], bounds, [len(part)]]))
+        lengths = [int(runs[0]), int(runs[-1])] if len(runs) > 1 else [int(runs[0])]
+        if last is not None and part[0] == last:
+            lengths[0] += run
+        else:
+            total += math.comb(run, 2)
+        if len(lengths) > 1:
+            within = runs[1:-1]
+            total += math.comb(lengths[0], 2) + int((within * (within - 1) // 2).sum())
+        run, last = lengths[-1], part[-1]
+    return total + math.comb(run, 2)
 
 
 def _inversions(places: Array) -> int:
+    """Return how many pairs stand in falling order; puts them into rising order."""
+    total = 0
+    for (part,) in parts(places):
+        total += _inversions_of(np.unique(part, return_inverse=True)[1].astype(np.int64))
+        part.sort()
+    width = PART
+    while width < len(places):
+        for middle in range(width, len(places), 2 * width):
+            earlier, later = places[middle - width : middle], places[middle : middle + width]
+            for (part,) in parts(later):
+                not_above = np.searchsorted(earlier, part, side="right")
+                total += len(earlier) * len(part) - int(not_above.sum())
+            places[middle - width : middle + width].sort()
+        width *= 2
+    return total
+
+
+def _inversions_of(places: Array) -> int:
     """Return how many pairs stand in falling order.
 
     One bit at a time from the highest: among the places that agree in all higher bits, kept

@@ -64,8 +64,8 @@ def rescore(
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            help=f"Two of: profiles as above, {COLUMN}NAME for scores in IN. Takes about 150 bytes "
-            "of memory a row."
+            help=f"Two of: profiles as above, {COLUMN}NAME for scores in IN. Large files take up "
+            "to 80 bytes a row of TMPDIR."
         ),
     ] = None,
     threshold: Annotated[

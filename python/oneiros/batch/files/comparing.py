@@ -12,6 +12,7 @@ import numpy as np
 from oneiros.batch.comparison import Comparison, Side, compare_scores
 from oneiros.batch.files.sources import open_source
 from oneiros.batch.scorer import Scorer
+from oneiros.batch.scratch import ScratchColumn
 from oneiros.batch.tables.arrow import ArrowTable, require_pyarrow
 from oneiros.ranking.profile import Profile
 
@@ -45,8 +46,8 @@ def compare_file(
 ) -> Comparison:
     """Compare two profiles, or scores that stand in the file, over all its rows.
 
-    Holds both scores of every row in memory, and what ordering them takes: about 150 bytes a row
-    together, so that 8 GB reach for 50 million rows. The files are read part by part.
+    The file is read part by part. Scores of large files, and what ordering them takes, stand in
+    temporary files (in TMPDIR): up to 80 bytes a row, mapped, so that memory may let them go.
 
     Args:
         path: .parquet, .arrow, .feather or .csv.
@@ -66,8 +67,8 @@ def compare_file(
     profiles = [side for side in sides if isinstance(side, Profile)]
     scorer = Scorer(profiles, now=now, threads=threads, invalid=invalid)
     names = [side.name for side in sides if isinstance(side, ScoreColumn)]
-    scored: list[list[Array]] = []
-    held: list[list[Array]] = []
+    scored = [ScratchColumn() for _ in profiles]
+    held = [ScratchColumn() for _ in names]
     with open_source(path) as source:
         _require(source.schema, names)
         if profiles:
@@ -75,15 +76,18 @@ def compare_file(
         columns = [name for name in scorer.fields if name in source.schema.names]
         for part in range(source.part_count):
             for batch in source.batches(part, [*dict.fromkeys((*columns, *names))]):
-                scored.append(scorer.score(ArrowTable(batch), None, advance)[0])
-                held.append([_scores(batch, name) for name in names])
-    of_profiles = iter(_joined(scored, len(profiles)))
-    of_columns = iter(_joined(held, len(names)))
+                found = scorer.score(ArrowTable(batch), None, advance)[0]
+                for column, scores in zip(scored, found, strict=True):
+                    column.append(scores)
+                for column, name in zip(held, names, strict=True):
+                    column.append(_scores(batch, name))
+    of_profiles = iter(scored)
+    of_columns = iter(held)
     own = [threshold or _threshold(side) for side in sides]
     made = [
         Side(
             name=side.name,
-            scores=next(of_profiles if isinstance(side, Profile) else of_columns),
+            scores=next(of_profiles if isinstance(side, Profile) else of_columns).array(),
             threshold=own[place] or own[1 - place],
         )
         for place, side in enumerate(sides)
@@ -113,9 +117,3 @@ def _threshold(side: Profile | ScoreColumn) -> float | None:
     if isinstance(side, ScoreColumn) or side.promotion is None:
         return None
     return side.promotion.threshold
-
-
-def _joined(pieces: list[list[Array]], count: int) -> list[Array]:
-    if not pieces:
-        return [np.empty(0) for _ in range(count)]
-    return [np.concatenate(column) for column in zip(*pieces, strict=True)]
