@@ -81,9 +81,19 @@ def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, cou
     assert (tmp_path / "mind.db-snapshot").exists() == (count > 1)
     loaded = new_modules(OPEN_AND_SEARCH.format(path=path, ids=["ada"]))
     assert "oneiros.engine" in loaded
-    if count > 1:
-        assert "numpy" not in loaded
+    assert "numpy" not in loaded
     assert loaded.isdisjoint(NOT_FOR_WORDS)
+
+
+def test_an_add_needs_no_numpy() -> None:
+    code = """
+from oneiros import Engine
+with Engine(":memory:") as mind:
+    mind.add("Tea, with milk", tags=["drink"], metadata={"cups": 2}, session="s1")
+    mind.add_many([{"text": "More tea"}, {"text": "Coffee", "project": "p"}])
+    assert len(mind.search("tea").ids) == 2
+"""
+    assert "numpy" not in new_modules(code)
 
 
 def test_an_engine_loads_the_systems_that_its_profile_asks_for(tmp_path: Path) -> None:

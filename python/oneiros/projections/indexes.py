@@ -172,11 +172,16 @@ class Indexes:
                 changed[row] = digest
                 texts.append(memory.text)
                 titles.append(memory.title)
-                tags.append("\n".join(memory.tags))
+                tags.append("\n".join(memory.tags) if memory.tags_json else "")
         for row in changed:
             self._text_digests[row] = 0
         if texts:
-            self.lexical.add_many(rows=list(changed), texts=texts, titles=titles, tags=tags)
+            self.lexical.add_many(
+                rows=list(changed),
+                texts=texts,
+                titles=titles if any(titles) else None,
+                tags=tags if any(tags) else None,
+            )
         for row, digest in changed.items():
             self._text_digests[row] = digest
 
@@ -189,6 +194,8 @@ class Indexes:
             self._vector_digests[row] = hash(blob) or 1
 
     def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        if self.vectors is None and not any(memory.embedding for memory in batch):
+            return  # there is no vector, and no digest of one
         changed, blobs, bare = {}, [], []
         for row, memory in zip(rows, batch, strict=True):
             if memory.deleted_at is not None or memory.embedding is None:

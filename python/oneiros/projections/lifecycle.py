@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
-from oneiros.fields import FIELDS
+from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
@@ -31,6 +32,12 @@ _CODED_COLUMNS: Final = (
     ("project", "project_code", 2**32 - 1),
     ("session", "session_code", 2**32 - 1),
 )
+
+
+# What new rows hold, as the store says it: None where there is no time.
+_DEFAULTS: Final = {
+    name: None if math.isnan(value) else value for name, value in COLUMN_DEFAULTS.items()
+}
 
 
 class _Codes:
@@ -194,8 +201,11 @@ class Lifecycle:
 
     def apply(self, batch: Sequence[StoredMemory]) -> None:
         """Bring the columns to what the store says; memories not seen before get a row."""
-        values = self._values(batch)  # may refuse; nothing has changed then
-        new = [memory.id for memory in batch if memory.id not in self.row_of]
+        row_of = self.row_of
+        new = [memory.id for memory in batch if memory.id not in row_of]
+        values = self._values(
+            batch, are_new=len(new) == len(batch)
+        )  # may refuse; so it comes first
         if new:
             # In this order, and by the number of ids: an interrupt between two of these lines
             # leaves at most rows that nothing uses.
@@ -222,10 +232,21 @@ class Lifecycle:
                 self._sessions[row] = frozenset()
         return row
 
-    def _values(self, batch: Sequence[StoredMemory]) -> dict[str, Sequence[float | None]]:
+    def _values(
+        self, batch: Sequence[StoredMemory], *, are_new: bool
+    ) -> dict[str, Sequence[float | None]]:
+        """The columns of memories; new rows have defaults already, and need no column of these."""
         held = dict(zip(StoredMemory._fields, zip(*batch, strict=True), strict=True))
         values: dict[str, Sequence[float | None]] = {name: held[name] for name in _PLAIN_COLUMNS}
+        if are_new:
+            count = len(batch)
+            values = {
+                name: column
+                for name, column in values.items()
+                if column.count(_DEFAULTS[name]) != count
+            }
         for name, column, _limit in _CODED_COLUMNS:
             values[column] = self._codes[name].of(held[name])
-        values["superseded"] = [by is not None for by in held["superseded_by"]]
+        if not are_new or held["superseded_by"].count(None) != len(batch):
+            values["superseded"] = [by is not None for by in held["superseded_by"]]
         return values

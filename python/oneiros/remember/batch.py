@@ -106,6 +106,8 @@ class Batch:
         """
         if any(entry.is_made_here for entry in self.entries):
             self._vectors.require_match(current.recorded_name)
+        if not any(entry.width for entry in self.entries):
+            return
         kept = []
         for entry in self.entries:
             if entry.width and current.dimension not in (None, entry.width):
@@ -186,6 +188,8 @@ class Batch:
             for place, made in zip(bare, vectors.of(texts), strict=True):
                 found[place] = made
                 self.entries[place].is_made_here = made is not None
+        if all(vector is None for vector in found):
+            return
         width = vectors.dimension
         kept = []
         for entry, vector in zip(self.entries, found, strict=True):

@@ -158,7 +158,7 @@ class AttributeIndex:
         Raises:
             ValueError: a list of another length than ``rows``, a row known already or given twice.
         """
-        numbers: list[int] = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+        numbers: list[int] = list(rows) if isinstance(rows, list) else np.asarray(rows).tolist()
         single = {"kind": kind, "project": project, "session": session, "topic": topic}
         others = {"ids": ids, "tags": tags, "metadata": metadata}
         for name, values in {**single, **others}.items():

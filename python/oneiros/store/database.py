@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import apsw
 
-from oneiros.argument_checks import as_float, file_name, require_choice
-from oneiros.clock import LONGEST_WAIT_SECONDS
+from oneiros.argument_checks import require_choice
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import wrong
 from oneiros.store import connections
+from oneiros.store.arguments import checked_path, checked_timeout
 from oneiros.store.connections import MEMORY, Readers
 from oneiros.store.failures import translated
 from oneiros.store.reading import DecodeEmbedding, Reading
@@ -69,8 +67,8 @@ class Store:
             OSError: the file cannot be opened or made.
         """
         require_choice("durability", durability, tuple(connections.DURABILITIES))
-        timeout_seconds = _checked_timeout(busy_timeout_seconds)
-        self._path = _checked_path(path)
+        timeout_seconds = checked_timeout(busy_timeout_seconds)
+        self._path = checked_path(path)
         self._process = os.getpid()
         self._decode = decode_embedding
         self._is_closed = False
@@ -271,31 +269,6 @@ class Store:
 
     def _connections(self) -> list[apsw.Connection]:
         return [self._writer.connection, *self._watcher.connections(), *self._readers.idle()]
-
-
-def _checked_path(path: str | os.PathLike[str]) -> str:
-    text = file_name("path", path)
-    if os.path.isdir(text):  # noqa: PTH112 - pathlib takes longer to load
-        msg = f"path: must be a file's name, got the folder {text!r}"
-        raise ValueError(msg)
-    return text if text == MEMORY else _absolute(text)  # connections are opened later too
-
-
-def _absolute(text: str) -> str:
-    if os.path.normpath(text) == text:
-        return os.path.join(os.getcwd(), text)  # noqa: PTH109, PTH118 - pathlib takes longer to load
-    from pathlib import Path  # noqa: PLC0415
-
-    return str(Path(text).absolute())
-
-
-def _checked_timeout(seconds: Any) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(wrong("busy_timeout_seconds", "a number", seconds))
-    wait = as_float(seconds)
-    if not (math.isfinite(wait) and wait >= 0):
-        raise ValueError(wrong("busy_timeout_seconds", "a finite number of seconds >= 0", seconds))
-    return min(wait, LONGEST_WAIT_SECONDS)
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()

@@ -173,7 +173,9 @@ def fresh_row(sequence: int, row: Sequence[Any]) -> StoredMemory:
         sequence: the number it was given.
         row: the values of :data:`INSERT`.
     """
-    return StoredMemory._make((sequence, *row[:-1], 1))
+    values = [sequence, *row]
+    values[-1] = 1  # where the text's digest stood
+    return StoredMemory._make(values)
 
 
 def stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredMemory]:
