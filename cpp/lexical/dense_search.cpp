@@ -242,7 +242,7 @@ class DenseSearch {
   }
 
   const SegmentView& view_;
-  const std::span<const std::uint32_t> rows_;
+  const DocumentRows rows_;
   const DocumentLengths lengths_;
   const AllowedRows& allowed_;
   const AllowedDocuments* const documents_;  // null: not known

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "lexical/bm25.h"
-#include "lexical/row_map.h"
 #include "lexical/segment.h"
 #include "lexical/window_search.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace oneiros::lexical {
 
@@ -55,15 +56,19 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
                          std::size_t packed_from) {
   assert(size() == 0);
   copy_occurrences(origins, is_cancelled, packed_from);
-  rows_.reserve(origins.size());
+  std::vector<std::uint32_t> rows;
+  rows.reserve(origins.size());
+  std::vector<LengthRun> runs;
   for (const Origin& origin : origins) {
     const std::uint32_t length = origin.table->lengths()[origin.number];
-    if (runs_.empty() || runs_.back().length != length) {
-      runs_.push_back({.first = static_cast<DocumentNumber>(rows_.size()), .length = length});
+    if (runs.empty() || runs.back().length != length) {
+      runs.push_back({.first = static_cast<DocumentNumber>(rows.size()), .length = length});
     }
-    rows_.push_back(origin.table->rows()[origin.number]);
+    rows.push_back(origin.table->rows()[origin.number]);
   }
-  runs_.shrink_to_fit();
+  runs.shrink_to_fit();
+  packed_rows_ = PackedRows(rows, runs);
+  runs_ = std::move(runs);
 }
 
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
@@ -154,7 +159,8 @@ void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
 }
 
 std::size_t DocumentTable::resident_bytes() const {
-  return rows_.resident_bytes() + lengths_.resident_bytes() + deaths_.resident_bytes() +
+  return rows_.resident_bytes() + packed_rows_.document_bytes() + packed_rows_.row_bytes() +
+         lengths_.resident_bytes() + deaths_.resident_bytes() +
          runs_.capacity() * sizeof(LengthRun) + occurrence_bytes();
 }
 

@@ -10,6 +10,7 @@
 
 #include "lexical/document.h"
 #include "lexical/document_lengths.h"
+#include "lexical/document_rows.h"
 #include "lexical/growing_array.h"
 #include "lexical/merge_policy.h"
 #include "lexical/occurrence_bytes.h"
@@ -34,6 +35,7 @@ class DocumentTable {
   // The number of the new document. If memory runs out, nothing has changed.
   DocumentNumber append(const Document& document);
   // Copies documents of other segments, in this order: into an empty table that takes no others.
+  // find() asks that they stand by length and, of one length, by row, each row once.
   struct Origin {
     const DocumentTable* table;
     DocumentNumber number;
@@ -53,12 +55,16 @@ class DocumentTable {
     return death == 0 || death > epoch;
   }
 
-  std::span<const std::uint32_t> rows() const { return rows_.elements(); }
+  DocumentRows rows() const {
+    return runs_.empty() ? DocumentRows(rows_.elements()) : packed_rows_.rows();
+  }
+  // The row's document, of those that were copied; kNoDocument if there is none.
+  DocumentNumber find(std::uint32_t row) const { return packed_rows_.find(row, runs_); }
   DocumentLengths lengths() const {
     return runs_.empty() ? DocumentLengths(lengths_.elements()) : DocumentLengths(runs_, size());
   }
 
-  std::size_t size() const { return rows_.size(); }
+  std::size_t size() const { return runs_.empty() ? rows_.size() : packed_rows_.size(); }
   // All that died up to any epoch that a reader knows, and some that died later.
   std::size_t dead_count() const { return dead_count_.load(std::memory_order_relaxed); }
   SegmentSize extent() const {  // for the writer
@@ -66,6 +72,7 @@ class DocumentTable {
   }
   std::size_t resident_bytes() const;    // for the writer
   std::size_t occurrence_bytes() const;  // what the occurrences have of that
+  std::size_t row_bytes() const { return packed_rows_.row_bytes(); }  // what leads from rows there
 
   // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
   // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
@@ -110,9 +117,12 @@ class DocumentTable {
   void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
                         std::size_t packed_from);
 
+  // None of documents that were copied,
   GrowingArray<std::uint32_t> rows_;
-  GrowingArray<std::uint32_t> lengths_;  // none of documents that were copied
-  std::vector<LengthRun> runs_;          // of those
+  GrowingArray<std::uint32_t> lengths_;
+  // which have these.
+  PackedRows packed_rows_;
+  std::vector<LengthRun> runs_;
   SparseArray<Epoch> deaths_;
   // Documents' occurrences one after the other: where those of each kStride-th document begin, and
   // how many bytes each has. kLong: eight bytes before them say how many.

@@ -20,7 +20,7 @@ void DocumentTable::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch 
       dead.push_back(document);
     }
   }
-  snapshot.add(SectionKind::kRows, number, rows());
+  packed_rows_.write(snapshot, number);
   snapshot.add<LengthRun>(SectionKind::kLengths, number, runs_);
   if (packed_.is_used()) {
     packed_.write(snapshot, number);
@@ -34,15 +34,16 @@ void DocumentTable::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch 
 
 void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
   assert(size() == 0);
-  const auto rows = snapshot.take<std::uint32_t>(SectionKind::kRows, number);
+  packed_rows_ = PackedRows::read(snapshot, number);
+  const std::size_t size = packed_rows_.size();
   const auto runs = snapshot.take<LengthRun>(SectionKind::kLengths, number);
   const auto dead = snapshot.take<DocumentNumber>(SectionKind::kDead, number);
-  require_sense(rows.size() < std::numeric_limits<DocumentNumber>::max(), "too many documents");
-  require_sense(runs.size() <= rows.size() && (runs.size() == 0) == (rows.size() == 0),
+  require_sense(size < std::numeric_limits<DocumentNumber>::max(), "too many documents");
+  require_sense(runs.size() <= size && (runs.size() == 0) == (size == 0),
                 "not as many lengths as documents");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     require_sense(i == 0 ? runs[i].first == 0
-                         : runs[i - 1].first < runs[i].first && runs[i].first < rows.size() &&
+                         : runs[i - 1].first < runs[i].first && runs[i].first < size &&
                                runs[i - 1].length < runs[i].length,
                   "documents do not stand by length");
   }
@@ -54,9 +55,8 @@ void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
     sizes_.assign(snapshot.take<std::uint16_t>(SectionKind::kOccurrenceSizes, number).elements());
   }
   runs_.assign(runs.elements().begin(), runs.elements().end());
-  rows_.assign(rows.elements());
   for (std::size_t i = 0; i < dead.size(); ++i) {
-    require_sense(dead[i] < size() && (i == 0 || dead[i - 1] < dead[i]),
+    require_sense(dead[i] < size && (i == 0 || dead[i - 1] < dead[i]),
                   "dead documents are not in order");
     reserve_death(dead[i]);
     die(dead[i], 1);
@@ -64,6 +64,7 @@ void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
 }
 
 void DocumentTable::check(std::size_t term_count, std::size_t threads) const {
+  packed_rows_.check(runs_, threads);
   if (packed_.is_used()) {
     packed_.check(size(), term_count, threads);
     return;

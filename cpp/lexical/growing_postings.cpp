@@ -78,21 +78,16 @@ void GrowingPostings::append(DocumentNumber document,
 }
 
 std::uint32_t GrowingPostings::slot_of(TermId term) {
-  if (tables_.empty() || !tables_.back()->has_room()) {
-    tables_.push_back(std::make_unique<TermTable>(tables_.empty() ? TermTable().enlarged()
-                                                                  : tables_.back()->enlarged()));
-    slots_.store(tables_.back().get(), std::memory_order_release);
-  }
-  TermTable& slots = *tables_.back();
-  const std::uint32_t slot = slots.find(term);
+  const std::uint32_t slot = slots_.find(term);
   if (slot != TermTable::kAbsent) {
     return slot;
   }
+  slots_.reserve();
   terms_.reserve_ahead(terms_.size() + 1);
   lists_.reserve_ahead(lists_.size() + 1);
   terms_.push_back(term);
   lists_.push_back({});
-  return slots.find_or_insert(term);  // last: whoever finds the slot, finds the list
+  return slots_.find_or_insert(term);  // last: whoever finds the slot, finds the list
 }
 
 std::uint32_t* GrowingPostings::allocate(std::size_t count) {
@@ -113,19 +108,13 @@ std::uint32_t* GrowingPostings::allocate(std::size_t count) {
 PostingList GrowingPostings::list(std::size_t slot) const { return lists_.elements()[slot].read(); }
 
 PostingList GrowingPostings::find(TermId term) const {
-  const TermTable* const slots = slots_.load(std::memory_order_acquire);
-  const std::uint32_t slot = slots == nullptr ? TermTable::kAbsent : slots->find(term);
+  const std::uint32_t slot = slots_.find(term);
   return slot == TermTable::kAbsent ? PostingList{} : list(slot);
 }
 
 std::size_t GrowingPostings::resident_bytes() const {
-  std::size_t bytes = terms_.resident_bytes() + lists_.resident_bytes() +
-                      reserved_.capacity() * sizeof(std::uint32_t) +
-                      allocated_ * sizeof(std::uint32_t);
-  for (const auto& table : tables_) {
-    bytes += table->resident_bytes();
-  }
-  return bytes;
+  return slots_.resident_bytes() + terms_.resident_bytes() + lists_.resident_bytes() +
+         reserved_.capacity() * sizeof(std::uint32_t) + allocated_ * sizeof(std::uint32_t);
 }
 
 }  // namespace oneiros::lexical

@@ -61,8 +61,7 @@ class GrowingPostings {
   std::uint32_t slot_of(TermId term);
   std::uint32_t* allocate(std::size_t count);
 
-  std::atomic<const TermTable*> slots_ = nullptr;  // the last of tables_
-  std::vector<std::unique_ptr<TermTable>> tables_;
+  GrowingTermTable slots_;
   GrowingArray<TermId> terms_;
   GrowingArray<List> lists_;
   std::vector<std::uint32_t> reserved_;                  // the slots of the terms last reserved

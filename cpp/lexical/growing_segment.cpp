@@ -4,9 +4,11 @@ namespace oneiros::lexical {
 
 DocumentNumber GrowingSegment::append(const Document& document, Location former) {
   postings_.reserve(document.terms);
+  rows_.reserve();
   formers_.reserve_ahead(formers_.size() + 1);
   const DocumentNumber number = documents().append(document);
   postings_.append(number, document.terms);
+  rows_.append(document.row);
   formers_.push_back(former);
   return number;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lexical/growing_postings.h"
-#include "lexical/row_map.h"
+#include "lexical/growing_rows.h"
 #include "lexical/segment.h"
 
 namespace oneiros::lexical {
@@ -15,10 +15,13 @@ class GrowingSegment final : public Segment {
   // out, nothing that shows has changed.
   DocumentNumber append(const Document& document, Location former);
 
-  // Where the document of the same row stood when this one came: what readers take who know the
-  // number already but have no view with it yet. REQUIRES: number < documents().size().
+  // Where the document of the same row lived when this one came. REQUIRES: number <
+  // documents().size().
   Location former(DocumentNumber number) const { return formers_.elements()[number]; }
 
+  DocumentNumber find(std::uint32_t row, DocumentNumber limit) const override {
+    return rows_.find(row, limit);
+  }
   std::span<const TermId> terms() const override { return postings_.terms(); }
   PostingList list(TermId term, RawPostings& /*scratch*/) const override {
     return postings_.find(term);
@@ -30,11 +33,13 @@ class GrowingSegment final : public Segment {
   std::size_t list_size(TermId term) const override { return postings_.find(term).size(); }
   std::size_t posting_count() const override { return postings_.size(); }
   std::size_t resident_bytes() const override {
-    return documents().resident_bytes() + postings_.resident_bytes() + formers_.resident_bytes();
+    return documents().resident_bytes() + postings_.resident_bytes() + rows_.resident_bytes() +
+           formers_.resident_bytes();
   }
 
  private:
   GrowingPostings postings_;
+  GrowingRows rows_;
   GrowingArray<Location> formers_;
 };
 

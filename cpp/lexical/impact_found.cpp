@@ -11,7 +11,7 @@ void offer_found(const SegmentView& view, const SealedPostings& postings, const 
   std::vector<Candidate>& found = space.found;
   std::vector<double>& scores = space.exact_scores;
   const DocumentLengths lengths = view.segment->documents().lengths();
-  const std::span<const std::uint32_t> rows = view.segment->documents().rows();
+  const DocumentRows rows = view.segment->documents().rows();
   std::ranges::sort(found, {}, &Candidate::document);
   scores.assign(found.size(), 0.0);
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <limits>
 #include <utility>
 
 #include "lexical/term_table.h"
@@ -66,21 +67,23 @@ void Index::add(std::span<const Document> documents) {
   publish(documents);
 }
 
-// Readers do not see the document yet; those who find its row find the former one by it.
+Location Index::locate_living(std::uint32_t row) const {
+  return segments().locate(row, kNoDocument, std::numeric_limits<Epoch>::max());
+}
+
+// Readers do not see the document yet.
 void Index::insert(const Document& document) {
-  rows_.reserve(document.row);
   reserve_terms(document);
-  const Location former = rows_.find(document.row);
+  const Location former = locate_living(document.row);
   if (!former.is_nowhere()) {
     segments().find(former.segment)->documents().reserve_death(former.document);
   }
   GrowingSegment& growing = *segments().growing;
-  const DocumentNumber number = growing.append(document, former);
+  growing.append(document, former);
   // Nothing below can fail: either the new version stands or the old one.
   if (!former.is_nowhere()) {
     die(former);
   }
-  rows_.set(document.row, {.segment = growing.serial(), .document = number});
 }
 
 void Index::reserve_terms(const Document& document) {
@@ -147,7 +150,7 @@ void Index::take_back(Statistics& statistics, const Segments& segments,
 
 bool Index::remove(std::uint32_t row) {
   const std::scoped_lock writer(writer_mutex_);
-  const Location location = rows_.find(row);
+  const Location location = locate_living(row);
   if (location.is_nowhere()) {
     return false;
   }
@@ -157,7 +160,6 @@ bool Index::remove(std::uint32_t row) {
     take_back(published.statistics, *published.view.segments, location);
     ++published.view.epoch;
   });
-  rows_.erase(row);  // last: a view that has the document finds it
   if (std::exchange(is_merge_due_, false)) {
     background_.start();
   }
@@ -168,13 +170,7 @@ View Index::view() const {
   return published_.read([](const Published& published) noexcept { return published.view; });
 }
 
-bool Index::contains(std::uint32_t row) const {
-  while (true) {
-    if (const std::optional<Location> found = view().locate(rows_, row)) {
-      return !found->is_nowhere();
-    }
-  }
-}
+bool Index::contains(std::uint32_t row) const { return !view().locate(row).is_nowhere(); }
 
 std::size_t Index::document_count() const {
   return published_.read(
@@ -191,7 +187,7 @@ IndexBytes Index::bytes() const {
   const std::scoped_lock writer(writer_mutex_);
   IndexBytes bytes;
   bytes.statistics = 2 * published_.latest().statistics.resident_bytes();
-  bytes.rows = rows_.resident_bytes() + filters_.resident_bytes();
+  bytes.rows = filters_.resident_bytes();
   const Segments& now = segments();
   for (const auto& segment : now.sealed) {
     const SealedPostings& postings = *segment->sealed_postings();
@@ -199,7 +195,9 @@ IndexBytes Index::bytes() const {
     bytes.postings += postings.resident_bytes() - postings.term_bytes();
     bytes.terms += postings.term_bytes();
     bytes.occurrences += documents.occurrence_bytes();
-    bytes.documents += documents.resident_bytes() - documents.occurrence_bytes();
+    bytes.rows += documents.row_bytes();
+    bytes.documents +=
+        documents.resident_bytes() - documents.occurrence_bytes() - documents.row_bytes();
   }
   for (const auto& segment : now.frozen) {
     bytes.growing += segment->resident_bytes();

@@ -17,7 +17,6 @@
 #include "lexical/document_table.h"
 #include "lexical/query/clauses.h"
 #include "lexical/row_filters.h"
-#include "lexical/row_map.h"
 #include "lexical/statistics.h"
 #include "lexical/top_k.h"
 #include "lexical/view.h"
@@ -165,6 +164,7 @@ class Index {
   // All of these REQUIRE that the caller holds writer_mutex_.
   const View& latest() const { return published_.latest().view; }
   const Segments& segments() const { return *latest().segments; }
+  Location locate_living(std::uint32_t row) const;  // those not published yet, too
   void insert(const Document& document);
   void reserve_terms(const Document& document);
   void publish(std::span<const Document> documents) noexcept;
@@ -193,7 +193,6 @@ class Index {
   const SegmentLimits limits_;
 
   LeftRight<Published> published_;
-  RowMap rows_;
   mutable RowFilters filters_;
   std::atomic<std::uint64_t> rewritten_posting_count_ = 0;
 

@@ -205,14 +205,12 @@ void Index::install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
     const SegmentView& source = merge.sources[i];
     for (DocumentNumber number = 0; number < source.document_limit; ++number) {
       const Epoch death = source.segment->documents().death(number);
-      if (death != 0 && renumbered[i][number] != kGone) {
+      if (death != 0 && renumbered[i][number] != kNoDocument) {
         documents.reserve_death(renumbered[i][number]);
         documents.die(renumbered[i][number], death);
       }
     }
   }
-  const auto announced = std::make_shared<Segments>(segments());
-  announced->incoming = merged;
   const auto next = std::make_shared<Segments>(segments());
   const auto is_source = [&](const auto& segment) {
     return std::ranges::find(merge.segments, segment) != merge.segments.end();
@@ -223,13 +221,6 @@ void Index::install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
   }
   std::erase_if(next->sealed, is_source);
   std::erase_if(next->frozen, is_source);
-  // Nothing below can fail. A reader finds each row where it was or where it will be.
-  publish(announced);
-  for (DocumentNumber number = 0; number < documents.size(); ++number) {
-    if (documents.death(number) == 0) {
-      rows_.set(documents.rows()[number], {.segment = merged->serial(), .document = number});
-    }
-  }
   publish(next);
 }
 

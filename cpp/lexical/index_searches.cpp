@@ -94,15 +94,10 @@ std::shared_ptr<const MappedRows> Index::mapped(const AllowedRows& allowed, cons
     return nullptr;
   }
   RowFilters::Sight sight = filters_.see(allowed.bits(), now);
-  if (!sight.is_due) {
-    return sight.mapped;
+  if (sight.is_due) {
+    sight.mapped = std::make_shared<const MappedRows>(allowed.bits(), now);
+    filters_.keep(allowed.bits(), sight.mapped);
   }
-  std::optional<MappedRows> made = MappedRows::of(allowed.bits(), now, rows_);
-  if (!made || !made->is_right(view().epoch)) {
-    return nullptr;
-  }
-  sight.mapped = std::make_shared<const MappedRows>(*std::move(made));
-  filters_.keep(allowed.bits(), sight.mapped);
   return sight.mapped;
 }
 
@@ -110,9 +105,6 @@ void Index::score_locations(const View& now, const WeighedQuery& query,
                             std::span<const Location> locations, std::span<double> scores) const {
   for (const SegmentView& segment : now.searched()) {
     score_documents(segment, query, bm25_, locations, scores);
-  }
-  if (now.segments->incoming) {
-    score_documents(now.of(*now.segments->incoming), query, bm25_, locations, scores);
   }
 }
 
@@ -123,23 +115,13 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
   if (query.is_empty()) {
     return;
   }
-  std::vector<bool> is_scored(rows.size());
-  std::vector<Location> locations(rows.size());
-  for (std::size_t left = rows.size(); left != 0;) {
-    const View now = view();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      locations[i] = {};
-      if (is_scored[i]) {
-        continue;
-      }
-      if (const std::optional<Location> found = now.locate(rows_, rows[i])) {
-        locations[i] = *found;
-        is_scored[i] = true;
-        --left;
-      }
-    }
-    score_locations(now, query, locations, scores);
+  const View now = view();
+  std::vector<Location> locations;
+  locations.reserve(rows.size());
+  for (const std::uint32_t row : rows) {
+    locations.push_back(now.locate(row));
   }
+  score_locations(now, query, locations, scores);
 }
 
 }  // namespace oneiros::lexical

@@ -1,42 +1,29 @@
 // The index as a file: what is written of it, and what is taken back.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "lexical/index.h"
 #include "lexical/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
-#include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {
 
 namespace {
 
-// A page of the map from rows to documents costs so much, however few of its rows are used.
-constexpr std::size_t kRowsOfPage = 1024;
-constexpr std::size_t kPageBytes = kRowsOfPage * sizeof(Location);
-constexpr std::size_t kLeastRowMapBytes = std::size_t{48} << 20U;
-
-// Rows far apart take much memory for a small file.
-void check_spread(std::span<const std::shared_ptr<SealedSegment>> segments, std::size_t file_size) {
-  std::vector<bool> is_used;
+void check_rows(std::span<const std::shared_ptr<SealedSegment>> segments) {
+  std::vector<std::uint32_t> living;
   for (const auto& segment : segments) {
     const DocumentTable& documents = segment->documents();
     for (DocumentNumber number = 0; number < documents.size(); ++number) {
-      if (documents.death(number) != 0) {
-        continue;
+      if (documents.death(number) == 0) {
+        living.push_back(documents.rows()[number]);
       }
-      const std::size_t page = documents.rows()[number] / kRowsOfPage;
-      if (page >= is_used.size()) {
-        is_used.resize(page + 1);
-      }
-      is_used[page] = true;
     }
   }
-  const auto pages = static_cast<std::size_t>(std::ranges::count(is_used, true));
-  require_sense(
-      pages * kPageBytes + is_used.size() * sizeof(void*) <= std::max(file_size, kLeastRowMapBytes),
-      "rows are too far apart");
+  std::ranges::sort(living);
+  require_sense(std::ranges::adjacent_find(living) == living.end(), "a row has two documents");
 }
 
 }  // namespace
@@ -73,52 +60,31 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
     next->sealed.push_back(SealedSegment::read(snapshot, number, term_count, threads));
   }
   if (!snapshot.is_own()) {
-    check_spread(next->sealed, snapshot.file_size());
+    check_rows(next->sealed);
   }
   const std::scoped_lock writer(writer_mutex_);
   next_serial_ = static_cast<std::uint32_t>(next->sealed.size()) + 1;
   next->growing = std::make_shared<GrowingSegment>(next_serial_++);
   Statistics statistics;
-  const auto read_statistics = [&] {
-    statistics.reserve(term_count, 0);
-    for (const auto& segment : next->sealed) {
-      const DocumentTable& documents = segment->documents();
-      const SealedPostings& postings = *segment->sealed_postings();
-      statistics.add_lengths(documents.lengths());
-      for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
-        statistics.reserve(term_count, statistics.frequent_count() + 1);
-        statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
+  statistics.reserve(term_count, 0);
+  for (const auto& segment : next->sealed) {
+    const DocumentTable& documents = segment->documents();
+    const SealedPostings& postings = *segment->sealed_postings();
+    statistics.add_lengths(documents.lengths());
+    for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
+      statistics.reserve(term_count, statistics.frequent_count() + 1);
+      statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
+    }
+  }
+  for (const auto& segment : next->sealed) {
+    const DocumentTable& documents = segment->documents();
+    for (DocumentNumber number = 0; number < documents.size(); ++number) {
+      if (documents.death(number) != 0) {
+        statistics.remove(documents.lengths()[number],
+                          [&](auto visit) { documents.for_each_term(number, visit); });
       }
     }
-    for (const auto& segment : next->sealed) {
-      const DocumentTable& documents = segment->documents();
-      for (DocumentNumber number = 0; number < documents.size(); ++number) {
-        if (documents.death(number) != 0) {
-          statistics.remove(documents.lengths()[number],
-                            [&](auto visit) { documents.for_each_term(number, visit); });
-        }
-      }
-    }
-  };
-  const auto read_rows = [&] {
-    for (const auto& segment : next->sealed) {
-      const DocumentTable& documents = segment->documents();
-      const std::span<const std::uint32_t> rows = documents.rows();
-      for (DocumentNumber number = 0; number < rows.size(); ++number) {
-        if (documents.death(number) != 0) {
-          continue;
-        }
-        rows_.reserve(rows[number]);
-        require_sense(rows_.find(rows[number]).is_nowhere(), "a row has two documents");
-        rows_.set(rows[number], {.segment = segment->serial(), .document = number});
-      }
-    }
-  };
-  for_each_chunk(2, threads, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t part = begin; part < end; ++part) {
-      part == 0 ? read_rows() : read_statistics();
-    }
-  });
+  }
   term_room_ = term_count;
   frequent_room_ = statistics.frequent_count();
   published_.write([&](Published& published) {

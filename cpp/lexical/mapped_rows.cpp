@@ -14,28 +14,26 @@ constexpr std::size_t kRowCost = 16;
 
 }  // namespace
 
-std::optional<MappedRows> MappedRows::of(std::span<const std::uint8_t> rows, const View& view,
-                                         const RowMap& locations) {
-  MappedRows mapped;
+MappedRows::MappedRows(std::span<const std::uint8_t> rows, const View& view) {
   for (const auto& segment : view.segments->sealed) {
-    mapped.segments_.emplace_back(segment->serial(), AllowedDocuments(segment->documents().size()));
+    segments_.emplace_back(segment->serial(), AllowedDocuments(segment->documents().size()));
   }
   if (count_bits(rows) * kRowCost > view.sealed_document_count()) {
-    mapped.look_through_documents(rows, view);
-  } else if (!mapped.look_rows_up(rows, view, locations)) {
-    return std::nullopt;
+    look_through_documents(rows, view);
+  } else {
+    look_rows_up(rows, view);
   }
-  for (auto& [serial, documents] : mapped.segments_) {
+  for (auto& [serial, documents] : segments_) {
     documents.settle();
   }
-  return mapped;
 }
 
 void MappedRows::look_through_documents(std::span<const std::uint8_t> rows, const View& view) {
   const AllowedRows allowed(rows);
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const std::span<const std::uint32_t> held = view.segments->sealed[i]->documents().rows();
-    for (DocumentNumber document = 0; document < held.size(); ++document) {
+    const DocumentTable& documents = view.segments->sealed[i]->documents();
+    const DocumentRows held = documents.rows();
+    for (DocumentNumber document = 0; document < documents.size(); ++document) {
       if (allowed.contains(held[document])) {
         segments_[i].second.allow(document);
       }
@@ -43,31 +41,17 @@ void MappedRows::look_through_documents(std::span<const std::uint8_t> rows, cons
   }
 }
 
-bool MappedRows::look_rows_up(std::span<const std::uint8_t> rows, const View& view,
-                              const RowMap& locations) {
-  is_by_row_ = true;
-  epoch_ = view.epoch;
-  const Segments& segments = *view.segments;
+void MappedRows::look_rows_up(std::span<const std::uint8_t> rows, const View& view) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 29U;  // a row has 32 bits
-  bool are_known = true;
-  std::size_t last = 0;  // most rows are where the one before is
-  for_each_bit(rows.first(std::min(rows.size(), kMostBytes)), [&](std::size_t bit) {
-    const auto row = static_cast<std::uint32_t>(bit);
-    Location at = locations.find(row);
-    if (last >= segments_.size() || segments_[last].first != at.segment) {
-      const std::optional<Location> known = view.locate(locations, row);
-      are_known = are_known && known &&
-                  !(segments.incoming && segments.incoming->serial() == known->segment);
-      at = known.value_or(Location{});
-      last = static_cast<std::size_t>(
-          std::ranges::find(segments_, at.segment, [](const auto& one) { return one.first; }) -
-          segments_.begin());
-    }
-    if (last < segments_.size()) {
-      segments_[last].second.allow(at.document);
-    }
-  });
-  return are_known;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const DocumentTable& documents = view.segments->sealed[i]->documents();
+    for_each_bit(rows.first(std::min(rows.size(), kMostBytes)), [&](std::size_t row) {
+      const DocumentNumber document = documents.find(static_cast<std::uint32_t>(row));
+      if (document != kNoDocument) {
+        segments_[i].second.allow(document);
+      }
+    });
+  }
 }
 
 const AllowedDocuments* MappedRows::find(std::uint32_t serial) const {
@@ -77,10 +61,9 @@ const AllowedDocuments* MappedRows::find(std::uint32_t serial) const {
 }
 
 bool MappedRows::covers(const View& view) const {
-  return (!is_by_row_ || view.epoch >= epoch_) &&
-         std::ranges::all_of(view.segments->sealed, [this](const auto& segment) {
-           return find(segment->serial()) != nullptr;
-         });
+  return std::ranges::all_of(view.segments->sealed, [this](const auto& segment) {
+    return find(segment->serial()) != nullptr;
+  });
 }
 
 std::size_t MappedRows::resident_bytes() const {

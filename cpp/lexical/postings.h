@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace oneiros::lexical {
 
 // A document's number within its segment, in order of arrival.
 using DocumentNumber = std::uint32_t;
+inline constexpr DocumentNumber kNoDocument = std::numeric_limits<DocumentNumber>::max();
 
 inline constexpr std::size_t kBlockSize = 128;
 

@@ -19,7 +19,8 @@ bool is_set(const std::atomic<bool>* is_cancelled) {
 // A source and the numbers its visible documents get in the merged segment.
 struct Source {
   SegmentView view;
-  std::vector<DocumentNumber> renumbered;  // by old number; kGone for those that are not visible
+  std::vector<DocumentNumber>
+      renumbered;  // by old number; kNoDocument for those that are not visible
 
   std::vector<TermId> terms;  // ascending
   std::size_t next_term = 0;
@@ -31,7 +32,7 @@ struct Source {
     for (std::size_t index = 0; index < list.block_count(); ++index) {
       const PostingBlock block = list.block(index);
       for (std::size_t i = 0; i < block.size; ++i) {
-        if (const DocumentNumber number = renumbered[block.documents[i]]; number != kGone) {
+        if (const DocumentNumber number = renumbered[block.documents[i]]; number != kNoDocument) {
           visit(number, block.frequencies[i]);
         }
       }
@@ -41,26 +42,29 @@ struct Source {
 
 // Where a document of the merged segment comes from.
 struct Origin {
-  std::uint32_t length;
+  std::uint64_t length_and_row;  // the length above
   std::uint32_t source;
   DocumentNumber number;
 };
 
 // The visible documents, the short ones first: then what a posting is worth at most falls from
-// window to window, and the search ends early. Of equal length in the order of the sources.
+// window to window, and the search ends early. Of equal length by row, as DocumentTable wants them.
 std::vector<Origin> order_documents(std::span<const SegmentView> views) {
   std::vector<Origin> origins;
   for (std::uint32_t source = 0; source < views.size(); ++source) {
     const SegmentView& view = views[source];
     assert(view.document_limit == view.segment->documents().size());
     const DocumentLengths lengths = view.segment->documents().lengths();
+    const DocumentRows rows = view.segment->documents().rows();
     for (DocumentNumber number = 0; number < view.document_limit; ++number) {
       if (view.is_visible(number)) {
-        origins.push_back({.length = lengths[number], .source = source, .number = number});
+        origins.push_back({.length_and_row = (std::uint64_t{lengths[number]} << 32U) | rows[number],
+                           .source = source,
+                           .number = number});
       }
     }
   }
-  std::ranges::stable_sort(origins, {}, &Origin::length);
+  std::ranges::sort(origins, {}, &Origin::length_and_row);
   return origins;
 }
 
@@ -69,7 +73,7 @@ std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const
   sources.reserve(views.size());
   for (const SegmentView& view : views) {
     sources.push_back({.view = view, .renumbered = {}, .terms = {}});
-    sources.back().renumbered.resize(view.document_limit, kGone);
+    sources.back().renumbered.resize(view.document_limit, kNoDocument);
   }
   for (std::size_t i = 0; i < origins.size(); ++i) {
     sources[origins[i].source].renumbered[origins[i].number] = static_cast<DocumentNumber>(i);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,22 +12,18 @@ namespace oneiros::lexical {
 
 class SealedSegment;
 
-// No document of the merged segment.
-inline constexpr DocumentNumber kGone = std::numeric_limits<DocumentNumber>::max();
-
 struct MergedSegment {
   std::unique_ptr<SealedSegment> segment;
-  // By source and number: the document's number in the segment, kGone if it was not visible.
+  // By source and number: the document's number in the segment, kNoDocument if it was not visible.
   std::vector<std::vector<DocumentNumber>> renumbered;
 };
 
 class SealedSegment final : public Segment {
  public:
-  // The visible documents of the sources by length, the shortest first, then source after source in
-  // their order; the impact codes are chosen for `bm25`. No segment if it was cancelled; a null
-  // `is_cancelled` means never. Reads the sources only, whatever dies meanwhile. Throws
-  // std::length_error past 4 GiB of postings.
-  // REQUIRES: fewer than 2^32 documents; nobody adds to the sources.
+  // The visible documents of the sources by length, the shortest first, then by row; the impact
+  // codes are chosen for `bm25`. No segment if it was cancelled; a null `is_cancelled` means never.
+  // Reads the sources only, whatever dies meanwhile. Throws std::length_error past 4 GiB of
+  // postings. REQUIRES: fewer than 2^32 documents, of a row each; nobody adds to the sources.
   static MergedSegment merge(std::uint32_t serial, std::span<const SegmentView> sources,
                              const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr,
                              std::size_t packed_from = DocumentTable::kPackedFrom);
@@ -39,6 +34,9 @@ class SealedSegment final : public Segment {
   static std::unique_ptr<SealedSegment> read(const SnapshotReader& snapshot, std::uint32_t number,
                                              std::size_t term_count, std::size_t threads);
 
+  DocumentNumber find(std::uint32_t row, DocumentNumber /*limit*/) const override {
+    return documents().find(row);
+  }
   std::span<const TermId> terms() const override { return postings_.terms(); }
   PostingList list(TermId term, RawPostings& scratch) const override;
   void look_up(TermId term, std::span<const DocumentNumber> documents,

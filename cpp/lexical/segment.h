@@ -20,6 +20,8 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
+  // The last document of the row before `limit`, dead or not; kNoDocument if there is none.
+  virtual DocumentNumber find(std::uint32_t row, DocumentNumber limit) const = 0;
   // The terms with postings, ascending in a sealed segment. REQUIRES: nobody writes.
   virtual std::span<const TermId> terms() const = 0;
   // A term's postings: those of dead documents included, until a merge drops them, and at the
@@ -44,6 +46,14 @@ class Segment {
  private:
   std::uint32_t serial_;
   DocumentTable documents_;
+};
+
+// Where a document stands.
+struct Location {
+  std::uint32_t segment = 0;  // its serial; no segment has the serial 0
+  DocumentNumber document = 0;
+
+  bool is_nowhere() const { return segment == 0; }
 };
 
 // A segment as one moment saw it: whatever is added and dies later does not show. Cheap to copy;

@@ -70,4 +70,20 @@ void TermTable::fill_from(const std::vector<std::atomic<Entry>>& entries) {
   }
 }
 
+void GrowingTermTable::reserve() {
+  if (tables_.empty() || !tables_.back()->has_room()) {
+    tables_.push_back(std::make_unique<TermTable>(tables_.empty() ? TermTable().enlarged()
+                                                                  : tables_.back()->enlarged()));
+    latest_.store(tables_.back().get(), std::memory_order_release);
+  }
+}
+
+std::size_t GrowingTermTable::resident_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& table : tables_) {
+    bytes += table->resident_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace oneiros::lexical

@@ -1,10 +1,11 @@
-// Term numbers to slots: the vocabulary of one segment, one cache line a look-up.
+// Numbers of terms or rows to slots: one cache line a look-up.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "analysis/analyzer.h"
@@ -47,6 +48,26 @@ class TermTable {
   std::vector<std::atomic<Entry>> entries_;  // a power of two of them, or none
   std::size_t size_ = 0;
   unsigned shift_ = 0;  // 32 - log2(capacity)
+};
+
+// One that grows while others read it. One thread writes.
+class GrowingTermTable {
+ public:
+  std::uint32_t find(TermId term) const {
+    const TermTable* const table = latest_.load(std::memory_order_acquire);
+    return table == nullptr ? TermTable::kAbsent : table->find(term);
+  }
+  // Makes room for one more term. If memory runs out, nothing has changed.
+  void reserve();
+  // REQUIRES: reserve() came right before.
+  std::uint32_t find_or_insert(TermId term) noexcept {
+    return tables_.back()->find_or_insert(term);
+  }
+  std::size_t resident_bytes() const;
+
+ private:
+  std::atomic<const TermTable*> latest_ = nullptr;
+  std::vector<std::unique_ptr<TermTable>> tables_;  // the last is in use
 };
 
 }  // namespace oneiros::lexical

@@ -13,15 +13,30 @@ Segment* Segments::find(std::uint32_t serial) const {
   if (growing->serial() == serial) {
     return growing.get();
   }
-  if (incoming && incoming->serial() == serial) {
-    return incoming.get();
-  }
   Segment* const found = in(sealed);
   return found != nullptr ? found : in(frozen);
 }
 
 bool Segments::is_sealed(const Segment& segment) const {
   return std::ranges::any_of(sealed, [&](const auto& one) { return one.get() == &segment; });
+}
+
+Location Segments::locate(std::uint32_t row, DocumentNumber growing_limit, Epoch epoch) const {
+  // A row may have stood in many, but lives in one.
+  const auto in = [&](const Segment& segment, DocumentNumber limit) -> Location {
+    const DocumentNumber document = segment.find(row, limit);
+    return document != kNoDocument && segment.documents().is_alive_at(document, epoch)
+               ? Location{.segment = segment.serial(), .document = document}
+               : Location{};
+  };
+  Location found = in(*growing, growing_limit);
+  for (auto one = frozen.rbegin(); found.is_nowhere() && one != frozen.rend(); ++one) {
+    found = in(**one, kNoDocument);
+  }
+  for (auto one = sealed.rbegin(); found.is_nowhere() && one != sealed.rend(); ++one) {
+    found = in(**one, kNoDocument);
+  }
+  return found;
 }
 
 SegmentView View::of(const Segment& segment) const {
@@ -50,22 +65,6 @@ std::size_t View::sealed_document_count() const {
     count += segment->documents().size();
   }
   return count;
-}
-
-std::optional<Location> View::locate(const RowMap& rows, std::uint32_t row) const {
-  Location at = rows.find(row);
-  while (!at.is_nowhere()) {
-    const Segment* const segment = segments->find(at.segment);
-    if (segment == nullptr) {
-      return std::nullopt;
-    }
-    const SegmentView view = of(*segment);
-    if (at.document < view.document_limit) {
-      return view.is_visible(at.document) ? at : Location{};
-    }
-    at = segments->growing->former(at.document);  // written, but not yet for this view
-  }
-  return at;
 }
 
 }  // namespace oneiros::lexical

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "lexical/growing_segment.h"
-#include "lexical/row_map.h"
 #include "lexical/sealed_segment.h"
 #include "lexical/segment.h"
 
@@ -17,13 +15,13 @@ struct Segments {
   std::vector<std::shared_ptr<SealedSegment>> sealed;
   std::vector<std::shared_ptr<GrowingSegment>> frozen;  // full, to be sealed; oldest first
   std::shared_ptr<GrowingSegment> growing;
-  // Holds documents of others, whose place it will take, and is not searched yet; but rows lead to
-  // it already.
-  std::shared_ptr<SealedSegment> incoming;
 
   // Null if there is none of that serial.
   Segment* find(std::uint32_t serial) const;
   bool is_sealed(const Segment& segment) const;
+  // Where the row's document stands that lives in the epoch, those of the growing segment from
+  // `growing_limit` on left out; nowhere if there is none.
+  Location locate(std::uint32_t row, DocumentNumber growing_limit, Epoch epoch) const;
 };
 
 // Keeps its segments alive.
@@ -36,10 +34,8 @@ struct View {
   std::vector<SegmentView> searched() const;
   std::size_t sealed_document_count() const;  // the dead included
 
-  // Where the row's document stands, among the segments of this view; nowhere if it has none, or
-  // has none any more. Nothing if the row has moved to a segment that this view does not know: a
-  // newer one does.
-  std::optional<Location> locate(const RowMap& rows, std::uint32_t row) const;
+  // Where the row's document stands; nowhere if it has none, or has none any more.
+  Location locate(std::uint32_t row) const { return segments->locate(row, growing_limit, epoch); }
 };
 
 }  // namespace oneiros::lexical

@@ -134,7 +134,7 @@ class WindowSearch {
   // Offers the window's documents and leaves it empty. A score may be 0 or less, so it is the bits
   // that say what matched.
   void collect(const SegmentView& view, DocumentNumber base) {
-    const std::span<const std::uint32_t> rows = view.segment->documents().rows();
+    const DocumentRows rows = view.segment->documents().rows();
     for (std::uint32_t word = 0; word < matched_.size(); ++word) {
       std::uint64_t matched = matched_[word];
       if (matched == 0) {

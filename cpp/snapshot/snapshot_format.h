@@ -9,7 +9,7 @@ namespace oneiros {
 
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // Another one for any change of what a section holds, or of the terms that texts are made into.
-inline constexpr std::uint32_t kSnapshotVersion = 7;
+inline constexpr std::uint32_t kSnapshotVersion = 8;
 inline constexpr std::size_t kSectionAlignment = 64;
 inline constexpr std::size_t kPageAlignment = 4096;
 
@@ -29,6 +29,11 @@ enum class SectionKind : std::uint32_t {
   kPostingEntries,
   kPostingBytes,
   kRows,
+  kRowBits,
+  kRowGaps,
+  kRowGapBits,
+  kRowRuns,
+  kRowRunBits,
   kLengths,
   kOccurrenceCode,
   kOccurrences,

@@ -230,7 +230,7 @@ void search_clauses(std::span<const SegmentView> segments, const WeighedQuery& q
                     const Bm25& bm25, const AllowedRows& allowed, TopK& best) {
   for (const SegmentView& view : segments) {
     const ScoredDocuments found = match_clauses(view, query, bm25, allowed);
-    const std::span<const std::uint32_t> rows = view.segment->documents().rows();
+    const DocumentRows rows = view.segment->documents().rows();
     for (std::size_t i = 0; i < found.documents.size(); ++i) {
       if (found.scores[i] >= best.threshold()) {
         best.offer({.score = found.scores[i], .row = rows[found.documents[i]]});
@@ -245,7 +245,7 @@ std::vector<std::uint8_t> permitted_rows(std::span<const SegmentView> segments,
   std::vector<std::uint8_t> bits;
   for (const SegmentView& view : segments) {
     const ClauseReader reader(view, bm25.weights, allowed);
-    const std::span<const std::uint32_t> rows = view.segment->documents().rows();
+    const DocumentRows rows = view.segment->documents().rows();
     for (const DocumentNumber document :
          ClauseMatcher(reader, query).find_permitted(view.document_limit)) {
       const std::uint32_t row = rows[document];

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lexical/growing_postings.h"
-#include "lexical/row_map.h"
 #include "lexical/term_table.h"
 
 using namespace oneiros::lexical;
@@ -88,20 +87,4 @@ TEST_CASE("PostingList: cut at a limit") {
     CHECK(list.until(limit).size() == sizes[limit]);
   }
   CHECK(PostingList().until(0).size() == 0);
-}
-
-TEST_CASE("RowMap: a row far out is found and costs a page") {
-  RowMap rows;
-  const std::uint32_t far = std::numeric_limits<std::uint32_t>::max();
-  CHECK(rows.find(0).is_nowhere());
-  CHECK(rows.find(far).is_nowhere());
-  rows.reserve(far);
-  CHECK(rows.find(far).is_nowhere());
-  rows.set(far, {.segment = 2, .document = 7});
-  CHECK(rows.find(far).document == 7);
-  CHECK(rows.find(far - 1).is_nowhere());
-  CHECK(rows.find(12).is_nowhere());
-  CHECK(rows.resident_bytes() < (std::size_t{1} << 27U));
-  rows.erase(far);
-  CHECK(rows.find(far).is_nowhere());
 }

@@ -1,0 +1,60 @@
+// The rows of one segment's documents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lexical/document_lengths.h"
+#include "lexical/packed_numbers.h"
+#include "lexical/postings.h"
+
+namespace oneiros::lexical {
+
+// By document, each as it is or packed. Borrows them.
+class DocumentRows {
+ public:
+  explicit DocumentRows(std::span<const std::uint32_t> each) : each_(each) {}
+  explicit DocumentRows(const PackedNumbers& packed) : packed_(&packed) {}
+
+  std::uint32_t operator[](DocumentNumber document) const {
+    return packed_ == nullptr ? each_[document] : (*packed_)[document];
+  }
+
+ private:
+  std::span<const std::uint32_t> each_;
+  const PackedNumbers* packed_ = nullptr;
+};
+
+// Rows to documents and back, of documents by length and, where they are as long, by row: the runs
+// of a length are searched for a row, so that no document's number need be kept.
+class PackedRows {
+ public:
+  PackedRows() = default;  // none
+  // `rows` by document. REQUIRES: no row twice; the runs are those of the documents.
+  PackedRows(std::span<const std::uint32_t> rows, std::span<const LengthRun> runs);
+
+  std::size_t size() const { return by_document_.size(); }
+  DocumentRows rows() const { return DocumentRows(by_document_); }
+  // kNoDocument if none has the row. REQUIRES: the runs that it was made with.
+  DocumentNumber find(std::uint32_t row, std::span<const LengthRun> runs) const;
+
+  std::size_t document_bytes() const { return by_document_.resident_bytes(); }
+  std::size_t row_bytes() const { return gaps_.resident_bytes() + runs_.resident_bytes(); }
+
+  void write(SnapshotWriter& snapshot, std::uint32_t number) const;
+  static PackedRows read(const SnapshotReader& snapshot, std::uint32_t number);
+  // Throws SnapshotDamaged unless it can be asked for any row and finds each document by its own.
+  void check(std::span<const LengthRun> runs, std::size_t threads) const;
+
+ private:
+  std::size_t rank_of(std::uint32_t row) const;  // among the rows, if it is one of them
+
+  PackedNumbers by_document_;
+  // By rank among the rows: how many rows below have no document here, and which run has the
+  // document.
+  PackedNumbers gaps_;
+  PackedNumbers runs_;
+};
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,87 @@
+// Whole numbers in as few bits as their neighbours leave them, each of them read alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
+#include "snapshot/stored.h"
+
+namespace oneiros::lexical {
+
+// In blocks of kBlock, as differences from the least of the block. Filled once, then read by any
+// number of threads.
+class PackedNumbers {
+ public:
+  static constexpr std::size_t kBlock = 64;
+  static constexpr unsigned kMostBits = 32;
+
+  PackedNumbers() = default;  // none
+  // `number_at(i)` tells the i-th of them, for i that count up.
+  template <typename NumberAt>
+  static PackedNumbers of(std::size_t size, NumberAt number_at);
+
+  std::size_t size() const { return blocks_.size() == 0 ? 0 : blocks_[blocks_.size() - 1].least; }
+  // REQUIRES: i < size().
+  std::uint32_t operator[](std::size_t i) const {
+    const Block* const block = blocks_.data() + i / kBlock;
+    const std::size_t bit =
+        std::size_t{block[0].start} * kWordBits + i % kBlock * (block[1].start - block[0].start);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, reinterpret_cast<const std::uint8_t*>(words_.data()) + bit / 8,
+                sizeof(bits));
+    const std::uint64_t mask = (std::uint64_t{1} << (block[1].start - block[0].start)) - 1;
+    return block[0].least + static_cast<std::uint32_t>((bits >> (bit % 8)) & mask);
+  }
+  std::size_t block_count() const { return blocks_.size() == 0 ? 0 : blocks_.size() - 1; }
+  // REQUIRES: block < block_count().
+  std::uint32_t least_of(std::size_t block) const { return blocks_[block].least; }
+
+  std::size_t resident_bytes() const { return blocks_.resident_bytes() + words_.resident_bytes(); }
+
+  // In two sections, of the kind and the one behind it; and back. What was read is not safe before
+  // check() has returned.
+  void write(SnapshotWriter& snapshot, SectionKind kind, std::uint32_t number) const;
+  static PackedNumbers read(const SnapshotReader& snapshot, SectionKind kind, std::uint32_t number);
+  // Throws SnapshotDamaged unless there are `size` numbers, which can be read.
+  void check(std::size_t size) const;
+
+ private:
+  static constexpr std::size_t kWordBits = 64;
+  static_assert(kBlock == kWordBits);  // so a block of n bits a number has n words
+
+  struct Block {
+    std::uint32_t least;
+    std::uint32_t start;  // its first word; it ends where the next begins
+  };
+
+  void append_block(std::span<const std::uint32_t> numbers);
+  void finish(std::size_t size);
+
+  Stored<Block> blocks_;         // and one more: how many numbers there are, where the last ends
+  Stored<std::uint64_t> words_;  // and one more, for a number may be read that ends before it
+};
+
+template <typename NumberAt>
+PackedNumbers PackedNumbers::of(std::size_t size, NumberAt number_at) {
+  PackedNumbers packed;
+  packed.blocks_.own().reserve(size / kBlock + 2);
+  std::array<std::uint32_t, kBlock> block{};
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    block[taken++] = number_at(i);
+    if (taken == kBlock || i + 1 == size) {
+      packed.append_block(std::span(block).first(taken));
+      taken = 0;
+    }
+  }
+  packed.finish(size);
+  return packed;
+}
+
+}  // namespace oneiros::lexical
