@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "lexical/first_place.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {
@@ -10,37 +11,6 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr std::size_t kFewestDocuments = 4096;  // for a thread at a time
-
-// The first place of [low, high) at which is_there(place) holds, for it holds from there on; `high`
-// if there is none. Quick where that is near `guess`.
-template <typename IsThere>
-std::size_t first_place(std::size_t low, std::size_t high, std::size_t guess, IsThere is_there) {
-  std::size_t step = 1;
-  if (guess < high && !is_there(guess)) {
-    low = guess + 1;
-    while (low + step < high && !is_there(low + step)) {
-      low += step + 1;
-      step *= 2;
-    }
-    high = std::min(high, low + step);
-  } else {
-    high = std::min(guess, high);
-    while (high - low > step && is_there(high - step)) {
-      high -= step;
-      step *= 2;
-    }
-    low = high - low > step ? high - step + 1 : low;
-  }
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (is_there(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
 
 }  // namespace
 
@@ -64,27 +34,14 @@ PackedRows::PackedRows(std::span<const std::uint32_t> rows, std::span<const Leng
   runs_ = PackedNumbers::of(by_row.size(), [&](std::size_t i) { return by_row[i].run; });
 }
 
-std::size_t PackedRows::rank_of(std::uint32_t row) const {
-  constexpr std::size_t kBlock = PackedNumbers::kBlock;
-  // The last block that begins at or below the row: this one, if no row is missing so far.
-  const std::size_t most = (row - gaps_.least_of(0)) / kBlock;
-  const std::size_t block = first_place(0, gaps_.block_count(), most + 1, [&](std::size_t i) {
-    return gaps_.least_of(i) + i * kBlock > row;
-  });
-  if (block == 0) {
-    return 0;
-  }
-  const std::size_t begin = (block - 1) * kBlock;
-  const std::size_t end = std::min(size(), begin + kBlock);
-  return first_place(begin, end, row - gaps_.least_of(block - 1),
-                     [&](std::size_t i) { return gaps_[i] + i >= row; });
-}
-
 DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> runs) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
     return kNoDocument;
   }
-  const std::size_t rank = rank_of(row);
+  // The gap of a row is at most what it would be if it were the next one.
+  const std::size_t most = row - gaps_.least_of(0);
+  const std::size_t rank =
+      gaps_.first_place(most, [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
   if (rank == size() || gaps_[rank] + rank != row) {
     return kNoDocument;
   }

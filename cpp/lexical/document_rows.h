@@ -48,8 +48,6 @@ class PackedRows {
   void check(std::span<const LengthRun> runs, std::size_t threads) const;
 
  private:
-  std::size_t rank_of(std::uint32_t row) const;  // among the rows, if it is one of them
-
   PackedNumbers by_document_;
   // By rank among the rows: how many rows below have no document here, and which run has the
   // document.

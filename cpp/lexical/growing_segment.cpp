@@ -1,5 +1,7 @@
 #include "lexical/growing_segment.h"
 
+#include <algorithm>
+
 namespace oneiros::lexical {
 
 DocumentNumber GrowingSegment::append(const Document& document, Location former) {
@@ -11,6 +13,13 @@ DocumentNumber GrowingSegment::append(const Document& document, Location former)
   rows_.append(document.row);
   formers_.push_back(former);
   return number;
+}
+
+std::vector<TermId> GrowingSegment::terms() const {
+  const std::span<const TermId> terms = postings_.terms();
+  std::vector<TermId> ascending(terms.begin(), terms.end());
+  std::ranges::sort(ascending);
+  return ascending;
 }
 
 }  // namespace oneiros::lexical

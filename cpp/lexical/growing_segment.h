@@ -22,7 +22,7 @@ class GrowingSegment final : public Segment {
   DocumentNumber find(std::uint32_t row, DocumentNumber limit) const override {
     return rows_.find(row, limit);
   }
-  std::span<const TermId> terms() const override { return postings_.terms(); }
+  std::vector<TermId> terms() const override;
   PostingList list(TermId term, RawPostings& /*scratch*/) const override {
     return postings_.find(term);
   }

@@ -71,9 +71,10 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
     const DocumentTable& documents = segment->documents();
     const SealedPostings& postings = *segment->sealed_postings();
     statistics.add_lengths(documents.lengths());
-    for (std::size_t slot = 0; slot < postings.terms().size(); ++slot) {
+    for (std::size_t slot = 0; slot < postings.term_count(); ++slot) {
       statistics.reserve(term_count, statistics.frequent_count() + 1);
-      statistics.add_holders(postings.terms()[slot], postings.list_size(slot));
+      statistics.add_holders(postings.term(slot),
+                             static_cast<std::uint32_t>(postings.list_size(slot)));
     }
   }
   for (const auto& segment : next->sealed) {

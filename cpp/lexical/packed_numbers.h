@@ -1,6 +1,7 @@
 // Whole numbers in as few bits as their neighbours leave them, each of them read alone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "lexical/first_place.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "snapshot/stored.h"
@@ -38,9 +40,13 @@ class PackedNumbers {
     const std::uint64_t mask = (std::uint64_t{1} << (block[1].start - block[0].start)) - 1;
     return block[0].least + static_cast<std::uint32_t>((bits >> (bit % 8)) & mask);
   }
-  std::size_t block_count() const { return blocks_.size() == 0 ? 0 : blocks_.size() - 1; }
   // REQUIRES: block < block_count().
   std::uint32_t least_of(std::size_t block) const { return blocks_[block].least; }
+
+  // The first i for which is_there(i, number) holds, and so for all behind it; size() if there is
+  // none. Quick where that is near `guess`. REQUIRES: the numbers never fall.
+  template <typename IsThere>
+  std::size_t first_place(std::size_t guess, IsThere is_there) const;
 
   std::size_t resident_bytes() const { return blocks_.resident_bytes() + words_.resident_bytes(); }
 
@@ -60,12 +66,27 @@ class PackedNumbers {
     std::uint32_t start;  // its first word; it ends where the next begins
   };
 
+  std::size_t block_count() const { return blocks_.size() == 0 ? 0 : blocks_.size() - 1; }
   void append_block(std::span<const std::uint32_t> numbers);
   void finish(std::size_t size);
 
   Stored<Block> blocks_;         // and one more: how many numbers there are, where the last ends
   Stored<std::uint64_t> words_;  // and one more, for a number may be read that ends before it
 };
+
+template <typename IsThere>
+std::size_t PackedNumbers::first_place(std::size_t guess, IsThere is_there) const {
+  // The first block that begins there; it may be so within the one before.
+  const std::size_t block =
+      lexical::first_place(0, block_count(), guess / kBlock + 1,
+                           [&](std::size_t i) { return is_there(i * kBlock, least_of(i)); });
+  if (block == 0) {
+    return 0;
+  }
+  const std::size_t begin = (block - 1) * kBlock;
+  return lexical::first_place(begin, std::min(size(), begin + kBlock), guess,
+                              [&](std::size_t i) { return is_there(i, (*this)[i]); });
+}
 
 template <typename NumberAt>
 PackedNumbers PackedNumbers::of(std::size_t size, NumberAt number_at) {

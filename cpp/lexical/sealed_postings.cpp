@@ -59,9 +59,11 @@ std::uint32_t PackedBlock::open_frequency(std::size_t i, const ImpactCells& cell
   return frequency;
 }
 
-PackedList::PackedList(const std::uint8_t* bytes, std::size_t size) : size_(size) {
-  assert(size != 0);
-  if (size <= kBlockSize) {
+PackedList::PackedList(const std::uint8_t* bytes) {
+  const Size size = read_size(bytes);
+  size_ = size.postings;
+  bytes += size.bytes;
+  if (size_ <= kBlockSize) {
     firsts_ = bytes;
     blocks_ = bytes + sizeof(DocumentNumber);
     return;
@@ -129,22 +131,17 @@ void PackedList::look_up(const ImpactCells& cells, std::span<const DocumentNumbe
   }
 }
 
-PackedList SealedPostings::list(std::size_t slot) const {
-  return {bytes_.data() + entries_[slot].start, entries_[slot].size};
-}
-
 PackedList SealedPostings::find(TermId term) const {
-  const std::size_t bucket = term >> bucket_shift_;
-  if (bucket + 1 >= buckets_.size()) {
+  const std::size_t count = term_count();
+  if (count == 0 || term < first_term_ || term > last_term_) {
     return {};
   }
-  const auto begin = terms().begin() + buckets_[bucket];
-  const auto end = terms().begin() + buckets_[bucket + 1];
-  const auto found = std::lower_bound(begin, end, term);
-  if (found == end || *found != term) {
-    return {};
-  }
-  return list(static_cast<std::size_t>(found - terms().begin()));
+  // Terms are numbered in the order of their first appearance, so most segments have an even share.
+  const std::uint64_t spread = std::uint64_t{last_term_} - first_term_ + 1;
+  const std::size_t guess = std::uint64_t{term - first_term_} * count / spread;
+  const std::size_t slot =
+      terms_.first_place(guess, [term](std::size_t, TermId one) { return one >= term; });
+  return slot != count && terms_[slot] == term ? list(slot) : PackedList();
 }
 
 std::size_t SealedPostings::resident_bytes() const {
@@ -152,23 +149,17 @@ std::size_t SealedPostings::resident_bytes() const {
 }
 
 std::size_t SealedPostings::term_bytes() const {
-  return terms_.resident_bytes() + entries_.resident_bytes() +
-         buckets_.capacity() * sizeof(std::uint32_t);
+  return terms_.resident_bytes() + starts_.resident_bytes();
 }
 
-void SealedPostings::make_buckets() {
-  if (terms().empty()) {
-    return;
+void SealedPostings::settle() {
+  const std::size_t count = term_count();
+  size_ = 0;
+  for (std::size_t slot = 0; slot < count; ++slot) {
+    size_ += list_size(slot);
   }
-  const std::size_t spread = std::size_t{terms().back()} + 1;
-  while ((spread >> bucket_shift_) > terms().size()) {
-    ++bucket_shift_;
-  }
-  buckets_.reserve((spread >> bucket_shift_) + 2);
-  for (std::uint32_t i = 0; i < terms().size(); ++i) {
-    buckets_.resize((terms()[i] >> bucket_shift_) + 1, i);
-  }
-  buckets_.push_back(static_cast<std::uint32_t>(terms().size()));
+  first_term_ = count == 0 ? 0 : terms_[0];
+  last_term_ = count == 0 ? 0 : terms_[count - 1];
 }
 
 SealedPostingsBuilder::SealedPostingsBuilder(const ImpactEncoder& encoder, ImpactCells cells)
@@ -180,18 +171,25 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
                                 std::span<const std::uint32_t> frequencies,
                                 std::span<const std::uint32_t> lengths) {
   assert(!documents.empty() && documents.size() == frequencies.size());
-  assert(built_.terms().empty() || built_.terms().back() < term);
+  assert(terms_.empty() || terms_.back() < term);
   std::vector<std::uint8_t>& bytes = built_.bytes_.own();
   const std::size_t start = bytes.size();
   const std::size_t size = documents.size();
   const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
-  std::size_t firsts_at = start;
   if (block_count > 1) {
-    firsts_at = start + CodeSummary::kBytes;
+    bytes.push_back(PackedList::kLongSize);
+    append_u32(bytes, static_cast<std::uint32_t>(size));
+  } else {
+    bytes.push_back(static_cast<std::uint8_t>(size - 1));
+  }
+  const std::size_t summary_at = bytes.size();
+  std::size_t firsts_at = summary_at;
+  if (block_count > 1) {
+    firsts_at += CodeSummary::kBytes;
     counts_.fill(0);
     bytes.resize(firsts_at + block_count * 2 * sizeof(std::uint32_t));
   } else {
-    bytes.resize(start + sizeof(DocumentNumber));
+    bytes.resize(firsts_at + sizeof(DocumentNumber));
   }
   const std::size_t blocks_at = bytes.size();
   for (std::size_t index = 0; index < block_count; ++index) {
@@ -207,15 +205,13 @@ void SealedPostingsBuilder::add(TermId term, std::span<const DocumentNumber> doc
     add_block(documents.subspan(from, count), frequencies.subspan(from, count), lengths);
   }
   if (block_count > 1) {
-    summary_of(counts_).write(bytes.data() + start);
+    summary_of(counts_).write(bytes.data() + summary_at);
   }
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - SealedPostings::kPadding) {
     throw std::length_error("a segment holds at most 4 GiB of postings");
   }
-  built_.terms_.own().push_back(term);
-  built_.entries_.own().push_back(
-      {.size = static_cast<std::uint32_t>(size), .start = static_cast<std::uint32_t>(start)});
-  built_.size_ += size;
+  terms_.push_back(term);
+  starts_.push_back(static_cast<std::uint32_t>(start));
 }
 
 void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
@@ -254,10 +250,10 @@ void SealedPostingsBuilder::add_block(std::span<const DocumentNumber> documents,
 SealedPostings SealedPostingsBuilder::take() {
   std::vector<std::uint8_t>& bytes = built_.bytes_.own();
   bytes.resize(bytes.size() + SealedPostings::kPadding);
-  built_.make_buckets();
-  built_.terms_.own().shrink_to_fit();
-  built_.entries_.own().shrink_to_fit();
   bytes.shrink_to_fit();
+  built_.terms_ = PackedNumbers::of(terms_.size(), [&](std::size_t i) { return terms_[i]; });
+  built_.starts_ = PackedNumbers::of(starts_.size(), [&](std::size_t i) { return starts_[i]; });
+  built_.settle();
   return std::move(built_);
 }
 

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "lexical/impact_cells.h"
+#include "lexical/packed_numbers.h"
 #include "lexical/postings.h"
 #include "lexical/window_loops.h"
 #include "snapshot/snapshot_reader.h"
@@ -110,8 +112,26 @@ CodeSummary summary_of(const CodeCounts& counts);
 class PackedList {
  public:
   PackedList() = default;  // empty
-  // REQUIRES: what SealedPostings wrote, `size` >= 1.
-  PackedList(const std::uint8_t* bytes, std::size_t size);
+  // REQUIRES: what SealedPostings wrote.
+  explicit PackedList(const std::uint8_t* bytes);
+
+  // How many postings the list has that begins there, and how many bytes say so: one, unless there
+  // are several blocks.
+  struct Size {
+    std::size_t postings;
+    std::size_t bytes;
+  };
+  static Size read_size(const std::uint8_t* bytes) {
+    if (bytes[0] < kBlockSize) {
+      return {.postings = bytes[0] + std::size_t{1}, .bytes = 1};
+    }
+    std::uint32_t size = 0;
+    std::memcpy(&size, bytes + 1, sizeof(size));
+    return {.postings = size, .bytes = kLongSizeBytes};
+  }
+  static constexpr std::size_t kLongSizeBytes = 1 + sizeof(std::uint32_t);
+  static constexpr std::uint8_t kLongSize = std::numeric_limits<std::uint8_t>::max();
+  static_assert(kBlockSize <= kLongSize);
 
   std::size_t size() const { return size_; }
   std::size_t block_count() const { return (size_ + kBlockSize - 1) / kBlockSize; }
@@ -179,9 +199,14 @@ class SealedPostings {
   SealedPostings() = default;
 
   PackedList find(TermId term) const;
-  std::span<const TermId> terms() const { return terms_.elements(); }  // ascending
-  PackedList list(std::size_t slot) const;                             // of terms()[slot]
-  std::uint32_t list_size(std::size_t slot) const { return entries_[slot].size; }
+  std::size_t term_count() const { return terms_.size(); }
+  TermId term(std::size_t slot) const { return terms_[slot]; }  // ascending
+  PackedList list(std::size_t slot) const {                     // of that term
+    return PackedList(bytes_.data() + starts_[slot]);
+  }
+  std::size_t list_size(std::size_t slot) const {
+    return PackedList::read_size(bytes_.data() + starts_[slot]).postings;
+  }
   const ImpactCells& cells() const { return cells_; }
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const;
@@ -202,20 +227,12 @@ class SealedPostings {
  private:
   friend class SealedPostingsBuilder;
 
-  void make_buckets();
-
-  struct Entry {
-    std::uint32_t size;
-    std::uint32_t start;  // of its bytes
-  };
-
   ImpactCells cells_;
-  Stored<TermId> terms_;
-  Stored<Entry> entries_;
-  // Terms from buckets_[i] on are those from i << bucket_shift_ on: about one a bucket.
-  std::vector<std::uint32_t> buckets_;
-  unsigned bucket_shift_ = 0;
+  PackedNumbers terms_;
+  PackedNumbers starts_;        // of their lists' bytes
   Stored<std::uint8_t> bytes_;  // kPadding more than the lists have
+  TermId first_term_ = 0;
+  TermId last_term_ = 0;
   std::size_t size_ = 0;
 };
 
@@ -239,6 +256,8 @@ class SealedPostingsBuilder {
 
   const ImpactEncoder& encoder_;
   SealedPostings built_;
+  std::vector<TermId> terms_;
+  std::vector<std::uint32_t> starts_;
   CodeCounts counts_{};  // of the list being added
 };
 

@@ -34,8 +34,13 @@ class ListCheck {
     }
   }
 
-  // `bytes` are those of the list alone; SealedPostings::kPadding more can be read.
-  void run(std::span<const std::uint8_t> bytes, std::size_t size) {
+  // `bytes` are those of the list alone, at least one; SealedPostings::kPadding more can be read.
+  void run(std::span<const std::uint8_t> bytes) {
+    const auto [size, size_bytes] = PackedList::read_size(bytes.data());
+    require_sense(bytes[0] < kBlockSize || (bytes[0] == PackedList::kLongSize && size > kBlockSize),
+                  "a list's size is not written as it should be");
+    require_sense(bytes.size() >= size_bytes, "a list is cut off");
+    bytes = bytes.subspan(size_bytes);
     require_sense(size >= 1 && size <= lengths_.size(), "a list of more documents than there are");
     const std::size_t block_count = (size + kBlockSize - 1) / kBlockSize;
     const bool is_long = block_count > 1;
@@ -132,8 +137,8 @@ class ListCheck {
 
 void SealedPostings::write(SnapshotWriter& snapshot, std::uint32_t number) const {
   snapshot.add(SectionKind::kImpactCells, number, cells_.cells());
-  snapshot.add(SectionKind::kPostingTerms, number, terms_.elements());
-  snapshot.add(SectionKind::kPostingEntries, number, entries_.elements());
+  terms_.write(snapshot, SectionKind::kPostingTerms, number);
+  starts_.write(snapshot, SectionKind::kPostingStarts, number);
   snapshot.add(SectionKind::kPostingBytes, number, bytes_.elements());
 }
 
@@ -143,47 +148,38 @@ SealedPostings SealedPostings::read(const SnapshotReader& snapshot, std::uint32_
   check_cells(cells.elements());
   postings.cells_ =
       ImpactCells(std::vector<ImpactCell>(cells.elements().begin(), cells.elements().end()));
-  postings.terms_ = snapshot.take<TermId>(SectionKind::kPostingTerms, number);
-  postings.entries_ = snapshot.take<Entry>(SectionKind::kPostingEntries, number);
+  postings.terms_ = PackedNumbers::read(snapshot, SectionKind::kPostingTerms, number);
+  postings.starts_ = PackedNumbers::read(snapshot, SectionKind::kPostingStarts, number);
   postings.bytes_ = snapshot.take<std::uint8_t>(SectionKind::kPostingBytes, number);
   return postings;
 }
 
 void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t term_count,
                            std::size_t threads) const {
-  const std::span<const TermId> terms = this->terms();
-  const std::span<const Entry> entries = entries_.elements();
+  const std::size_t count = terms_.size();
   const std::span<const std::uint8_t> bytes = bytes_.elements();
-  require_sense(terms.size() == entries.size(), "not as many lists as terms");
+  terms_.check(count);
+  starts_.check(count);
   require_sense(
       kPadding <= bytes.size() && bytes.size() <= std::numeric_limits<std::uint32_t>::max(),
       "too many bytes of postings, or too few");
   const std::span<const std::uint8_t> lists = bytes.first(bytes.size() - kPadding);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    require_sense(terms[i] < term_count && (i == 0 || terms[i - 1] < terms[i]),
+  for (std::size_t i = 0; i < count; ++i) {
+    require_sense(terms_[i] < term_count && (i == 0 || terms_[i - 1] < terms_[i]),
                   "terms are not in order");
-    require_sense(i == 0 ? entries[i].start == 0 : entries[i - 1].start < entries[i].start,
-                  "lists are not in order");
+    require_sense(i == 0 ? starts_[i] == 0 : starts_[i - 1] < starts_[i], "lists are not in order");
   }
-  require_sense(terms.empty() ? lists.empty() : entries.back().start < lists.size(),
+  require_sense(count == 0 ? lists.empty() : starts_[count - 1] < lists.size(),
                 "a list lies outside of its segment");
-  for_each_chunk(
-      terms.size(), threads, grain_for(terms.size(), threads, kFewestLists),
-      [&](std::size_t begin, std::size_t end) {
-        ListCheck check(cells_.cells(), lengths);
-        for (std::size_t i = begin; i < end; ++i) {
-          const std::size_t stop = i + 1 < entries.size() ? entries[i + 1].start : lists.size();
-          check.run(lists.subspan(entries[i].start, stop - entries[i].start), entries[i].size);
-        }
-      });
-}
-
-void SealedPostings::settle() {
-  size_ = 0;
-  for (const Entry& entry : entries_.elements()) {
-    size_ += entry.size;
-  }
-  make_buckets();
+  for_each_chunk(count, threads, grain_for(count, threads, kFewestLists),
+                 [&](std::size_t begin, std::size_t end) {
+                   ListCheck check(cells_.cells(), lengths);
+                   for (std::size_t i = begin; i < end; ++i) {
+                     const std::size_t start = starts_[i];
+                     const std::size_t stop = i + 1 < count ? starts_[i + 1] : lists.size();
+                     check.run(lists.subspan(start, stop - start));
+                   }
+                 });
 }
 
 }  // namespace oneiros::lexical

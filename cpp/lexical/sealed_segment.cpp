@@ -155,11 +155,7 @@ SealedPostings merge_postings(std::span<Source> sources, std::span<const std::ui
   RawPostings scratch;
   ImpactEncoder encoder;
   for (Source& source : sources) {
-    const std::span<const TermId> terms = source.view.segment->terms();
-    source.terms.assign(terms.begin(), terms.end());
-    if (!std::ranges::is_sorted(source.terms)) {
-      std::ranges::sort(source.terms);
-    }
+    source.terms = source.view.segment->terms();
     for (std::size_t i = 0; i < source.terms.size(); ++i) {
       if (i % kCancelStep == 0 && is_set(is_cancelled)) {
         return {};
@@ -198,6 +194,15 @@ SealedPostings merge_postings(std::span<Source> sources, std::span<const std::ui
 }
 
 }  // namespace
+
+std::vector<TermId> SealedSegment::terms() const {
+  std::vector<TermId> terms;
+  terms.reserve(postings_.term_count());
+  for (std::size_t slot = 0; slot < postings_.term_count(); ++slot) {
+    terms.push_back(postings_.term(slot));
+  }
+  return terms;
+}
 
 PostingList SealedSegment::list(TermId term, RawPostings& scratch) const {
   const PackedList packed = postings_.find(term);

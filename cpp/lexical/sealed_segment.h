@@ -37,7 +37,7 @@ class SealedSegment final : public Segment {
   DocumentNumber find(std::uint32_t row, DocumentNumber /*limit*/) const override {
     return documents().find(row);
   }
-  std::span<const TermId> terms() const override { return postings_.terms(); }
+  std::vector<TermId> terms() const override;
   PostingList list(TermId term, RawPostings& scratch) const override;
   void look_up(TermId term, std::span<const DocumentNumber> documents,
                std::span<std::uint32_t> frequencies) const override {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lexical/document_table.h"
 #include "lexical/postings.h"
@@ -22,8 +23,8 @@ class Segment {
 
   // The last document of the row before `limit`, dead or not; kNoDocument if there is none.
   virtual DocumentNumber find(std::uint32_t row, DocumentNumber limit) const = 0;
-  // The terms with postings, ascending in a sealed segment. REQUIRES: nobody writes.
-  virtual std::span<const TermId> terms() const = 0;
+  // The terms with postings, ascending. REQUIRES: nobody writes.
+  virtual std::vector<TermId> terms() const = 0;
   // A term's postings: those of dead documents included, until a merge drops them, and at the
   // list's end those of documents that are not published yet. Valid as long as the segment and
   // `scratch`, where they are unpacked if need be.
