@@ -4,15 +4,8 @@
 #include <vector>
 
 #include "lexical/first_place.h"
-#include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {
-
-namespace {
-
-constexpr std::size_t kFewestDocuments = 4096;  // for a thread at a time
-
-}  // namespace
 
 PackedRows::PackedRows(std::span<const std::uint32_t> rows, std::span<const LengthRun> runs)
     : by_document_(PackedNumbers::of(rows.size(), [&](std::size_t i) { return rows[i]; })) {
@@ -70,21 +63,29 @@ PackedRows PackedRows::read(const SnapshotReader& snapshot, std::uint32_t number
   return rows;
 }
 
-void PackedRows::check(std::span<const LengthRun> runs, std::size_t threads) const {
+void PackedRows::check(std::span<const LengthRun> runs) const {
   by_document_.check(size());
   gaps_.check(size());
   runs_.check(size());
-  const std::size_t grain = grain_for(size(), threads, kFewestDocuments);
-  for_each_chunk(size(), threads, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      require_sense(runs_[i] < runs.size(), "a row has a length that no document has");
-    }
-  });
-  for_each_chunk(size(), threads, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      require_sense(find(by_document_[i], runs) == i, "a row does not lead to its document");
-    }
-  });
+  // Each run's documents are met in the order of their rows.
+  std::vector<DocumentNumber> next;
+  next.reserve(runs.size());
+  for (const LengthRun& run : runs) {
+    next.push_back(run.first);
+  }
+  std::uint32_t former_gap = 0;
+  for (std::size_t rank = 0; rank < size(); ++rank) {
+    const std::uint32_t gap = gaps_[rank];
+    const std::size_t run = runs_[rank];
+    const bool is_least =
+        rank % PackedNumbers::kBlock != 0 || gap == gaps_.least_of(rank / PackedNumbers::kBlock);
+    require_sense(former_gap <= gap && is_least && run < runs.size(), "rows are not in order");
+    former_gap = gap;
+    const std::size_t end = run + 1 < runs.size() ? runs[run + 1].first : size();
+    require_sense(next[run] < end && by_document_[next[run]] == gap + rank,
+                  "a row does not lead to its document");
+    ++next[run];
+  }
 }
 
 }  // namespace oneiros::lexical

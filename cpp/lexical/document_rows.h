@@ -45,7 +45,7 @@ class PackedRows {
   void write(SnapshotWriter& snapshot, std::uint32_t number) const;
   static PackedRows read(const SnapshotReader& snapshot, std::uint32_t number);
   // Throws SnapshotDamaged unless it can be asked for any row and finds each document by its own.
-  void check(std::span<const LengthRun> runs, std::size_t threads) const;
+  void check(std::span<const LengthRun> runs) const;
 
  private:
   PackedNumbers by_document_;

@@ -64,7 +64,7 @@ void DocumentTable::read(const SnapshotReader& snapshot, std::uint32_t number) {
 }
 
 void DocumentTable::check(std::size_t term_count, std::size_t threads) const {
-  packed_rows_.check(runs_, threads);
+  packed_rows_.check(runs_);
   if (packed_.is_used()) {
     packed_.check(size(), term_count, threads);
     return;

@@ -1,5 +1,6 @@
 // The index as a file: what is written of it, and what is taken back.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -12,18 +13,25 @@ namespace oneiros::lexical {
 
 namespace {
 
+// A row lives in one segment. Within one it stands once: see PackedRows.
 void check_rows(std::span<const std::shared_ptr<SealedSegment>> segments) {
-  std::vector<std::uint32_t> living;
+  std::vector<const DocumentTable*> tables;  // the largest first
   for (const auto& segment : segments) {
-    const DocumentTable& documents = segment->documents();
+    tables.push_back(&segment->documents());
+  }
+  std::ranges::sort(tables, std::ranges::greater(), &DocumentTable::size);
+  for (std::size_t i = 1; i < tables.size(); ++i) {
+    const DocumentTable& documents = *tables[i];
     for (DocumentNumber number = 0; number < documents.size(); ++number) {
-      if (documents.death(number) == 0) {
-        living.push_back(documents.rows()[number]);
+      if (documents.death(number) != 0) {
+        continue;
+      }
+      for (const DocumentTable* const larger : std::span(tables).first(i)) {
+        const DocumentNumber other = larger->find(documents.rows()[number]);
+        require_sense(other == kNoDocument || larger->death(other) != 0, "a row has two documents");
       }
     }
   }
-  std::ranges::sort(living);
-  require_sense(std::ranges::adjacent_find(living) == living.end(), "a row has two documents");
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ void PackedNumbers::finish(std::size_t size) {
   words.push_back(0);
   words.shrink_to_fit();
   blocks_.own().shrink_to_fit();
+  settle();
+}
+
+void PackedNumbers::settle() {
+  const std::span<const Block> blocks = blocks_.elements();
+  first_block_ = blocks.data();
+  first_byte_ = reinterpret_cast<const std::uint8_t*>(words_.data());
+  size_ = blocks.empty() ? 0 : blocks.back().least;
 }
 
 void PackedNumbers::write(SnapshotWriter& snapshot, SectionKind kind, std::uint32_t number) const {
@@ -53,6 +61,7 @@ PackedNumbers PackedNumbers::read(const SnapshotReader& snapshot, SectionKind ki
   PackedNumbers packed;
   packed.blocks_ = snapshot.take<Block>(kind, number);
   packed.words_ = snapshot.take<std::uint64_t>(behind(kind), number);
+  packed.settle();
   return packed;
 }
 

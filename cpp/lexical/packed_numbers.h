@@ -23,25 +23,27 @@ class PackedNumbers {
   static constexpr std::size_t kBlock = 64;
   static constexpr unsigned kMostBits = 32;
 
-  PackedNumbers() = default;  // none
+  PackedNumbers() = default;                 // none
+  PackedNumbers(PackedNumbers&&) = default;  // what was moved may only be assigned to, or go
+  PackedNumbers& operator=(PackedNumbers&&) = default;
+  ~PackedNumbers() = default;
   // `number_at(i)` tells the i-th of them, for i that count up.
   template <typename NumberAt>
   static PackedNumbers of(std::size_t size, NumberAt number_at);
 
-  std::size_t size() const { return blocks_.size() == 0 ? 0 : blocks_[blocks_.size() - 1].least; }
+  std::size_t size() const { return size_; }
   // REQUIRES: i < size().
   std::uint32_t operator[](std::size_t i) const {
-    const Block* const block = blocks_.data() + i / kBlock;
+    const Block* const block = first_block_ + i / kBlock;
     const std::size_t bit =
         std::size_t{block[0].start} * kWordBits + i % kBlock * (block[1].start - block[0].start);
     std::uint64_t bits = 0;
-    std::memcpy(&bits, reinterpret_cast<const std::uint8_t*>(words_.data()) + bit / 8,
-                sizeof(bits));
+    std::memcpy(&bits, first_byte_ + bit / 8, sizeof(bits));
     const std::uint64_t mask = (std::uint64_t{1} << (block[1].start - block[0].start)) - 1;
     return block[0].least + static_cast<std::uint32_t>((bits >> (bit % 8)) & mask);
   }
   // REQUIRES: block < block_count().
-  std::uint32_t least_of(std::size_t block) const { return blocks_[block].least; }
+  std::uint32_t least_of(std::size_t block) const { return first_block_[block].least; }
 
   // The first i for which is_there(i, number) holds, and so for all behind it; size() if there is
   // none. Quick where that is near `guess`. REQUIRES: the numbers never fall.
@@ -66,12 +68,16 @@ class PackedNumbers {
     std::uint32_t start;  // its first word; it ends where the next begins
   };
 
-  std::size_t block_count() const { return blocks_.size() == 0 ? 0 : blocks_.size() - 1; }
+  std::size_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   void append_block(std::span<const std::uint32_t> numbers);
   void finish(std::size_t size);
+  void settle();  // what follows the two
 
   Stored<Block> blocks_;         // and one more: how many numbers there are, where the last ends
   Stored<std::uint64_t> words_;  // and one more, for a number may be read that ends before it
+  const Block* first_block_ = nullptr;
+  const std::uint8_t* first_byte_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 template <typename IsThere>

@@ -165,7 +165,9 @@ void SealedPostings::check(std::span<const std::uint32_t> lengths, std::size_t t
       "too many bytes of postings, or too few");
   const std::span<const std::uint8_t> lists = bytes.first(bytes.size() - kPadding);
   for (std::size_t i = 0; i < count; ++i) {
-    require_sense(terms_[i] < term_count && (i == 0 || terms_[i - 1] < terms_[i]),
+    const bool is_least =
+        i % PackedNumbers::kBlock != 0 || terms_[i] == terms_.least_of(i / PackedNumbers::kBlock);
+    require_sense(terms_[i] < term_count && is_least && (i == 0 || terms_[i - 1] < terms_[i]),
                   "terms are not in order");
     require_sense(i == 0 ? starts_[i] == 0 : starts_[i - 1] < starts_[i], "lists are not in order");
   }
