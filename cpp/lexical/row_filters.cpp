@@ -10,9 +10,9 @@ namespace oneiros::lexical {
 namespace {
 
 // Rows that are fewer than one to so many documents are mapped at once, others when they were seen
-// so many times.
-constexpr std::size_t kFew = 64;
-constexpr std::uint32_t kSights = 8;
+// so many times: then what searches have lost by waiting is about what mapping takes.
+constexpr std::size_t kFew = 256;
+constexpr std::uint32_t kSights = 4;
 
 }  // namespace
 
