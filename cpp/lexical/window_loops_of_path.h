@@ -202,37 +202,39 @@ std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::u
   return picked;
 }
 
-// Bit i says whether document at + i is allowed, of 32.
-inline std::uint32_t allowed_from(const WindowScores& window, std::size_t at) {
-  if (window.allowed == nullptr) {
-    return ~std::uint32_t{0};
+// Bit i says whether the document at + i scores so much, and is allowed, of 32.
+template <bool IsMasked>
+inline std::uint32_t found_from(const WindowScores& window, std::size_t at, std::uint16_t least) {
+  const std::uint32_t found = at_least(window.scores + at, least);
+  if constexpr (IsMasked) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, window.allowed + (at + window.shift) / 8, sizeof(word));
+    return found & static_cast<std::uint32_t>(word >> ((at + window.shift) % 8));
   }
-  std::uint64_t word = 0;
-  std::memcpy(&word, window.allowed + (at + window.shift) / 8, sizeof(word));
-  return static_cast<std::uint32_t>(word >> ((at + window.shift) % 8));
+  return found;
 }
 
-std::size_t count(const WindowScores& window, std::uint16_t least) {
+// Without a branch: whether a group has any is hard to tell beforehand.
+template <bool IsMasked>
+std::size_t count_of(const WindowScores window, std::uint16_t least) {
   std::size_t total = 0;
-  const std::uint16_t* const scores = window.scores;
   for_each_group(window, [&](std::size_t at) {
-    const std::uint32_t found = at_least(scores + at, least);
-    if (found != 0) {
-      total += static_cast<std::size_t>(__builtin_popcount(found & allowed_from(window, at)));
-    }
+    total += static_cast<std::size_t>(__builtin_popcount(found_from<IsMasked>(window, at, least)));
   });
   return total;
 }
 
-template <bool IsLast>
-inline std::size_t take_from(const WindowScores window, std::uint16_t least,
-                             WindowCandidate* candidates) {
+std::size_t count(const WindowScores& window, std::uint16_t least) {
+  return window.allowed == nullptr ? count_of<false>(window, least) : count_of<true>(window, least);
+}
+
+template <bool IsLast, bool IsMasked>
+std::size_t take_from(const WindowScores window, std::uint16_t least, WindowCandidate* candidates) {
   std::uint16_t* const scores = window.scores;
   std::size_t taken = 0;
   for_each_group(window, [&](std::size_t at) {
-    std::uint32_t found = at_least(scores + at, least);
-    found = found != 0 ? found & allowed_from(window, at) : 0;
-    for (; found != 0; found &= found - 1) {
+    for (std::uint32_t found = found_from<IsMasked>(window, at, least); found != 0;
+         found &= found - 1) {
       const std::size_t place = at + static_cast<std::size_t>(__builtin_ctz(found));
       candidates[taken++] = {.place = static_cast<std::uint16_t>(place), .score = scores[place]};
     }
@@ -247,12 +249,14 @@ inline std::size_t take_from(const WindowScores window, std::uint16_t least,
 }
 
 std::size_t take(const WindowScores& window, std::uint16_t least, WindowCandidate* candidates) {
-  return take_from<false>(window, least, candidates);
+  return window.allowed == nullptr ? take_from<false, false>(window, least, candidates)
+                                   : take_from<false, true>(window, least, candidates);
 }
 
 std::size_t take_last(const WindowScores& window, std::uint16_t least,
                       WindowCandidate* candidates) {
-  return take_from<true>(window, least, candidates);
+  return window.allowed == nullptr ? take_from<true, false>(window, least, candidates)
+                                   : take_from<true, true>(window, least, candidates);
 }
 
 }  // namespace
