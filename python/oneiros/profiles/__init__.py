@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,9 @@ _read_systems: set[str] = set()
 _DEFAULT = "oneiros"  # the file that every engine asks for, unless it is told otherwise
 
 
+@cache
 def _load() -> None:
-    """Read the files of this folder, each once."""
+    """Read the files of this folder, each once; which there are, is looked up once too."""
     from pkgutil import iter_modules  # noqa: PLC0415 - for who asks for more than one system
 
     for module in iter_modules(__path__):
