@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -51,6 +52,17 @@ def play(index: LexicalIndex, history: list[tuple[str, int | str, Tokens]]) -> d
     return there
 
 
+def play_on(index: LexicalIndex, history: list[tuple[str, int | str, Tokens]]) -> None:
+    """Go on with an index that may hold texts."""
+    for step, id, words in history:
+        if step == "add":
+            index.add(id, " ".join(words))
+        elif step == "delete":
+            index.delete(id)
+        else:
+            index.seal()
+
+
 def oracle(there: dict, query: Tokens, k: int, variant: str, **options: object) -> list:
     order = list(there)
     documents = dict(enumerate(there.values()))
@@ -90,6 +102,36 @@ def test_incremental_equals_rebuilt(history: list, query: Tokens, variant: str) 
     assert list(index.search(text, k=50)) == list(rebuilt.search(text, k=50))
     rebuilt.seal()
     assert list(index.search(text, k=50)) == list(rebuilt.search(text, k=50))
+
+
+@slow
+@given(histories, tokens, st.sampled_from(VARIANTS))
+def test_merged_equals_unmerged(history: list, query: Tokens, variant: str) -> None:
+    merged, unmerged = new(variant), new(variant)
+    for step in history:  # sealed after each step: many segments, merged into one at the end
+        play_on(merged, [step, ("seal", 0, [])])
+    merged.seal()
+    play(unmerged, [step for step in history if step[0] != "seal"])
+    text = " ".join(query)
+    assert list(merged.search(text, k=50)) == list(unmerged.search(text, k=50))
+
+
+@slow
+@given(histories, histories, tokens, st.sampled_from(VARIANTS))
+def test_a_saved_index_is_the_live_one_and_stays_so(
+    history: list, later: list, query: Tokens, variant: str
+) -> None:
+    live = new(variant)
+    play(live, history)
+    with tempfile.TemporaryDirectory() as folder:
+        live.save(f"{folder}/index")
+        opened = LexicalIndex.open(f"{folder}/index")
+        text = " ".join(query)
+        assert list(opened.search(text, k=50)) == list(live.search(text, k=50))
+        for index in (live, opened):
+            play_on(index, later)
+        assert len(opened) == len(live)
+        assert list(opened.search(text, k=50)) == list(live.search(text, k=50))
 
 
 @slow
