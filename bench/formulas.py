@@ -5,66 +5,37 @@ Source of each: docs/systems, by rule. Ages are given, so that all rivals move t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bench.formula import COUNT, DAYS, HOURS, SHARE, STABILITY, Formula, uniform, whole
 from oneiros.fields import PRIORITY_BY_KIND
 from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[np.random.Generator, int], Array]
 
 KINDS = ("", "note", *PRIORITY_BY_KIND)
 """The store's kinds by code; code 0 stands for none."""
 
-SEED = 7
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Formula:
-    """One formula over columns."""
+class Chain(Formula):
+    """What a profile computes of a row."""
 
     profile: str
     """The profile that has it."""
-    text: str
-    """In the syntax of ``bench.dialects``."""
-    columns: dict[str, Draw]
-    """Where each column's values come from."""
-    tables: Mapping[str, Array] = field(default_factory=dict)
     factors: Sequence[str] | None = None
     """Those of the profile that belong to it; None: all."""
     is_clamped: bool = False
     """Whether the product is brought into [0, 1]."""
 
-    def drawn(self, rows: int) -> dict[str, Array]:
-        """Return the columns, the same ones every time; what is no code is float32."""
-        random = np.random.default_rng(SEED)
-        return {name: draw(random, rows) for name, draw in self.columns.items()}
 
-    def row_bytes(self) -> int:
-        """Bytes read and written a row: every column once, and a float32."""
-        return sum(column.itemsize for column in self.drawn(1).values()) + 4
-
-
-def _uniform(low: float, high: float) -> Draw:
-    return lambda random, rows: random.uniform(low, high, rows).astype(np.float32)
-
-
-def _whole(low: int, high: int, dtype: type[Any] = np.float32) -> Draw:
-    return lambda random, rows: random.integers(low, high, rows, endpoint=True).astype(dtype)
-
-
-def _by_kind(table: Mapping[str, float], otherwise: float) -> Array:
+def by_kind(table: Mapping[str, float], otherwise: float) -> Array:
     return np.array([table.get(kind, otherwise) for kind in KINDS], np.float32)
 
-
-SHARE = _uniform(0.01, 1.0)
-DAYS = _uniform(0.0, 365.0)
-COUNT = _whole(0, 50)
-STABILITY = _uniform(0.1, 3.0)
 
 FEEDBACK = "where(feedback < 0, max(1 + 0.2 * feedback, 0.2), 1 + 0.15 * min(feedback, 10))"
 PRIORITY = "(0.7 + 0.08 * priority)"
@@ -80,7 +51,7 @@ def _damped(value: str) -> str:
     return f"(0.85 + 0.15 * ({value}))"
 
 
-CIAR = Formula(  # docs/systems/ciar.md A1, A2
+CIAR = Chain(  # docs/systems/ciar.md A1, A2
     profile="ciar",
     text="min(max(certainty * impact * exp(-0.0231 * age_days) * (1 + 0.1 * access_count), 0), 1)",
     columns={"certainty": SHARE, "impact": SHARE, "age_days": DAYS, "access_count": COUNT},
@@ -92,9 +63,9 @@ FORMULAS = {
     "ciar, packed": replace(
         CIAR,
         columns=CIAR.columns
-        | {"age_days": _whole(0, 365, np.uint16), "access_count": _whole(0, 50, np.uint8)},
+        | {"age_days": whole(0, 365, np.uint16), "access_count": whole(0, 50, np.uint8)},
     ),
-    "reverie": Formula(  # docs/systems/reverie.md R4 to R8
+    "reverie": Chain(  # docs/systems/reverie.md R4 to R8
         profile="reverie",
         text="(1 + 0.3 * exp(-updated_days / 30)) * strength"
         " * where(depth < 1.5, 0.8, where(depth < 2.5, 1.0, 1.2)) * log2(1 + session_spread)"
@@ -102,46 +73,46 @@ FORMULAS = {
         columns={
             "updated_days": DAYS,
             "strength": SHARE,
-            "depth": _whole(1, 3),
-            "session_spread": _whole(1, 20),
+            "depth": whole(1, 3),
+            "session_spread": whole(1, 20),
             "idle_days": DAYS,
             "stability": STABILITY,
         },
     ),
-    "omega metadata": Formula(  # docs/systems/omega.md O11 to O14, O17
+    "omega metadata": Chain(  # docs/systems/omega.md O11 to O14, O17
         profile="omega",
         text=f"weight(kind) * {FEEDBACK} * {PRIORITY}"
         f" * max(exp(-{RATE} * idle_days), where(access_count > 0, 0.35, 0.15))"
         " * (1 + 0.1 * min(consolidation_quality, 3))",
         columns={
-            "kind": _whole(1, len(KINDS) - 1, np.uint16),
-            "feedback": _whole(-5, 12),
-            "priority": _whole(1, 5),
+            "kind": whole(1, len(KINDS) - 1, np.uint16),
+            "feedback": whole(-5, 12),
+            "priority": whole(1, 5),
             "idle_days": DAYS,
             "access_count": COUNT,
-            "consolidation_quality": _uniform(0.0, 4.0),
+            "consolidation_quality": uniform(0.0, 4.0),
         },
-        tables={"weight": _by_kind(KIND_WEIGHTS, 1.0), "rate": _by_kind(KIND_RATES, 0.02)},
+        tables={"weight": by_kind(KIND_WEIGHTS, 1.0), "rate": by_kind(KIND_RATES, 0.02)},
         factors=("kind", "feedback", "priority", "decay", "consolidation"),
     ),
-    "cognitive": Formula(  # docs/systems/cognitive.md C1, C6; R ** 0.3 by its logarithm
+    "cognitive": Chain(  # docs/systems/cognitive.md C1, C6; R ** 0.3 by its logarithm
         profile="cognitive",
         text=f"exp(0.3 * log(where(core > 0, max({OWN}, {CORE}), {OWN})))",
         columns={
             "idle_days": DAYS,
             "stability": STABILITY,
             "importance": SHARE,
-            "category": _whole(0, 2, np.uint8),
-            "core": _whole(0, 1, np.uint8),
+            "category": whole(0, 2, np.uint8),
+            "core": whole(0, 1, np.uint8),
         },
         tables={"beta": np.array([45, 120, 1e30], np.float32)},
     ),
-    "mnemosyne": Formula(  # docs/systems/mnemosyne.md M4, M5; vector and text 1
+    "mnemosyne": Chain(  # docs/systems/mnemosyne.md M4, M5; vector and text 1
         profile="mnemosyne",
         text="(0.8 + 0.2 * importance) * (0.7 + 0.3 * exp(-age_hours / 168))",
-        columns={"importance": SHARE, "age_hours": _uniform(0.0, 2000.0)},
+        columns={"importance": SHARE, "age_hours": HOURS},
     ),
-    "house": Formula(  # docs/systems/house.md H6
+    "house": Chain(  # docs/systems/house.md H6
         profile="oneiros",
         text=" * ".join(
             map(
@@ -159,12 +130,12 @@ FORMULAS = {
             "age_days": DAYS,
             "updated_days": DAYS,
             "idle_days": DAYS,
-            "pinned": _whole(0, 1, np.uint8),
-            "core": _whole(0, 1, np.uint8),
+            "pinned": whole(0, 1, np.uint8),
+            "core": whole(0, 1, np.uint8),
             "strength": SHARE,
-            "session_spread": _whole(1, 20),
-            "feedback": _whole(-5, 12),
-            "priority": _whole(1, 5),
+            "session_spread": whole(1, 20),
+            "feedback": whole(-5, 12),
+            "priority": whole(1, 5),
         },
     ),
 }

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
-import numpy as np
-
-from bench.dialects import Columns, Form
-from bench.formulas import KINDS, Formula
+from bench.dialects import Form
+from bench.formula import Array, Work
+from bench.formulas import KINDS, Chain
 from oneiros import Expression, _core, profiles
 from oneiros.ranking.factor import operation_of
 from oneiros.ranking.program import ProgramBuilder, Unit
-
-Array = np.ndarray[Any, Any]
 
 _AGE_OF = {"created_at": "age", "updated_at": "updated", "last_accessed_at": "idle"}
 
@@ -25,7 +21,7 @@ class GivenAges(ProgramBuilder):
         return self.signal(f"{_AGE_OF[times[0]]}_{unit}", nan)
 
 
-def profile_form(formula: Formula, columns: Columns, threads: int) -> Form:
+def profile_form(formula: Chain, work: Work) -> Form:
     """What ``rescore`` runs: the profile's relevance, then its factors in order."""
     profile = profiles.get(formula.profile)
     builder = GivenAges(KINDS)
@@ -36,32 +32,33 @@ def profile_form(formula: Formula, columns: Columns, threads: int) -> Form:
             score = builder.call(operation_of(factor), score, factor.emit(builder))
     if formula.is_clamped:
         score = builder.call("clip", score, low=0.0, high=1.0)
-    return _form(builder, score, columns, threads)
+    return _form(builder, score, work)
 
 
-def expression_form(text: str, columns: Columns, threads: int) -> Form:
+def expression_form(work: Work) -> Form:
     builder = GivenAges(KINDS)
-    return _form(builder, Expression(text).emit(builder), columns, threads)
+    return _form(builder, Expression(work.text).emit(builder), work)
 
 
-def _form(builder: ProgramBuilder, register: int, columns: Columns, threads: int) -> Form:
+def _form(builder: ProgramBuilder, register: int, work: Work) -> Form:
     text = builder.build()
     program = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
-    out = [np.empty(len(next(iter(columns.values()))), np.float32)]
     outputs = builder.numbers([register])
-    operands = {name: columns[name] for name in program.input_names if name in columns}
-    assert set(operands) == set(columns), "the program reads other columns than its rivals"
+    operands: dict[str, Array | float] = {
+        name: work.columns[name] for name in program.input_names if name in work.columns
+    }
+    assert set(operands) == set(work.columns), "the program reads other columns than its rivals"
 
-    def run() -> Array:
+    def run(threads: int) -> Array:
         program.run(
             operands=operands,
             now_seconds=0.0,
-            size=len(out[0]),
+            size=len(work.out),
             outputs=outputs,
             dtype="float32",
-            out=out,
+            out=[work.out],
             threads=threads,
         )
-        return out[0]
+        return work.out
 
     return run
