@@ -77,8 +77,10 @@ def test_in_turns(name: str, threads: int, capsys: pytest.CaptureFixture[str]) -
             lines.append(f"  LEFT OUT: {form}: {reason}")
             continue
         runs[form] = partial(made(name, form), threads)
+        work(name).out.fill(0)  # so that nobody is judged by what another has left there
+        answer = runs[form]()
         if form not in TRIADS:
-            require_right(runs[form](), work(name), wanted(name))
+            require_right(answer, work(name), wanted(name))
     best = fastest(runs)
     with capsys.disabled():
         head = f"{name}, {ROWS:,} rows of {work(name).row_bytes()} bytes, {threads} threads"
@@ -108,6 +110,8 @@ def test_tables(rows: int, threads: int, capsys: pytest.CaptureFixture[str]) -> 
         },
     }
     assert np.array_equal(runs["rescore"](), runs["rescore, out"]())
+    for run in runs.values():
+        run()
     best = fastest(runs, rows, max(ROUNDS, 10**7 // rows))
     triad = min(best[form] for form in TRIADS if form in best)
     row_bytes = sum(values.itemsize for values in columns.values()) + out.itemsize

@@ -81,10 +81,8 @@ def require_right(answer: Array, work: Work, want: Array) -> None:
 def fastest(
     runs: Mapping[Key, Callable[[], Array]], rows: int = ROWS, rounds: int = ROUNDS
 ) -> dict[Key, float]:
-    """Return the least nanoseconds a row of each, taken in turns."""
+    """Return the least nanoseconds a row of each, taken in turns; each has run once before."""
     seconds: dict[Key, list[float]] = {key: [] for key in runs}
-    for run in runs.values():
-        run()
     for _ in range(rounds):
         for key, run in runs.items():
             started = perf_counter()
