@@ -75,7 +75,7 @@ def require_right(answer: Array, work: Work, want: Array) -> None:
     """Assert that an answer has the rows and the dtype that the work asks for, and is right."""
     assert (len(answer), answer.dtype) == (len(work.out), work.out.dtype)
     rtol = RTOL[np.dtype(work.real()).name]
-    np.testing.assert_allclose(answer[:CHECKED], want, rtol=rtol)
+    np.testing.assert_allclose(answer[:CHECKED], want, rtol=rtol, err_msg=work.text)
 
 
 def fastest(
