@@ -1,15 +1,44 @@
 #include "lexical/allowed_documents.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "lexical/set_bits.h"
 
 namespace oneiros::lexical {
 
-AllowedDocuments::AllowedDocuments(std::size_t document_count)
-    : document_count_(document_count), bits_(document_count / 8 + kPadding) {}
+AllowedDocuments::AllowedDocuments(std::size_t document_count,
+                                   std::vector<DocumentNumber> documents)
+    : bits_(document_count / 8 + kPadding) {
+  for (const DocumentNumber document : documents) {
+    allow(document);
+  }
+  are_sparse_ = documents.size() * kSparse < document_count;
+  if (are_sparse_) {
+    documents_ = std::move(documents);
+  }
+}
 
-void AllowedDocuments::settle() {
+AllowedDocuments::AllowedDocuments(const AllowedDocuments& former,
+                                   std::span<const DocumentNumber> changed)
+    : AllowedDocuments(former) {
+  for (const DocumentNumber document : changed) {
+    const bool is_new = !contains(document);
+    bits_[document / 8U] = static_cast<std::uint8_t>(bits_[document / 8U] ^ 1U << document % 8U);
+    if (are_sparse_) {
+      const auto at = std::ranges::lower_bound(documents_, document);
+      if (is_new) {
+        documents_.insert(at, document);
+      } else {
+        documents_.erase(at);
+      }
+    }
+  }
+}
+
+void AllowedDocuments::list(std::size_t document_count) {
   const std::size_t count = count_bits(bits_);
-  are_sparse_ = count * kSparse < document_count_;
+  are_sparse_ = count * kSparse < document_count;
   if (are_sparse_) {
     documents_.reserve(count);
     for_each_bit(bits_, [this](std::size_t document) {

@@ -16,19 +16,16 @@ class AllowedDocuments {
   // Fewer than one of so many documents are listed, too.
   static constexpr std::size_t kSparse = 8;
 
-  // None of so many.
-  explicit AllowedDocuments(std::size_t document_count);
+  // Of so many, those for which is_allowed(document) holds, or these, which ascend.
+  template <typename IsAllowed>
+  AllowedDocuments(std::size_t document_count, IsAllowed is_allowed);
+  AllowedDocuments(std::size_t document_count, std::vector<DocumentNumber> documents);
+  // As another, but the other way round for those that changed.
+  AllowedDocuments(const AllowedDocuments& former, std::span<const DocumentNumber> changed);
 
-  // REQUIRES: document < document_count.
-  void allow(DocumentNumber document) {
-    bits_[document / 8U] = static_cast<std::uint8_t>(bits_[document / 8U] | 1U << document % 8U);
-  }
   bool contains(DocumentNumber document) const {
     return ((bits_[document / 8U] >> document % 8U) & 1U) != 0;
   }
-  // To be called once all are allowed.
-  void settle();
-
   // Bit d % 8 of byte d / 8 says whether document d may be returned. As many bytes more as a window
   // may reach beyond the last document.
   const std::uint8_t* bits() const { return bits_.data(); }
@@ -43,10 +40,25 @@ class AllowedDocuments {
  private:
   static constexpr std::size_t kPadding = kSparseWindow / 8 + sizeof(std::uint64_t);
 
-  std::size_t document_count_;
+  void allow(DocumentNumber document) {
+    bits_[document / 8U] = static_cast<std::uint8_t>(bits_[document / 8U] | 1U << document % 8U);
+  }
+  void list(std::size_t document_count);  // if they are few
+
   bool are_sparse_ = false;
   std::vector<std::uint8_t> bits_;
   std::vector<DocumentNumber> documents_;
 };
+
+template <typename IsAllowed>
+AllowedDocuments::AllowedDocuments(std::size_t document_count, IsAllowed is_allowed)
+    : bits_(document_count / 8 + kPadding) {
+  for (DocumentNumber document = 0; document < document_count; ++document) {
+    if (is_allowed(document)) {
+      allow(document);
+    }
+  }
+  list(document_count);
+}
 
 }  // namespace oneiros::lexical

@@ -18,9 +18,10 @@ class AllowedRows {
  public:
   AllowedRows() = default;
   explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
-  // `mapped`, of the same rows, may be null, or else must outlive it.
-  AllowedRows(const AllowedRows& rows, const MappedRows* mapped)
-      : bits_(rows.bits_), mapped_(mapped) {}
+  // The same, of which somebody knows more: about what share of all rows they are, from 0 to 1, and
+  // `mapped`, which may be null, or else must outlive it.
+  AllowedRows(const AllowedRows& rows, double share, const MappedRows* mapped)
+      : bits_(rows.bits_), share_(share), mapped_(mapped) {}
 
   bool are_all() const { return !bits_; }
   // REQUIRES: !are_all()
@@ -34,12 +35,15 @@ class AllowedRows {
     return byte < bits_->size() && (((*bits_)[byte] >> (row % 8U)) & 1U) != 0;
   }
 
+  double share() const { return share_; }
+
   // The allowed documents of a sealed segment, dead ones perhaps among them; null if they are not
   // known, or if all rows are allowed.
   const AllowedDocuments* in(std::uint32_t serial) const;
 
  private:
   std::optional<std::span<const std::uint8_t>> bits_;
+  double share_ = 1.0;
   const MappedRows* mapped_ = nullptr;
 };
 

@@ -191,12 +191,19 @@ class DenseSearch {
     return static_cast<std::uint16_t>(least() > below_[gathered] ? least() - below_[gathered] : 1);
   }
 
-  // Takes the best of the window first, so that the others meet a threshold.
+  // Takes the best of the window first, so that the others meet a threshold: k of those that may be
+  // found, or about so many, if the window counts the others, too.
   void take_best() {
     constexpr std::uint32_t kFine = 64;
+    constexpr double kSlack = 1.5;
+    const std::size_t wanted =
+        documents_ != nullptr || allowed_.are_all()
+            ? threshold_.k()
+            : static_cast<std::size_t>(kSlack * static_cast<double>(threshold_.k()) /
+                                       std::max(allowed_.share(), 1e-9));
     std::uint32_t least = 1;
     for (std::uint32_t step = below_[lists_.size()] / 2; step > kFine; step /= 2) {
-      if (window_.count(static_cast<std::uint16_t>(least + step)) >= threshold_.k()) {
+      if (window_.count(static_cast<std::uint16_t>(least + step)) >= wanted) {
         least += step;
       }
     }

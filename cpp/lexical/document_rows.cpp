@@ -1,9 +1,9 @@
 #include "lexical/document_rows.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <vector>
-
-#include "lexical/first_place.h"
 
 namespace oneiros::lexical {
 
@@ -27,26 +27,101 @@ PackedRows::PackedRows(std::span<const std::uint32_t> rows, std::span<const Leng
   runs_ = PackedNumbers::of(by_row.size(), [&](std::size_t i) { return by_row[i].run; });
 }
 
+std::size_t PackedRows::rank_of(std::uint32_t row, std::size_t guess) const {
+  if (guess < size() && gaps_[guess] + guess == row) {
+    return guess;
+  }
+  return gaps_.first_place(guess,
+                           [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
+}
+
+// Lengths know nothing of rows, so each run has about its share of those between.
+std::size_t PackedRows::guess_in_run(std::size_t rank, const Place& from, std::size_t run,
+                                     std::span<const LengthRun> runs) const {
+  return from.document + (end_of(run, runs) - runs[run].first) * (rank - from.rank) / size();
+}
+
+DocumentNumber PackedRows::find_in_run(std::uint32_t row, std::size_t rank, const Place& from,
+                                       std::size_t run, std::span<const LengthRun> runs) const {
+  const std::size_t end = end_of(run, runs);
+  const std::size_t found =
+      by_document_.first_from(row, from.document, end, guess_in_run(rank, from, run, runs));
+  return found < end && by_document_[found] == row ? static_cast<DocumentNumber>(found)
+                                                   : kNoDocument;
+}
+
 DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> runs) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
     return kNoDocument;
   }
   // The gap of a row is at most what it would be if it were the next one.
-  const std::size_t most = row - gaps_.least_of(0);
-  const std::size_t rank =
-      gaps_.first_place(most, [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
+  const std::size_t rank = rank_of(row, row - gaps_.least_of(0));
   if (rank == size() || gaps_[rank] + rank != row) {
     return kNoDocument;
   }
   const std::size_t run = runs_[rank];
-  const std::size_t begin = runs[run].first;
-  const std::size_t end = run + 1 < runs.size() ? runs[run + 1].first : size();
-  // Lengths know nothing of rows, so each run has about its share of those below.
-  const std::size_t guess = begin + (end - begin) * rank / size();
-  const std::size_t found =
-      first_place(begin, end, guess, [&](std::size_t i) { return by_document_[i] >= row; });
-  return found < end && by_document_[found] == row ? static_cast<DocumentNumber>(found)
-                                                   : kNoDocument;
+  const Place begin{.document = runs[run].first, .rank = 0};
+  return find_in_run(row, rank, begin, run, runs);
+}
+
+std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t> rows,
+                                                  std::span<const LengthRun> runs) const {
+  if (size() == 0) {
+    return {};
+  }
+  struct Asked {
+    std::uint32_t row;
+    std::uint32_t run;
+    std::size_t rank;
+  };
+  // So many at a time: memory is asked for all of them before it is read for the first.
+  constexpr std::size_t kGroup = 32;
+  std::array<Asked, kGroup> group{};
+  std::vector<Place> met;  // in each run
+  met.reserve(runs.size());
+  for (const LengthRun& run : runs) {
+    met.push_back({.document = run.first, .rank = 0});
+  }
+  struct Found {
+    DocumentNumber document;
+    std::uint32_t run;
+  };
+  std::vector<Found> found;
+  std::vector<std::size_t> ends(runs.size());  // how many were found in each run
+  std::uint32_t former = gaps_.least_of(0);
+  std::size_t rank = 0;
+  auto at = std::ranges::lower_bound(rows, former);
+  while (at != rows.end() && rank != size()) {
+    std::size_t asked = 0;
+    for (; at != rows.end() && asked < kGroup; ++at) {
+      rank = rank_of(*at, rank + (*at - former));
+      if (rank == size()) {
+        break;
+      }
+      former = *at;
+      if (gaps_[rank] + rank == *at) {
+        group[asked++] = {.row = *at, .run = runs_[rank], .rank = rank};
+      }
+    }
+    for (const Asked& one : std::span(group).first(asked)) {
+      by_document_.prefetch(guess_in_run(one.rank, met[one.run], one.run, runs));
+    }
+    for (const Asked& one : std::span(group).first(asked)) {
+      const DocumentNumber document = find_in_run(one.row, one.rank, met[one.run], one.run, runs);
+      if (document != kNoDocument) {
+        met[one.run] = {.document = document, .rank = one.rank};
+        found.push_back({.document = document, .run = one.run});
+        ++ends[one.run];
+      }
+    }
+  }
+  // Those of a run ascend already.
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::size_t{0});
+  std::vector<DocumentNumber> documents(found.size());
+  for (const Found& one : found) {
+    documents[ends[one.run]++] = one.document;
+  }
+  return documents;
 }
 
 void PackedRows::write(SnapshotWriter& snapshot, std::uint32_t number) const {

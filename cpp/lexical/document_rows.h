@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lexical/document_lengths.h"
 #include "lexical/packed_numbers.h"
@@ -38,6 +39,10 @@ class PackedRows {
   DocumentRows rows() const { return DocumentRows(by_document_); }
   // kNoDocument if none has the row. REQUIRES: the runs that it was made with.
   DocumentNumber find(std::uint32_t row, std::span<const LengthRun> runs) const;
+  // The documents of those rows that have one, both ascending. REQUIRES: the runs that it was made
+  // with.
+  std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows,
+                                        std::span<const LengthRun> runs) const;
 
   std::size_t document_bytes() const { return by_document_.resident_bytes(); }
   std::size_t row_bytes() const { return gaps_.resident_bytes() + runs_.resident_bytes(); }
@@ -48,6 +53,24 @@ class PackedRows {
   void check(std::span<const LengthRun> runs) const;
 
  private:
+  // A document of a run, and how many rows of all documents are below its own.
+  struct Place {
+    DocumentNumber document;
+    std::size_t rank;
+  };
+
+  // How many documents have a row below. REQUIRES: size() > 0. Quick where that is near `guess`.
+  std::size_t rank_of(std::uint32_t row, std::size_t guess) const;
+  std::size_t end_of(std::size_t run, std::span<const LengthRun> runs) const {
+    return run + 1 < runs.size() ? runs[run + 1].first : size();
+  }
+  // Where the run may have the document of the rank.
+  std::size_t guess_in_run(std::size_t rank, const Place& from, std::size_t run,
+                           std::span<const LengthRun> runs) const;
+  // The document of the row, of the run, where `from` is no further; kNoDocument if there is none.
+  DocumentNumber find_in_run(std::uint32_t row, std::size_t rank, const Place& from,
+                             std::size_t run, std::span<const LengthRun> runs) const;
+
   PackedNumbers by_document_;
   // By rank among the rows: how many rows below have no document here, and which run has the
   // document.

@@ -60,6 +60,10 @@ class DocumentTable {
   }
   // The row's document, of those that were copied; kNoDocument if there is none.
   DocumentNumber find(std::uint32_t row) const { return packed_rows_.find(row, runs_); }
+  // Those of the rows that have one, both ascending.
+  std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows) const {
+    return packed_rows_.find_each(rows, runs_);
+  }
   DocumentLengths lengths() const {
     return runs_.empty() ? DocumentLengths(lengths_.elements()) : DocumentLengths(runs_, size());
   }

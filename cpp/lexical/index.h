@@ -157,8 +157,6 @@ class Index {
   // Adds to each score that of the document at its location, where it is one of the view's.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;
-  // Null if the rows are not mapped to documents for this view.
-  std::shared_ptr<const MappedRows> mapped(const AllowedRows& allowed, const View& now) const;
   Found search(Moment moment, std::size_t k, const AllowedRows& allowed) const;
 
   // All of these REQUIRE that the caller holds writer_mutex_.

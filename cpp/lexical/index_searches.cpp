@@ -80,25 +80,15 @@ Found Index::search(Moment moment, std::size_t k, const AllowedRows& allowed) co
     if (!moment.query.clauses.empty()) {
       search_clauses(segments, moment.query, bm25_, allowed, best);
     } else {
-      const std::shared_ptr<const MappedRows> documents = mapped(allowed, moment.view);
-      search_segments(segments, moment.query, bm25_, AllowedRows(allowed, documents.get()), best);
+      const RowFilters::Sight sight =
+          allowed.are_all() ? RowFilters::Sight() : filters_.see(allowed.bits(), moment.view);
+      const AllowedRows known(allowed, sight.share, sight.mapped.get());
+      search_segments(segments, moment.query, bm25_, known, best);
     }
     found.hits = best.take();
   }
   found.query = std::move(moment.query);
   return found;
-}
-
-std::shared_ptr<const MappedRows> Index::mapped(const AllowedRows& allowed, const View& now) const {
-  if (allowed.are_all()) {
-    return nullptr;
-  }
-  RowFilters::Sight sight = filters_.see(allowed.bits(), now);
-  if (sight.is_due) {
-    sight.mapped = std::make_shared<const MappedRows>(allowed.bits(), now);
-    filters_.keep(allowed.bits(), sight.mapped);
-  }
-  return sight.mapped;
 }
 
 void Index::score_locations(const View& now, const WeighedQuery& query,

@@ -1,6 +1,7 @@
 #include "lexical/mapped_rows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lexical/allowed_rows.h"
 #include "lexical/set_bits.h"
@@ -12,53 +13,66 @@ namespace {
 // As many documents are looked through in the time that one row takes to be looked up.
 constexpr std::size_t kRowCost = 16;
 
-}  // namespace
-
-MappedRows::MappedRows(std::span<const std::uint8_t> rows, const View& view) {
-  for (const auto& segment : view.segments->sealed) {
-    segments_.emplace_back(segment->serial(), AllowedDocuments(segment->documents().size()));
-  }
-  if (count_bits(rows) * kRowCost > view.sealed_document_count()) {
-    look_through_documents(rows, view);
-  } else {
-    look_rows_up(rows, view);
-  }
-  for (auto& [serial, documents] : segments_) {
-    documents.settle();
-  }
-}
-
-void MappedRows::look_through_documents(std::span<const std::uint8_t> rows, const View& view) {
-  const AllowedRows allowed(rows);
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const DocumentTable& documents = view.segments->sealed[i]->documents();
-    const DocumentRows held = documents.rows();
-    for (DocumentNumber document = 0; document < documents.size(); ++document) {
-      if (allowed.contains(held[document])) {
-        segments_[i].second.allow(document);
-      }
+// Goes by rows or by documents, whichever are fewer.
+class Mapping {
+ public:
+  Mapping(const RowBits& rows, const View& view)
+      : allowed_(rows.bits), are_few_(rows.count * kRowCost <= view.sealed_document_count()) {
+    if (are_few_) {
+      constexpr std::size_t kMostBytes = std::size_t{1} << 29U;  // a row has 32 bits
+      listed_.reserve(rows.count);
+      for_each_bit(rows.bits.first(std::min(rows.bits.size(), kMostBytes)),
+                   [this](std::size_t row) { listed_.push_back(static_cast<std::uint32_t>(row)); });
     }
   }
-}
 
-void MappedRows::look_rows_up(std::span<const std::uint8_t> rows, const View& view) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 29U;  // a row has 32 bits
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const DocumentTable& documents = view.segments->sealed[i]->documents();
-    for_each_bit(rows.first(std::min(rows.size(), kMostBytes)), [&](std::size_t row) {
-      const DocumentNumber document = documents.find(static_cast<std::uint32_t>(row));
-      if (document != kNoDocument) {
-        segments_[i].second.allow(document);
-      }
-    });
+  AllowedDocuments of(const DocumentTable& documents) const {
+    if (are_few_) {
+      return {documents.size(), documents.find_each(listed_)};
+    }
+    const DocumentRows held = documents.rows();
+    return {documents.size(), [&](DocumentNumber one) { return allowed_.contains(held[one]); }};
   }
+
+ private:
+  const AllowedRows allowed_;
+  const bool are_few_;
+  std::vector<std::uint32_t> listed_;  // if they are few
+};
+
+}  // namespace
+
+std::shared_ptr<const MappedRows> MappedRows::of(const RowBits& rows, const View& view) {
+  std::optional<Mapping> mapping;
+  const auto mapped = std::make_shared<MappedRows>();
+  bool is_former = rows.former != nullptr;
+  for (const auto& segment : view.segments->sealed) {
+    Documents documents = rows.former ? rows.former->share(segment->serial()) : nullptr;
+    if (documents) {
+      const std::vector<DocumentNumber> changed = segment->documents().find_each(rows.changed);
+      if (!changed.empty()) {
+        documents = std::make_shared<const AllowedDocuments>(*documents, changed);
+        is_former = false;
+      }
+    } else {
+      if (!mapping) {
+        mapping.emplace(rows, view);
+      }
+      documents = std::make_shared<const AllowedDocuments>(mapping->of(segment->documents()));
+      is_former = false;
+    }
+    mapped->segments_.emplace_back(segment->serial(), std::move(documents));
+  }
+  return is_former ? rows.former : mapped;
 }
 
-const AllowedDocuments* MappedRows::find(std::uint32_t serial) const {
+MappedRows::Documents MappedRows::share(std::uint32_t serial) const {
   const auto found =
       std::ranges::find(segments_, serial, [](const auto& one) { return one.first; });
-  return found == segments_.end() ? nullptr : &found->second;
+  return found == segments_.end() ? nullptr : found->second;
 }
+
+const AllowedDocuments* MappedRows::find(std::uint32_t serial) const { return share(serial).get(); }
 
 bool MappedRows::covers(const View& view) const {
   return std::ranges::all_of(view.segments->sealed, [this](const auto& segment) {
@@ -69,7 +83,7 @@ bool MappedRows::covers(const View& view) const {
 std::size_t MappedRows::resident_bytes() const {
   std::size_t bytes = 0;
   for (const auto& [serial, documents] : segments_) {
-    bytes += documents.resident_bytes();
+    bytes += documents->resident_bytes();
   }
   return bytes;
 }

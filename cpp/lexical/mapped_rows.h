@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,11 +13,23 @@
 
 namespace oneiros::lexical {
 
+class MappedRows;
+
+// Rows as a search comes with them: bit r % 8 of byte r / 8 says whether row r is one of them.
+struct RowBits {
+  std::span<const std::uint8_t> bits;
+  std::size_t count = 0;  // of those that are set
+  // Rows much like them that were mapped, perhaps for another moment; and which rows, ascending,
+  // are in only one of the two.
+  std::shared_ptr<const MappedRows> former = nullptr;
+  std::vector<std::uint32_t> changed = {};
+};
+
 // The documents of the rows in each sealed segment of one moment.
 class MappedRows {
  public:
-  // Goes by rows or by documents, whichever are fewer.
-  MappedRows(std::span<const std::uint8_t> rows, const View& view);
+  // Takes over what it can. `rows.former` itself, if that tells of the same documents.
+  static std::shared_ptr<const MappedRows> of(const RowBits& rows, const View& view);
 
   // Null if it is no segment of that moment.
   const AllowedDocuments* find(std::uint32_t serial) const;
@@ -25,10 +38,11 @@ class MappedRows {
   std::size_t resident_bytes() const;
 
  private:
-  void look_rows_up(std::span<const std::uint8_t> rows, const View& view);
-  void look_through_documents(std::span<const std::uint8_t> rows, const View& view);
+  using Documents = std::shared_ptr<const AllowedDocuments>;
 
-  std::vector<std::pair<std::uint32_t, AllowedDocuments>> segments_;  // by serial
+  Documents share(std::uint32_t serial) const;
+
+  std::vector<std::pair<std::uint32_t, Documents>> segments_;  // by serial
 };
 
 }  // namespace oneiros::lexical

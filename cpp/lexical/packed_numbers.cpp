@@ -11,6 +11,28 @@ namespace {
 SectionKind behind(SectionKind kind) { return kind_at(kind, 1); }
 }  // namespace
 
+std::size_t PackedNumbers::first_from(std::uint32_t least, std::size_t begin, std::size_t end,
+                                      std::size_t guess) const {
+  if (begin == end) {
+    return end;
+  }
+  // The first block that begins there, of those that begin behind `begin`: it may be so within the
+  // one before. A block's least is its first number, unless others follow behind `end`.
+  const std::size_t block = lexical::first_place(
+      begin / kBlock + 1, (end - 1) / kBlock + 1, guess / kBlock + 1, [&](std::size_t i) {
+        return ((i + 1) * kBlock <= end ? least_of(i) : (*this)[i * kBlock]) >= least;
+      });
+  const OpenBlock last = open(block - 1);
+  const std::size_t first = (block - 1) * kBlock;
+  std::size_t low = std::max(begin, first) - first;
+  std::size_t count = std::min(end - first, kBlock) - low;
+  // Where it is within is hard to foretell, so nothing depends on a branch.
+  for (; count > 1; count -= count / 2) {
+    low += last[low + count / 2 - 1] < least ? count / 2 : 0;
+  }
+  return first + low + (last[low] < least ? 1U : 0U);
+}
+
 void PackedNumbers::append_block(std::span<const std::uint32_t> numbers) {
   const auto [least, most] = std::ranges::minmax(numbers);
   const auto bits = static_cast<unsigned>(std::bit_width(most - least));

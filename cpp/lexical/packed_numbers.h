@@ -33,14 +33,12 @@ class PackedNumbers {
 
   std::size_t size() const { return size_; }
   // REQUIRES: i < size().
-  std::uint32_t operator[](std::size_t i) const {
-    const Block* const block = first_block_ + i / kBlock;
-    const std::size_t bit =
-        std::size_t{block[0].start} * kWordBits + i % kBlock * (block[1].start - block[0].start);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, first_byte_ + bit / 8, sizeof(bits));
-    const std::uint64_t mask = (std::uint64_t{1} << (block[1].start - block[0].start)) - 1;
-    return block[0].least + static_cast<std::uint32_t>((bits >> (bit % 8)) & mask);
+  std::uint32_t operator[](std::size_t i) const { return open(i / kBlock)[i % kBlock]; }
+  // Asks the memory for the number, for i of any size.
+  void prefetch(std::size_t i) const {
+    if (i < size_) {
+      __builtin_prefetch(open(i / kBlock).bytes);
+    }
   }
   // REQUIRES: block < block_count().
   std::uint32_t least_of(std::size_t block) const { return first_block_[block].least; }
@@ -49,6 +47,11 @@ class PackedNumbers {
   // none. Quick where that is near `guess`. REQUIRES: the numbers never fall.
   template <typename IsThere>
   std::size_t first_place(std::size_t guess, IsThere is_there) const;
+
+  // The first in [begin, end), which ascend, that is `least` or more; `end` if none is. Quick where
+  // that is near `guess`.
+  std::size_t first_from(std::uint32_t least, std::size_t begin, std::size_t end,
+                         std::size_t guess) const;
 
   std::size_t resident_bytes() const { return blocks_.resident_bytes() + words_.resident_bytes(); }
 
@@ -68,6 +71,27 @@ class PackedNumbers {
     std::uint32_t start;  // its first word; it ends where the next begins
   };
 
+  // A block as it is read.
+  struct OpenBlock {
+    const std::uint8_t* bytes;
+    std::size_t bits;  // of a number
+    std::uint32_t least;
+
+    std::uint32_t operator[](std::size_t place) const {
+      const std::size_t bit = place * bits;
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + bit / 8, sizeof(word));
+      const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+      return least + static_cast<std::uint32_t>((word >> (bit % 8)) & mask);
+    }
+  };
+
+  OpenBlock open(std::size_t block) const {
+    const Block* const at = first_block_ + block;
+    return {.bytes = first_byte_ + std::size_t{at[0].start} * sizeof(std::uint64_t),
+            .bits = at[1].start - at[0].start,
+            .least = at[0].least};
+  }
   std::size_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   void append_block(std::span<const std::uint32_t> numbers);
   void finish(std::size_t size);

@@ -8,34 +8,38 @@
 #include <cstring>
 #include <span>
 
+#include "lexical/window_loops.h"
+
 namespace oneiros::lexical {
 
-// Calls visit(first bit, word) for each eight bytes; those past the end are 0.
-template <typename Visit>
-void for_each_word(std::span<const std::uint8_t> bits, Visit visit) {
-  for (std::size_t at = 0; at < bits.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bits.data() + at, std::min(sizeof(word), bits.size() - at));
-    visit(at * 8, word);
-  }
-}
-
 inline std::size_t count_bits(std::span<const std::uint8_t> bits) {
-  std::size_t count = 0;
-  for_each_word(bits, [&count](std::size_t /*first*/, std::uint64_t word) {
-    count += static_cast<std::size_t>(std::popcount(word));
-  });
-  return count;
+  return window_loops().count_bits(bits.data(), bits.size());
 }
 
-// Calls visit(bit) for each that is set, ascending.
+// Calls visit(bit) for each that is set, ascending. Quick where there are few.
 template <typename Visit>
 void for_each_bit(std::span<const std::uint8_t> bits, Visit visit) {
-  for_each_word(bits, [&visit](std::size_t first, std::uint64_t word) {
-    for (; word != 0; word &= word - 1) {
-      visit(first + static_cast<std::size_t>(std::countr_zero(word)));
+  constexpr std::size_t kWords = 8;
+  std::uint64_t words[kWords];
+  for (std::size_t at = 0; at < bits.size(); at += sizeof(words)) {
+    const std::size_t size = std::min(sizeof(words), bits.size() - at);
+    if (size < sizeof(words)) {
+      std::ranges::fill(words, 0);
     }
-  });
+    std::memcpy(words, bits.data() + at, size);
+    std::uint64_t any = 0;
+    for (const std::uint64_t word : words) {
+      any |= word;
+    }
+    if (any == 0) {
+      continue;
+    }
+    for (std::size_t i = 0; i < kWords; ++i) {
+      for (std::uint64_t word = words[i]; word != 0; word &= word - 1) {
+        visit((at + i * sizeof(word)) * 8 + static_cast<std::size_t>(std::countr_zero(word)));
+      }
+    }
+  }
 }
 
 }  // namespace oneiros::lexical

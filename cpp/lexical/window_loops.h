@@ -70,6 +70,9 @@ struct WindowLoops {
   // The same, and makes all scores and marks 0.
   std::size_t (*take_last)(const WindowScores& window, std::uint16_t least,
                            WindowCandidate* candidates);
+
+  // How many bits of so many bytes are set.
+  std::size_t (*count_bits)(const std::uint8_t* bytes, std::size_t size);
 };
 
 // Those of the SIMD path in use.

@@ -88,10 +88,26 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
           }
         }
         packed.check(drawn.runs);
+        for (const std::uint32_t one_of : {1, 3, 50}) {
+          std::vector<std::uint32_t> asked;
+          std::vector<DocumentNumber> expected;
+          for (const std::uint32_t row : rows) {
+            const std::uint32_t other = row ^ (random() % 4 == 0 ? 1U : 0U);
+            if (random() % one_of == 0 && (asked.empty() || other > asked.back())) {
+              asked.push_back(other);
+              if (packed.find(other, drawn.runs) != kNoDocument) {
+                expected.push_back(packed.find(other, drawn.runs));
+              }
+            }
+          }
+          std::ranges::sort(expected);
+          CHECK(packed.find_each(asked, drawn.runs) == expected);
+        }
       }
     }
   }
   CHECK(PackedRows().find(0, {}) == kNoDocument);
+  CHECK(PackedRows().find_each(std::vector<std::uint32_t>{0, 7}, {}).empty());
 }
 
 TEST_CASE("PackedRows: rows that count up cost about what their lengths and order do") {
