@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 import numpy as np
+import numpy.typing as npt
 
 from bench.peers.corpora import SEED, Corpus
 from bench.peers.engines.engine import K1, B
@@ -63,7 +64,8 @@ def tail(corpus: Corpus, rounds: int) -> list[Row]:
 def filters(corpus: Corpus, rounds: int) -> list[Row]:
     """Search among shares of the texts, drawn at random.
 
-    By the core's set of rows, which is how an engine's filters reach it; and by ``where=``, which
+    By the core's set of rows, which is how an engine's filters reach it: the same set again and
+    again, another one each time, and one that a text was just added to. And by ``where=``, which
     makes that set from ids anew for each search.
     """
     texts, queries = corpus.texts(), corpus.queries()
@@ -79,16 +81,45 @@ def filters(corpus: Corpus, rounds: int) -> list[Row]:
             if not np.isin(index.search(query, where=ids).ids, ids).all():
                 msg = f"{query!r}: found what the filter leaves out"
                 raise AssertionError(msg)
+        new = [_timed(index, query, _drawn(len(texts), share, rng)) for query in queries]
         where = _interleaved([partial(_search, index, where=ids)], queries[:WHERE_QUERIES], 1)
         measured.append(
             {
                 "corpus": corpus.name,
                 "share": share,
                 **percentiles(spent, 1e-6, "top10"),
+                **percentiles(new, 1e-6, "new"),
                 "where_p50": float(np.median(where[0])) / 1e-6,
             }
         )
+    for row, share in zip(measured[1:], SELECTIVITIES, strict=True):
+        row.update(percentiles(_written_to(index, queries, share, rng), 1e-6, "written"))
     return measured
+
+
+def _written_to(
+    index: LexicalIndex, queries: list[str], share: float, rng: np.random.Generator
+) -> list[float]:
+    """Add a text to a set of rows before each search of it; return the seconds of the searches."""
+    spent = []
+    rows = _drawn(len(index), share, rng)
+    for number, query in enumerate(queries):
+        row = len(index)
+        index.add(row, f"a text that was added to {share} as number {number}")
+        rows = np.append(rows, np.zeros(row // 8 + 1 - len(rows), np.uint8))
+        rows[row // 8] |= 1 << row % 8
+        spent.append(_timed(index, query, rows))
+    return spent
+
+
+def _drawn(count: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    return np.packbits(rng.random(count) < share, bitorder="little")
+
+
+def _timed(index: LexicalIndex, query: str, rows: npt.NDArray[np.uint8]) -> float:
+    started = perf_counter()
+    _search_rows(index, rows, query)
+    return perf_counter() - started
 
 
 def store(corpus: Corpus) -> list[Row]:

@@ -177,11 +177,19 @@ def _filters(rows: Sequence[Row]) -> Sheet:
             row["corpus"],
             f"{row['share']:.1%}",
             _pair(row, "top10"),
+            *([_pair(row, "new"), _pair(row, "written")] if "new_p50" in row else ["-", "-"]),
             f"{row['where_p50']:,.0f}" if "where_p50" in row else "-",
         )
         for row in rows
     ]
-    headings = ("corpus", "allowed", "top 10 by rows, us, p50 / p99", "where= of ids, us, p50")
+    headings = (
+        "corpus",
+        "allowed",
+        "top 10 by rows, us, p50 / p99",
+        "rows new each time",
+        "rows just added to",
+        "where= of ids, us, p50",
+    )
     return Sheet("filters", headings, cells)
 
 

@@ -139,3 +139,23 @@ def test_the_whole_list_kernels() -> None:
 def test_a_single_score_is_a_list_of_one() -> None:
     assert kernels.minmax_floor(3.0) == 1.0
     assert kernels.blend(3.0, 0.5) == 0.4 + 0.6 * 0.5
+
+
+@pytest.mark.parametrize(
+    ("time", "start", "end", "wanted"),
+    [
+        (5, 0, math.inf, 1.0),
+        (-1e9, 0, math.inf, 1.0),  # a finite way off, of an endless range
+        (1e9, -math.inf, 0, 1.0),
+        (math.inf, 0, math.inf, 1.0),  # within
+        (math.inf, 0, 5, 0.0),
+        (math.inf, -math.inf, 5, 0.0),
+        (3, math.inf, math.inf, 0.0),
+        (3, -math.inf, -math.inf, 0.0),
+        (math.nan, -math.inf, math.inf, math.nan),
+    ],
+)
+def test_endless_times_are_near_as_omega_o4_says(
+    time: float, start: float, end: float, wanted: float
+) -> None:
+    assert kernels.temporal_proximity(time, start, end) == pytest.approx(wanted, nan_ok=True)

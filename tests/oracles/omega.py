@@ -31,7 +31,7 @@ def temporal_proximity(time: float, start: float, end: float) -> float:
     """Return 1.0 in range, else 1 / (1 + whole days away / range days). O4.
 
     Outside the window widened by one range each side the channel does not find it: 0. Nor does it
-    find what is endlessly far, or lies outside of a range that begins or ends with time itself.
+    find what is endlessly far; beside an endless range, no other way off is any.
     """
     if has_nan(time, start, end):
         return math.nan

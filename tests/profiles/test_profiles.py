@@ -280,3 +280,24 @@ def test_an_unknown_option_lists_the_known_ones() -> None:
 def test_a_preset_takes_switches_too() -> None:
     profile = profiles.get("ciar", preset="knowledge_base", reinforcement=False)
     assert profile.factors == (Significance(), CiarDecay(rate=0.005))
+
+
+def test_which_systems_there_are_is_looked_up_once_and_not_by_each_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = oneiros.Engine(":memory:")
+    searched.add("a text to be found")
+    searched.search("text", profile="reverie")
+    looked = []
+
+    def refuse(*_: object, **__: object) -> list[object]:
+        looked.append(1)
+        return []
+
+    monkeypatch.setattr("pkgutil.iter_modules", refuse)
+    for name in ("reverie", "omega", "oneiros", "ciar"):
+        assert searched.search("text", profile=name).results
+        assert profiles.get(name).name == name
+    assert profiles.names() == NAMES
+    assert looked == []
+    searched.close()
