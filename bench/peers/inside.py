@@ -81,7 +81,8 @@ def filters(corpus: Corpus, rounds: int) -> list[Row]:
             if not np.isin(index.search(query, where=ids).ids, ids).all():
                 msg = f"{query!r}: found what the filter leaves out"
                 raise AssertionError(msg)
-        new = [_timed(index, query, _drawn(len(texts), share, rng)) for query in queries]
+        drawn = [_drawn(len(texts), share, rng) for _ in queries]
+        new = list(itertools.starmap(partial(_timed, index), zip(queries, drawn, strict=True)))
         where = _interleaved([partial(_search, index, where=ids)], queries[:WHERE_QUERIES], 1)
         measured.append(
             {
