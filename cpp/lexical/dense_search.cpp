@@ -87,8 +87,8 @@ class DenseSearch {
     if (below < least()) {
       return true;
     }
-    found_.clear();  // the least they set remains
-    space_.lowest.clear();
+    found_.clear();
+    threshold_.forget_kept();
     start();
     return false;
   }
@@ -243,8 +243,8 @@ class DenseSearch {
 
   void look_up_candidates(const ImpactList& list) {
     look_up(list, candidates_, list.look_up_from,
-            [&](Candidate& one, const PackedBlock& block, std::size_t at) {
-              one.score += list.values[block.codes()[at]];
+            [&](std::size_t i, const PackedBlock& block, std::size_t at, bool is_there) {
+              candidates_[i].score += is_there ? list.values[block.codes()[at]] : 0U;
             });
   }
 

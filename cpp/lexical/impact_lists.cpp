@@ -53,7 +53,6 @@ ImpactWorkspace& impact_workspace() {
   space->lists.clear();
   space->bounds.clear();
   space->found.clear();
-  space->lowest.clear();
   return *space;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -80,30 +81,49 @@ struct ImpactList {
   }
 };
 
-// Calls visit(candidate, block, place) for each of the candidates, which ascend, that the list
-// holds, from the block `index` on. Blocks are asked for some candidates ahead: most of the time
-// goes into waiting for them.
+// Calls visit(i, block, place, is_there) for each of the candidates, which ascend: whether the list
+// holds the i-th, and where, from the block `index` on. Blocks are asked for some candidates ahead:
+// most of the time goes into waiting for them.
 template <typename Visit>
-void look_up(const ImpactList& list, std::span<Candidate> candidates, std::size_t index,
+void look_up(const ImpactList& list, std::span<const Candidate> candidates, std::size_t index,
              Visit visit) {
   constexpr std::size_t kAhead = 8;
-  std::array<PackedBlock, kAhead> blocks;
-  for (std::size_t i = 0; i < candidates.size() + kAhead; ++i) {
-    if (i >= kAhead) {
-      Candidate& one = candidates[i - kAhead];
-      const PackedBlock& block = blocks[i % kAhead];
-      const std::size_t at = block.lower_bound(one.document);
-      if (at < block.size() && block.document(at) == one.document) {
-        visit(one, block, at);
+  std::array<std::uint32_t, kAhead> blocks;
+  std::size_t asked = 0;
+  for (std::size_t begin = 0; begin < candidates.size(); begin += kSideBySide) {
+    for (; asked < std::min(begin + kAhead, candidates.size()); ++asked) {
+      const std::size_t before = index;
+      index = list.postings.find_block(candidates[asked].document, index);
+      blocks[asked % kAhead] = static_cast<std::uint32_t>(index);
+      if (asked == 0 || index != before) {
+        list.postings.prefetch(index);
       }
     }
-    if (i < candidates.size()) {
-      index = list.postings.find_block(candidates[i].document, index);
-      blocks[i % kAhead] = list.postings.block(index);
-      blocks[i % kAhead].prefetch();
+    std::array<PackedBlock, kSideBySide> some;
+    std::array<std::uint32_t, kSideBySide> differences;
+    for (std::size_t j = 0; j < kSideBySide; ++j) {
+      const std::size_t i = std::min(begin + j, candidates.size() - 1);
+      some[j] = list.postings.block(blocks[i % kAhead]);
+      differences[j] = candidates[i].document - some[j].first();
+    }
+    const std::array<std::size_t, kSideBySide> places = find_places(some, differences);
+    for (std::size_t i = begin; i < std::min(begin + kSideBySide, candidates.size()); ++i) {
+      const std::size_t j = i - begin;
+      visit(i, some[j], places[j], some[j].difference(places[j]) == differences[j]);
     }
   }
 }
+
+// Of the i-th document found, how often it holds a term.
+struct FoundPosting {
+  std::uint32_t i;
+  std::uint32_t frequency;
+};
+
+// How many documents are worth how much, in steps: coarser than scores, finer than what tells the
+// k-th best from its neighbours.
+inline constexpr std::uint32_t kKeptStep = 64;
+using KeptCounts = std::array<std::uint32_t, (kMostImpactScore + 1) / kKeptStep>;
 
 using CodeValues = std::array<std::uint16_t, ImpactCells::kCount>;
 
@@ -125,8 +145,10 @@ struct ImpactWorkspace {
   std::vector<Candidate> merged;  // with those
   std::vector<Candidate> found;
   std::vector<std::uint32_t> partial_scores;
-  std::vector<double> exact_scores;   // of those found
-  std::vector<std::uint32_t> lowest;  // the k best that they score at least
+  std::vector<double> exact_scores;    // of those found
+  std::vector<std::uint32_t> lengths;  // of those found
+  std::vector<FoundPosting> found_postings;
+  KeptCounts kept;
 };
 
 // The thread's own, empty.

@@ -47,7 +47,7 @@ void search(const SegmentView& view, const SealedPostings& postings, const Weigh
   if (space.lists.empty()) {
     return;
   }
-  ImpactThreshold threshold(best, space.lowest);
+  ImpactThreshold threshold(best, space.kept);
   threshold.start(scale, space.lists.size());
   const AllowedDocuments* const documents = allowed.in(view.segment->serial());
   if (documents != nullptr && are_few(*documents, space, view.document_limit)) {

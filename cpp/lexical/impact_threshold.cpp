@@ -1,7 +1,6 @@
 #include "lexical/impact_threshold.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace oneiros::lexical {
 
@@ -19,6 +18,7 @@ void ImpactThreshold::start(const ImpactScale& scale, std::size_t list_count) {
   least_ = threshold >= 1.0 ? static_cast<std::uint32_t>(
                                   std::min(threshold, static_cast<double>(kMostImpactScore) + 1.0))
                             : 1;
+  forget_kept();
 }
 
 std::uint32_t ImpactThreshold::lowest_of(std::uint32_t score) const {
@@ -32,19 +32,25 @@ bool ImpactThreshold::rise_to(std::uint32_t least) {
   return is_more;
 }
 
+void ImpactThreshold::forget_kept() {
+  kept_.fill(0);
+  bar_ = least_ / kKeptStep;
+  above_ = 0;
+}
+
 bool ImpactThreshold::keep(std::uint32_t score) {
-  const std::uint32_t lowest = lowest_of(score);
-  if (lowest_.size() < best_.k()) {
-    lowest_.push_back(lowest);
-    std::ranges::push_heap(lowest_, std::greater<>());
-  } else if (lowest > lowest_.front()) {
-    std::ranges::pop_heap(lowest_, std::greater<>());
-    lowest_.back() = lowest;
-    std::ranges::push_heap(lowest_, std::greater<>());
-  } else {
+  const std::size_t step = score / kKeptStep;
+  if (step < bar_) {
     return false;
   }
-  return lowest_.size() == best_.k() && rise_to(lowest_.front());
+  ++kept_[step];
+  if (++above_ < best_.k()) {
+    return false;
+  }
+  for (; above_ >= best_.k(); ++bar_) {
+    above_ -= kept_[bar_];
+  }
+  return rise_to(lowest_of(static_cast<std::uint32_t>(bar_ - 1) * kKeptStep));
 }
 
 bool ImpactThreshold::raise(std::uint32_t score) { return rise_to(lowest_of(score)); }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "lexical/impact_lists.h"
 #include "lexical/top_k.h"
@@ -12,9 +11,8 @@ namespace oneiros::lexical {
 
 class ImpactThreshold {
  public:
-  // `lowest` is room for it.
-  ImpactThreshold(const TopK& best, std::vector<std::uint32_t>& lowest)
-      : best_(best), lowest_(lowest) {}
+  // `kept` is room for it.
+  ImpactThreshold(const TopK& best, KeptCounts& kept) : best_(best), kept_(kept) {}
 
   // Begins with what `best` and the lists tell.
   void start(const ImpactScale& scale, std::size_t list_count);
@@ -24,6 +22,8 @@ class ImpactThreshold {
 
   // A document of this worth is found, that no other call told of. True if the least rose.
   bool keep(std::uint32_t score);
+  // Documents that were told of may be told of again. The least remains.
+  void forget_kept();
 
   // The k-th best of some documents is worth this, or will be more. True if the least rose.
   bool raise(std::uint32_t score);
@@ -35,8 +35,12 @@ class ImpactThreshold {
   bool rise_to(std::uint32_t least);
 
   const TopK& best_;
-  std::vector<std::uint32_t>& lowest_;  // what the k best score at least, in a heap
-  double tightness_ = 1.0;              // what a document scores at least, of what it may
+  // How many of the documents told of are worth as much, by steps; and how many of them are worth
+  // the step `bar_` or more, which are fewer than k.
+  KeptCounts& kept_;
+  std::size_t bar_ = 0;
+  std::size_t above_ = 0;
+  double tightness_ = 1.0;  // what a document scores at least, of what it may
   double list_count_ = 0.0;
   std::uint32_t least_ = 1;
 };

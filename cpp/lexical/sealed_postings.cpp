@@ -48,6 +48,25 @@ std::size_t PackedBlock::lower_bound(DocumentNumber document) const {
   return at;
 }
 
+std::array<std::size_t, kSideBySide> find_places(
+    const std::array<PackedBlock, kSideBySide>& blocks,
+    const std::array<std::uint32_t, kSideBySide>& differences) {
+  const auto search = [&]<std::size_t... J>(std::index_sequence<J...>) {
+    const std::array<PackedBlock, kSideBySide> own{
+        blocks[J]...};  // in registers, as far as they go
+    const std::size_t size = std::max({own[J].size()...});
+    std::array<std::size_t, kSideBySide> places{};
+    for (std::size_t step = std::bit_ceil(size) / 2; step > 0; step /= 2) {
+      // No branch: what is found, no processor foresees.
+      const std::array<std::size_t, kSideBySide> next{
+          std::min(places[J] + step, own[J].size() - 1)...};
+      places = {(own[J].difference(next[J]) <= differences[J] ? next[J] : places[J])...};
+    }
+    return places;
+  };
+  return search(std::make_index_sequence<kSideBySide>());
+}
+
 std::uint32_t PackedBlock::open_frequency(std::size_t i, const ImpactCells& cells) const {
   std::size_t rank = 0;
   for (std::size_t j = 0; j < i; ++j) {

@@ -1,6 +1,7 @@
 // Postings that never change, packed: for each term the documents that hold it, in blocks of 128.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -53,14 +54,6 @@ class PackedBlock {
     return static_cast<std::uint32_t>((word >> (bit % 8)) & ((std::uint64_t{1} << bits_) - 1));
   }
 
-  void prefetch() const {
-    constexpr std::size_t kLine = 64;
-    const std::uint8_t* const end = packed_ + size_ * bits_ / 8;
-    for (const std::uint8_t* at = codes_; at < end; at += kLine) {
-      __builtin_prefetch(at);
-    }
-  }
-
   // The first posting whose document is `document` or above; size() if there is none.
   std::size_t lower_bound(DocumentNumber document) const;
 
@@ -78,6 +71,16 @@ class PackedBlock {
   const std::uint8_t* codes_ = nullptr;
   const std::uint8_t* packed_ = nullptr;
 };
+
+// So many blocks are searched at once: each step of a search waits for the one before, so that one
+// search alone leaves the processor idle.
+inline constexpr std::size_t kSideBySide = 4;
+
+// Where in each block a document may stand that comes so far after its first one: at the last place
+// whose difference is no higher. REQUIRES: no block is empty.
+std::array<std::size_t, kSideBySide> find_places(
+    const std::array<PackedBlock, kSideBySide>& blocks,
+    const std::array<std::uint32_t, kSideBySide>& differences);
 
 // Which codes occur in a list.
 using CodeSet = std::array<std::uint64_t, ImpactCells::kCount / 64>;
@@ -155,6 +158,18 @@ class PackedList {
   // The code that one of kBestCounts, `count` or above, tells of; nothing if none is, or if the
   // list is short.
   std::optional<std::uint8_t> best_code(std::size_t count) const;
+
+  // Asks for a block's bytes without reading any. REQUIRES: index < block_count()
+  void prefetch(std::size_t index) const {
+    constexpr std::size_t kLine = 64;
+    const std::uint8_t* const begin = blocks_ + start(index);
+    const std::uint8_t* const end =
+        index + 1 < block_count() ? blocks_ + start(index + 1) : begin + kBlockSize;
+    for (const std::uint8_t* at = begin; at < end; at += kLine) {
+      __builtin_prefetch(at);
+    }
+    __builtin_prefetch(end - 1);
+  }
 
   // Calls visit(document, frequency) for each posting, ascending.
   template <typename Visit>

@@ -60,9 +60,10 @@ class SparseSearch {
   void add(const ImpactList& list, DocumentNumber end) {
     pick(list, end);
     const auto beyond = std::ranges::lower_bound(candidates_, end, {}, &Candidate::document);
-    look_up(list, std::span(beyond, candidates_.end()), 0,
-            [&](Candidate& one, const PackedBlock& block, std::size_t at) {
-              one.score += list.values[block.codes()[at]];
+    const std::span<Candidate> others(beyond, candidates_.end());
+    look_up(list, others, 0,
+            [&](std::size_t i, const PackedBlock& block, std::size_t at, bool is_there) {
+              others[i].score += is_there ? list.values[block.codes()[at]] : 0U;
             });
     if (fresh_.empty()) {
       return;
@@ -107,9 +108,10 @@ class SparseSearch {
     for (const DocumentNumber document : documents) {
       fresh_.push_back({.document = document, .score = 0});
     }
-    look_up(list, fresh_, 0, [&](Candidate& one, const PackedBlock& block, std::size_t at) {
-      one.score = list.values[block.codes()[at]];
-    });
+    look_up(list, fresh_, 0,
+            [&](std::size_t i, const PackedBlock& block, std::size_t at, bool is_there) {
+              fresh_[i].score = is_there ? list.values[block.codes()[at]] : 0U;
+            });
     std::erase_if(fresh_, [](const Candidate& one) { return one.score == 0; });
   }
 

@@ -21,10 +21,13 @@ inline constexpr auto ranks_before = [](const Hit& left, const Hit& right) {
   return left.score > right.score || (left.score == right.score && left.row < right.row);
 };
 
+// Puts hits in rank order.
+void rank(std::vector<Hit>& hits);
+
 class TopK {
  public:
   // REQUIRES: k >= 1.
-  explicit TopK(std::size_t k) : k_(k) {}
+  explicit TopK(std::size_t k) : k_(k) { hits_.reserve(std::min(k, kUsual)); }
 
   std::size_t k() const { return k_; }
 
@@ -34,7 +37,10 @@ class TopK {
   void offer(const Hit& hit) {
     if (hits_.size() < k_) {
       hits_.push_back(hit);
-      std::ranges::push_heap(hits_, ranks_before);  // the last in rank is at the front
+      if (hits_.size() < k_) {
+        return;
+      }
+      std::ranges::make_heap(hits_, ranks_before);  // the last in rank is at the front
     } else if (ranks_before(hit, hits_.front())) {
       std::ranges::pop_heap(hits_, ranks_before);
       hits_.back() = hit;
@@ -42,22 +48,22 @@ class TopK {
     } else {
       return;
     }
-    if (hits_.size() == k_) {
-      threshold_ = hits_.front().score;
-    }
+    threshold_ = hits_.front().score;
   }
 
   // The hits in rank order. Leaves none behind.
   std::vector<Hit> take() {
-    std::ranges::sort_heap(hits_, ranks_before);
+    rank(hits_);
     threshold_ = -std::numeric_limits<double>::infinity();
     return std::exchange(hits_, {});
   }
 
  private:
+  static constexpr std::size_t kUsual = 128;
+
   std::size_t k_;
   double threshold_ = -std::numeric_limits<double>::infinity();
-  std::vector<Hit> hits_;
+  std::vector<Hit> hits_;  // a heap once there are k
 };
 
 }  // namespace oneiros::lexical

@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "lexical/top_k.h"
 
@@ -94,4 +98,41 @@ TEST_CASE("TopK: ties go to the smaller row, in any order of arrival") {
   CHECK(hits[1].row == 4);
   CHECK(hits[2].row == 7);
   CHECK(best.take().empty());
+}
+
+TEST_CASE("TopK: the best of any number, whatever the scores") {
+  std::mt19937 random(5);
+  constexpr std::size_t kHits = 3'000;
+  std::vector<std::uint32_t> rows(kHits);
+  for (std::uint32_t row = 0; row < kHits; ++row) {
+    rows[row] = row;
+  }
+  const double least = std::numeric_limits<double>::denorm_min();
+  const double most = std::numeric_limits<double>::max();
+  const std::vector<std::vector<double>> kinds{
+      {1.5},        {0.0, -0.0},        {1.0, 2.0, 3.0, 4.0},     {-7.25, 0.0, 1e-300, 1e300},
+      {least, 0.0}, {most, -most, 1.0}, {1.0, 1.0 + 1e-16, 1e12}, {},
+  };
+  for (const std::vector<double>& scores : kinds) {
+    for (const std::size_t k : {1U, 2U, 15U, 16U, 17U, 100U, 2'999U, 3'000U, 4'000U}) {
+      std::ranges::shuffle(rows, random);
+      TopK best(k);
+      std::vector<Hit> all;
+      for (const std::uint32_t row : rows) {
+        const double score = scores.empty() ? std::ldexp(static_cast<double>(random()), -28) - 4.0
+                                            : scores[random() % scores.size()];
+        all.push_back({.score = score, .row = row});
+        best.offer(all.back());
+      }
+      std::ranges::sort(all, ranks_before);
+      all.resize(std::min(k, kHits));
+      if (k <= kHits) {
+        CHECK(best.threshold() == all.back().score);
+      }
+      const std::vector<Hit> hits = best.take();
+      CHECK(std::ranges::equal(hits, all, [](const Hit& left, const Hit& right) {
+        return left.score == right.score && left.row == right.row;
+      }));
+    }
+  }
 }

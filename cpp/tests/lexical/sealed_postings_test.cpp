@@ -2,12 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "lexical/impact_lists.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
@@ -172,6 +175,27 @@ TEST_CASE("SealedPostings: every posting comes back, in lists of all sizes and d
                            ? list.frequencies[static_cast<std::size_t>(at - list.documents.begin())]
                            : 0U));
     }
+
+    std::ranges::sort(sought);
+    std::vector<Candidate> candidates;
+    for (const DocumentNumber document : sought) {
+      candidates.push_back({.document = document, .score = 0});
+    }
+    std::size_t visits = 0;
+    ImpactList searched;
+    searched.postings = found;
+    look_up(searched, candidates, 0,
+            [&](std::size_t i, const PackedBlock& block, std::size_t place, bool is_there) {
+              CHECK(i == visits++);
+              const auto at = std::ranges::lower_bound(list.documents, sought[i]);
+              REQUIRE(is_there == (at != list.documents.end() && *at == sought[i]));
+              REQUIRE(place < block.size());
+              if (is_there) {
+                CHECK(block.frequency(place, postings.cells()) ==
+                      list.frequencies[static_cast<std::size_t>(at - list.documents.begin())]);
+              }
+            });
+    CHECK(visits == sought.size());
   }
   // As many as they say are as good as the code that the best of a list are known by.
   std::vector<double> most(cells.cells().size());
