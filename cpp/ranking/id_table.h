@@ -34,8 +34,7 @@ class IdTable {
   // REQUIRES: begin() made room for it; `ids` is the same throughout a use.
   std::uint32_t number_of(Id id, Id* ids) {
     const auto low = static_cast<std::uint32_t>(id);
-    // Fibonacci hashing: neighbouring ids spread over the table.
-    std::size_t at = (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15ULL) >> shift_;
+    std::size_t at = first_slot(id);
     while (slots_[at].number >= base_ &&
            (slots_[at].low != low || ids[slots_[at].number - base_] != id)) {
       at = (at + 1) & mask_;
@@ -48,6 +47,17 @@ class IdTable {
     return number;
   }
 
+  // The id's number, size() if it has none. REQUIRES: as number_of().
+  [[nodiscard]] std::uint32_t find(Id id, const Id* ids) const {
+    for (std::size_t at = first_slot(id); slots_[at].number >= base_; at = (at + 1) & mask_) {
+      const std::uint32_t number = slots_[at].number - base_;
+      if (slots_[at].low == static_cast<std::uint32_t>(id) && ids[number] == id) {
+        return number;
+      }
+    }
+    return count_;
+  }
+
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   [[nodiscard]] std::size_t slot_count() const noexcept { return slots_.size(); }
 
@@ -58,6 +68,11 @@ class IdTable {
     std::uint32_t number = 0;  // base_ + its number, or what an earlier use left
   };
   static constexpr std::size_t kFewestSlots = 16;
+
+  // Fibonacci hashing: neighbouring ids spread over the table.
+  [[nodiscard]] std::size_t first_slot(Id id) const {
+    return (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15ULL) >> shift_;
+  }
 
   std::vector<Slot> slots_;
   std::size_t mask_ = 0;

@@ -202,6 +202,87 @@ class Columns:
         is_additive: bool,
     ) -> None: ...
 
+class Reached:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # AssociationGraph makes one
+    def __len__(self) -> int: ...
+    def results(self) -> list[tuple[int, float, tuple[int, ...]]]: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def values(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def path_sizes(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def paths(self) -> npt.NDArray[np.uint32]: ...
+
+class AssociationGraph:
+    KINDS: tuple[str, ...]
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def row_count(self) -> int: ...
+    @property
+    def resident_bytes(self) -> int: ...
+    def grow(self, *, row_count: int) -> None: ...
+    def set(
+        self,
+        *,
+        a: Rows | Sequence[int],
+        b: Rows | Sequence[int],
+        weight: npt.NDArray[np.float64] | Sequence[float],
+        kind: npt.NDArray[np.uint8] | Sequence[int],
+        created_seconds: npt.NDArray[np.float64] | Sequence[float],
+        last_seconds: npt.NDArray[np.float64] | Sequence[float | None],
+    ) -> None: ...
+    def strengthen(
+        self,
+        *,
+        a: Rows | Sequence[int],
+        b: Rows | Sequence[int],
+        now_seconds: float,
+        gain: float,
+        tau_days: float,
+    ) -> None: ...
+    def remove(self, *, a: Rows | Sequence[int], b: Rows | Sequence[int]) -> int: ...
+    def remove_rows(self, *, rows: Rows | Sequence[int]) -> int: ...
+    def neighbours(
+        self, *, row: int, now_seconds: float, tau_days: float
+    ) -> list[tuple[int, float, int, float, float]]: ...
+    def links(
+        self,
+    ) -> tuple[
+        Rows,
+        Rows,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.float64],
+    ]: ...
+    def expand(
+        self,
+        *,
+        seeds: Rows | Sequence[int],
+        seed_values: npt.NDArray[np.float64] | Sequence[float] | None,
+        now_seconds: float,
+        tau_days: float,
+        least_link: float,
+        least: float,
+        hop_decay: float,
+        most_hops: int,
+        allowed: npt.NDArray[np.uint8] | None,
+        top: int,
+    ) -> Reached: ...
+    def bridges(
+        self,
+        *,
+        ends: Rows | Sequence[int],
+        now_seconds: float,
+        tau_days: float,
+        least_link: float,
+        allowed: npt.NDArray[np.uint8] | None,
+        top: int,
+    ) -> Reached: ...
+
 class Ranked:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # Plan.rank alone makes one
     def __len__(self) -> int: ...

@@ -1,0 +1,331 @@
+#include "association/expansion.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "association/link_columns.h"
+#include "association/link_order.h"
+#include "ranking/id_table.h"
+#include "ranking/parameter.h"
+#include "ranking/top.h"
+
+namespace oneiros {
+
+namespace {
+
+constexpr Rule kPart{0.0, 1.0, true, false, "must be in (0, 1]"};
+
+// The best path so far to a row by at most so many links.
+struct Label {
+  std::uint32_t row;  // its number
+  std::uint32_t parent;
+  std::uint32_t hops;
+  double value;
+};
+
+// Links that may be walked, one an index.
+struct Steps {
+  std::vector<double> weights;
+  std::vector<double> last_seconds;
+  std::vector<std::uint32_t> targets;
+  std::vector<std::uint32_t> parents;
+  std::size_t size = 0;  // of which so many are in use
+
+  void make_room(std::size_t more) {
+    if (size + more > targets.size()) {
+      const std::size_t room = 2 * (size + more);
+      weights.resize(room);
+      last_seconds.resize(room);
+      targets.resize(room);
+      parents.resize(room);
+    }
+  }
+};
+
+// What a walk works with; kept by each thread, so that a walk asks for no memory.
+struct WalkMemory {
+  IdTable<std::uint32_t> numbers;
+  std::vector<std::uint32_t> rows;  // by number; the seeds first
+  std::vector<std::uint32_t> best;  // by number: its best label
+  std::vector<Label> labels;
+  std::vector<std::uint32_t> frontier;  // labels to go on from, the best first
+  Steps steps;
+  // At the end.
+  std::vector<double> values;
+  std::vector<std::uint32_t> numbers_by_value;
+  std::vector<std::uint32_t> order;
+};
+
+// At first few labels are gone on from at once, since what they lead to tells what is not worth
+// looking at; but enough for their links to be on their way from memory together.
+constexpr std::size_t kFirstLabels = 16;
+constexpr std::size_t kAhead = 6;  // links of each that are asked for
+constexpr std::size_t kFewestRows = 256;
+
+class Walk {
+ public:
+  Walk(const Adjacency& adjacency, const ExpansionRule& rule, const lexical::AllowedRows& allowed,
+       std::size_t top, WalkMemory& memory)
+      : adjacency_(adjacency),
+        rule_(rule),
+        allowed_(allowed),
+        top_(top),
+        memory_(memory),
+        least_(rule.least) {}
+
+  std::vector<Reached> run(const Seeds& seeds) {
+    begin(seeds);
+    std::size_t first = 0;
+    for (std::uint32_t hops = 1; hops <= rule_.most_hops; ++hops) {
+      const std::size_t end = memory_.labels.size();
+      go_on_from(first, end, hops);
+      first = end;
+    }
+    return best();
+  }
+
+ private:
+  void begin(const Seeds& seeds) {
+    memory_.labels.clear();
+    memory_.best.clear();
+    room_ = 2 * seeds.rows.size() + kFewestRows;
+    memory_.rows.resize(room_);
+    memory_.numbers.begin(room_);
+    for (std::size_t i = 0; i < seeds.rows.size(); ++i) {
+      const double value = seeds.values.empty() ? 1.0 : seeds.values[i];
+      const std::uint32_t number = memory_.numbers.number_of(seeds.rows[i], memory_.rows.data());
+      if (number < memory_.best.size()) {
+        Label& label = memory_.labels[number];
+        label.value = std::max(label.value, value);
+      } else {
+        memory_.best.push_back(number);
+        memory_.labels.push_back({number, number, 0, value});
+      }
+    }
+    seed_count_ = memory_.best.size();
+  }
+
+  [[nodiscard]] std::uint32_t row_of(const Label& label) const { return memory_.rows[label.row]; }
+
+  // Walks one link on from each of labels [first, end).
+  void go_on_from(std::size_t first, std::size_t end, std::uint32_t hops) {
+    std::vector<std::uint32_t>& frontier = memory_.frontier;
+    const std::vector<Label>& labels = memory_.labels;
+    frontier.clear();
+    for (std::size_t i = first; i < end; ++i) {
+      if (labels[i].value >= least_ && (hops > 1 || allowed_.contains(row_of(labels[i])))) {
+        adjacency_.prefetch(row_of(labels[i]));
+        frontier.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    std::ranges::sort(frontier, [&labels](std::uint32_t a, std::uint32_t b) {
+      return labels[a].value > labels[b].value;
+    });
+    std::size_t count = kFirstLabels;
+    for (std::size_t at = 0; at < frontier.size() && labels[frontier[at]].value >= least_;) {
+      count = std::min(count, frontier.size() - at);
+      look_from(std::span(frontier).subspan(at, count));
+      step(hops);
+      raise_least();
+      at += count;
+      count *= 2;
+    }
+  }
+
+  // Gathers the links that may lead on from the labels.
+  void look_from(std::span<const std::uint32_t> frontier) {
+    for (const std::uint32_t number : frontier) {
+      const std::span<const HalfLink> links = adjacency_[row_of(memory_.labels[number])];
+      for (std::size_t i = 0; i < std::min(links.size(), kAhead); i += 2) {
+        __builtin_prefetch(links.data() + i);
+      }
+    }
+    memory_.steps.size = 0;
+    for (const std::uint32_t number : frontier) {
+      look_from(number, memory_.labels[number].value);
+    }
+  }
+
+  void look_from(std::uint32_t number, double its_value) {
+    const std::span<const HalfLink> links = adjacency_[row_of(memory_.labels[number])];
+    Steps& steps = memory_.steps;
+    steps.make_room(links.size());
+    const double value = its_value * rule_.hop_decay;
+    const double least = least_;
+    const double least_link = rule_.least_link;
+    const float last = least_standing(std::max(least_link, least / value), rule_.clock);
+    const lexical::AllowedRows allowed = allowed_;
+    std::size_t size = steps.size;
+    for (const HalfLink& link : links) {
+      if (link.standing < last) {
+        break;
+      }
+      // Its weight is more than what is left of it.
+      if (link.weight >= least_link && value * link.weight >= least &&
+          allowed.contains(link.neighbour())) {
+        steps.weights[size] = link.weight;
+        steps.last_seconds[size] = link.last_seconds;
+        steps.targets[size] = link.neighbour();
+        steps.parents[size] = number;
+        ++size;
+      }
+    }
+    steps.size = size;
+  }
+
+  // Walks the gathered links that are worth it.
+  void step(std::uint32_t hops) {
+    Steps& steps = memory_.steps;
+    decay_weights(std::span(steps.weights).first(steps.size),
+                  std::span(steps.last_seconds).first(steps.size), rule_.clock);
+    keep_worthy();
+    make_room(steps.size);
+    for (std::size_t i = 0; i < steps.size; ++i) {
+      const std::uint32_t number = memory_.numbers.number_of(steps.targets[i], memory_.rows.data());
+      reach({number, steps.parents[i], hops, steps.weights[i]});
+    }
+  }
+
+  // For so many rows more.
+  void make_room(std::size_t more) {
+    const std::size_t known = memory_.best.size();
+    if (known + more <= room_) {
+      return;
+    }
+    room_ = 2 * (known + more);
+    memory_.rows.resize(room_);
+    memory_.numbers.begin(room_);
+    for (std::size_t number = 0; number < known; ++number) {
+      memory_.numbers.number_of(memory_.rows[number], memory_.rows.data());
+    }
+  }
+
+  // Of what was gathered, leaves what is worth enough, by its path's value.
+  void keep_worthy() {
+    Steps& steps = memory_.steps;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps.size; ++i) {
+      const double weight = steps.weights[i];
+      const double value = memory_.labels[steps.parents[i]].value * rule_.hop_decay * weight;
+      steps.weights[kept] = value;
+      steps.targets[kept] = steps.targets[i];
+      steps.parents[kept] = steps.parents[i];
+      kept += weight >= rule_.least_link && value >= least_ ? 1 : 0;
+    }
+    steps.size = kept;
+  }
+
+  void reach(const Label& label) {
+    std::vector<Label>& labels = memory_.labels;
+    if (label.row < memory_.best.size()) {
+      Label& former = labels[memory_.best[label.row]];
+      if (former.hops == label.hops) {
+        // Nothing leads on from it yet.
+        if (label.value > former.value ||
+            (label.value == former.value &&
+             row_of(labels[label.parent]) < row_of(labels[former.parent]))) {
+          former = label;
+        }
+        return;
+      }
+      if (former.value >= label.value) {
+        return;
+      }
+      memory_.best[label.row] = static_cast<std::uint32_t>(labels.size());
+    } else {
+      memory_.best.push_back(static_cast<std::uint32_t>(labels.size()));
+    }
+    labels.push_back(label);
+  }
+
+  // No value grows on its way. Once `top` rows are reached, a path that is worth less than the last
+  // of them leads to none of the best.
+  void raise_least() {
+    if (top_ == 0 || memory_.best.size() - seed_count_ < top_) {
+      return;
+    }
+    gather_values();
+    const auto last = memory_.values.begin() + static_cast<std::ptrdiff_t>(top_ - 1);
+    std::nth_element(memory_.values.begin(), last, memory_.values.end(), std::greater<>());
+    least_ = std::max(least_, *last);
+  }
+
+  // Of the rows that may be among the best.
+  void gather_values() {
+    memory_.values.clear();
+    memory_.numbers_by_value.clear();
+    for (std::size_t number = seed_count_; number < memory_.best.size(); ++number) {
+      const double value = memory_.labels[memory_.best[number]].value;
+      if (value >= least_) {
+        memory_.values.push_back(value);
+        memory_.numbers_by_value.push_back(static_cast<std::uint32_t>(number));
+      }
+    }
+  }
+
+  std::vector<Reached> best() {
+    gather_values();
+    const std::uint32_t* const numbers = memory_.numbers_by_value.data();
+    const std::uint32_t* const rows = memory_.rows.data();
+    best_first(memory_.values, top_, memory_.order, [=](std::uint32_t a, std::uint32_t b) {
+      return rows[numbers[a]] < rows[numbers[b]];
+    });
+    std::vector<Reached> reached;
+    reached.reserve(memory_.order.size());
+    for (const std::uint32_t place : memory_.order) {
+      const Label& label = memory_.labels[memory_.best[numbers[place]]];
+      reached.push_back({row_of(label), label.hops, label.value, {}});
+      std::uint32_t before = label.parent;
+      for (std::uint32_t hops = label.hops; hops-- > 0;) {
+        reached.back().path[hops] = row_of(memory_.labels[before]);
+        before = memory_.labels[before].parent;
+      }
+    }
+    return reached;
+  }
+
+  const Adjacency& adjacency_;
+  const ExpansionRule& rule_;
+  const lexical::AllowedRows& allowed_;
+  const std::size_t top_;
+  WalkMemory& memory_;
+  double least_;
+  std::size_t seed_count_ = 0;
+  std::size_t room_ = 0;  // for rows
+};
+
+}  // namespace
+
+void require_valid(const Seeds& seeds, std::size_t row_count) {
+  require_rows(seeds.rows, row_count, "seeds");
+  if (seeds.values.empty()) {
+    return;
+  }
+  if (seeds.values.size() != seeds.rows.size()) {
+    throw std::invalid_argument("seed_values: expected " + std::to_string(seeds.rows.size()) +
+                                " values, one a seed, got " + std::to_string(seeds.values.size()));
+  }
+  for (const double value : seeds.values) {
+    require(kNotNegative, "seed_values", value);
+  }
+}
+
+void require_valid(const ExpansionRule& rule) {
+  require_valid(rule.clock);
+  require(kShare, "least_link", rule.least_link);
+  require(kNotNegative, "least", rule.least);
+  require(kPart, "hop_decay", rule.hop_decay);
+  require(rule.most_hops >= 1 && rule.most_hops <= kMostHops, "most_hops", "must be 1, 2 or 3",
+          rule.most_hops);
+}
+
+std::vector<Reached> expand(const Adjacency& adjacency, const Seeds& seeds,
+                            const ExpansionRule& rule, const lexical::AllowedRows& allowed,
+                            std::size_t top) {
+  thread_local WalkMemory memory;
+  return Walk(adjacency, rule, allowed, top, memory).run(seeds);
+}
+
+}  // namespace oneiros

@@ -1,0 +1,34 @@
+// A link between two memories. Source: docs/systems/cognitive.md C13, C16, C17.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace oneiros {
+
+enum class LinkKind : std::uint8_t { co_retrieval, ingest, explicit_link, summary, relation };
+
+inline constexpr std::array<std::string_view, 5> kLinkKindNames{"co_retrieval", "ingest",
+                                                                "explicit", "summary", "relation"};
+
+inline constexpr unsigned kRowBits = 28;  // as many rows as Columns holds
+
+// A link as it stands with one of its two memories. Two of them fill a cache line.
+struct HalfLink {
+  double weight;           // in (0, 1], what it was at `last_seconds`
+  double last_seconds;     // of the last co-retrieval; NaN: never, and then it does not fade
+  double created_seconds;  // finite
+  float standing;          // see link_order.h
+  std::uint32_t end;       // the row at the other end, and above kRowBits the kind
+
+  [[nodiscard]] std::uint32_t neighbour() const { return end & ((1U << kRowBits) - 1U); }
+  [[nodiscard]] LinkKind kind() const { return static_cast<LinkKind>(end >> kRowBits); }
+  [[nodiscard]] static std::uint32_t end_of(std::uint32_t neighbour, LinkKind kind) {
+    return neighbour | static_cast<std::uint32_t>(kind) << kRowBits;
+  }
+};
+static_assert(sizeof(HalfLink) == 32);
+
+}  // namespace oneiros

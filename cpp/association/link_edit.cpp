@@ -1,0 +1,119 @@
+#include "association/link_edit.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "association/link_order.h"
+
+namespace oneiros {
+
+namespace {
+
+constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t place_of(std::span<const HalfLink> links, std::uint32_t neighbour) {
+  const auto found = std::ranges::find_if(
+      links, [neighbour](const HalfLink& link) { return link.neighbour() == neighbour; });
+  return found == links.end() ? kNowhere : static_cast<std::uint32_t>(found - links.begin());
+}
+
+}  // namespace
+
+LinkEdit::LinkEdit(const Adjacency& adjacency, IdTable<std::uint64_t>& numbers,
+                   std::size_t most_pairs)
+    : adjacency_(adjacency), numbers_(numbers), keys_(2 * most_pairs) {
+  numbers_.begin(2 * most_pairs);
+  ends_.reserve(2 * most_pairs);
+}
+
+LinkEdit::End& LinkEdit::end_of(std::uint32_t row, std::uint32_t neighbour) {
+  const std::uint64_t key = std::uint64_t{row} << 32U | neighbour;
+  const std::uint32_t number = numbers_.number_of(key, keys_.data());
+  if (number == ends_.size()) {
+    const std::span<const HalfLink> links = adjacency_[row];
+    const std::uint32_t place = place_of(links, neighbour);
+    const bool is_new = place == kNowhere;
+    ends_.push_back({row, place, is_new, is_new ? HalfLink{} : links[place]});
+  }
+  return ends_[number];
+}
+
+const HalfLink* LinkEdit::find(std::uint32_t a, std::uint32_t b) {
+  const End& end = end_of(a, b);
+  return end.is_gone ? nullptr : &end.link;
+}
+
+void LinkEdit::set(std::uint32_t a, std::uint32_t b, const HalfLink& link) {
+  HalfLink copy = link;  // it may be one of the ends, which move
+  copy.standing = standing_of(link.weight, link.last_seconds);
+  for (const auto& [row, neighbour] : {std::pair(a, b), std::pair(b, a)}) {
+    End& end = end_of(row, neighbour);
+    end.link = copy;
+    end.link.end = HalfLink::end_of(neighbour, link.kind());
+    end.is_gone = false;
+  }
+}
+
+void LinkEdit::remove(std::uint32_t a, std::uint32_t b) {
+  end_of(a, b).is_gone = true;
+  end_of(b, a).is_gone = true;
+}
+
+std::ptrdiff_t LinkEdit::write(FreshBlocks& fresh) {
+  std::ptrdiff_t more_ends = 0;
+  std::erase_if(ends_, [](const End& end) { return end.is_gone && end.former_place == kNowhere; });
+  for (const End& end : ends_) {
+    more_ends += end.former_place == kNowhere ? 1 : 0;
+    more_ends -= end.is_gone ? 1 : 0;
+  }
+  std::ranges::sort(ends_, [](const End& a, const End& b) {
+    return a.row != b.row ? a.row < b.row : stands_before(a.link, b.link);
+  });
+  for (auto first = ends_.begin(); first != ends_.end();) {
+    const auto end =
+        std::find_if(first, ends_.end(), [&](const End& other) { return other.row != first->row; });
+    write_row({first, end}, fresh);
+    first = end;
+  }
+  return more_ends / 2;
+}
+
+// Merges the former links that stay with the changed ones.
+void LinkEdit::write_row(std::span<const End> ends, FreshBlocks& fresh) {
+  const std::uint32_t row = ends.front().row;
+  const std::span<const HalfLink> former = adjacency_[row];
+  std::size_t count = former.size();
+  replaced_.clear();
+  for (const End& end : ends) {
+    count += end.is_gone ? 0 : 1;
+    if (end.former_place != kNowhere) {
+      replaced_.push_back(end.former_place);
+    }
+  }
+  count -= replaced_.size();
+  std::ranges::sort(replaced_);
+  replaced_.push_back(kNowhere);
+  HalfLink* into = fresh.add(row, count).data();
+  const auto* end = ends.data();
+  const auto* const last = end + ends.size();
+  const auto put = [&](const End& changed) {
+    if (!changed.is_gone) {
+      *into++ = changed.link;
+    }
+  };
+  const std::uint32_t* replaced = replaced_.data();
+  for (std::uint32_t place = 0; place < former.size(); ++place) {
+    if (place == *replaced) {
+      ++replaced;
+      continue;
+    }
+    while (end != last && stands_before(end->link, former[place])) {
+      put(*end++);
+    }
+    *into++ = former[place];
+  }
+  std::for_each(end, last, put);
+}
+
+}  // namespace oneiros

@@ -1,0 +1,225 @@
+// The association graph over NumPy arrays and lists.
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "association/bridges.h"
+#include "association/expansion.h"
+#include "association/graph.h"
+#include "bindings/arrays.h"
+#include "bindings/gil.h"
+#include "bindings/registration.h"
+#include "lexical/allowed_rows.h"
+
+namespace oneiros {
+
+namespace {
+
+using lexical::AllowedRows;
+
+constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
+
+// A copy: the caller's array could change between the check of a value and its use.
+template <typename T>
+std::vector<T> read_copy(const py::handle& given, const std::string& name) {
+  const Numbers<T> read(given, name);
+  return {read.values().begin(), read.values().end()};
+}
+
+// The array must stay alive.
+AllowedRows allowed_of(const std::optional<py::array>& allowed) {
+  return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
+}
+
+void set_links(AssociationGraph& graph, const py::object& a, const py::object& b,
+               const py::object& weight, const py::object& kind, const py::object& created_seconds,
+               const py::object& last_seconds) {
+  const auto first = read_copy<std::uint32_t>(a, "a");
+  const auto second = read_copy<std::uint32_t>(b, "b");
+  const auto weights = read_copy<double>(weight, "weight");
+  const auto kinds = read_copy<std::uint8_t>(kind, "kind");
+  const auto created = read_copy<double>(created_seconds, "created_seconds");
+  const auto last = read_copy<double>(last_seconds, "last_seconds");
+  const ReleasedGil nogil;
+  graph.set({{first, second}, weights, kinds, created, last});
+}
+
+void strengthen(AssociationGraph& graph, const py::object& a, const py::object& b,
+                double now_seconds, double gain, double tau_days) {
+  const auto first = read_copy<std::uint32_t>(a, "a");
+  const auto second = read_copy<std::uint32_t>(b, "b");
+  const ReleasedGil nogil;
+  graph.strengthen({first, second}, gain, {now_seconds, tau_days});
+}
+
+std::size_t remove_pairs(AssociationGraph& graph, const py::object& a, const py::object& b) {
+  const auto first = read_copy<std::uint32_t>(a, "a");
+  const auto second = read_copy<std::uint32_t>(b, "b");
+  const ReleasedGil nogil;
+  return graph.remove({first, second});
+}
+
+std::size_t remove_rows(AssociationGraph& graph, const py::object& rows) {
+  const auto given = read_copy<std::uint32_t>(rows, "rows");
+  const ReleasedGil nogil;
+  return graph.remove_rows(given);
+}
+
+void grow(AssociationGraph& graph, std::size_t row_count) {
+  const ReleasedGil nogil;
+  graph.grow(row_count);
+}
+
+// (neighbour, weight left, kind, created, last), the heaviest first.
+py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now_seconds,
+                    double tau_days) {
+  const LinkClock clock{now_seconds, tau_days};
+  std::vector<Neighbour> links;
+  {
+    const ReleasedGil nogil;
+    links = graph.neighbours(row, clock);
+  }
+  py::list told(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& [link, weight] = links[i];
+    told[i] = py::make_tuple(link.neighbour(), weight, static_cast<unsigned>(link.kind()),
+                             link.created_seconds, link.last_seconds);
+  }
+  return told;
+}
+
+py::tuple links(const AssociationGraph& graph) {
+  LinkList list;
+  {
+    const ReleasedGil nogil;
+    list = graph.links();
+  }
+  return py::make_tuple(copied(list.a), copied(list.b), copied(list.weight), copied(list.kind),
+                        copied(list.created_seconds), copied(list.last_seconds));
+}
+
+// Rows, what each is worth, and how it was reached: made into arrays or tuples when asked for.
+struct ReachedRows {
+  std::vector<std::uint32_t> rows;
+  std::vector<double> values;
+  std::vector<std::uint32_t> path_sizes;
+  std::vector<std::uint32_t> paths;  // padded with kNoRow
+  std::size_t path_width;
+
+  template <typename Path>
+  void add(std::uint32_t row, double value, const Path& path, std::size_t size) {
+    rows.push_back(row);
+    values.push_back(value);
+    path_sizes.push_back(static_cast<std::uint32_t>(size));
+    for (std::size_t i = 0; i < path_width; ++i) {
+      paths.push_back(i < size ? path[i] : kNoRow);
+    }
+  }
+};
+
+py::list results_of(const ReachedRows& reached) {
+  py::list results(reached.rows.size());
+  for (std::size_t i = 0; i < reached.rows.size(); ++i) {
+    py::tuple path(reached.path_sizes[i]);
+    for (std::size_t j = 0; j < path.size(); ++j) {
+      path[j] = reached.paths[i * reached.path_width + j];
+    }
+    results[i] = py::make_tuple(reached.rows[i], reached.values[i], path);
+  }
+  return results;
+}
+
+ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
+                         const py::object& seed_values, double now_seconds, double tau_days,
+                         double least_link, double least, double hop_decay, unsigned most_hops,
+                         const std::optional<py::array>& allowed, std::size_t top) {
+  const auto rows = read_copy<std::uint32_t>(seeds, "seeds");
+  const auto values =
+      seed_values.is_none() ? std::vector<double>() : read_copy<double>(seed_values, "seed_values");
+  const AllowedRows may = allowed_of(allowed);
+  ReachedRows told{
+      .rows = {}, .values = {}, .path_sizes = {}, .paths = {}, .path_width = most_hops};
+  const ReleasedGil nogil;
+  const ExpansionRule rule{{now_seconds, tau_days}, least_link, least, hop_decay, most_hops};
+  for (const Reached& each : graph.expand({rows, values}, rule, may, top)) {
+    told.add(each.row, each.value, each.path, each.hops);
+  }
+  return told;
+}
+
+ReachedRows bound_bridges(const AssociationGraph& graph, const py::object& ends, double now_seconds,
+                          double tau_days, double least_link,
+                          const std::optional<py::array>& allowed, std::size_t top) {
+  const auto rows = read_copy<std::uint32_t>(ends, "ends");
+  const AllowedRows may = allowed_of(allowed);
+  ReachedRows told{
+      .rows = {}, .values = {}, .path_sizes = {}, .paths = {}, .path_width = kMostBridgeLinks + 1};
+  const ReleasedGil nogil;
+  const BridgeRule rule{{now_seconds, tau_days}, least_link};
+  for (const Bridge& each : graph.bridges(rows, rule, may, top)) {
+    told.add(each.row, each.value, each.path, each.link_count + 1);
+  }
+  return told;
+}
+
+void register_reached(py::module_& module) {
+  py::class_<ReachedRows>(module, "Reached",
+                          "What links lead to, best first; each array is made when asked for.")
+      .def("__len__", [](const ReachedRows& told) { return told.rows.size(); })
+      .def("results", &results_of, "(row, value, rows of its path) of each.")
+      .def_property_readonly("rows", [](const ReachedRows& told) { return copied(told.rows); })
+      .def_property_readonly("values", [](const ReachedRows& told) { return copied(told.values); })
+      .def_property_readonly(
+          "path_sizes", [](const ReachedRows& told) { return copied(told.path_sizes); },
+          "How many rows each path has.")
+      .def_property_readonly(
+          "paths",
+          [](const ReachedRows& told) {
+            return copied(told.paths, told.rows.size(), told.path_width);
+          },
+          "The rows of each path, 2**32 - 1 behind its end.");
+}
+
+}  // namespace
+
+void register_association(py::module_& module) {
+  register_reached(module);
+  py::list kinds;
+  for (const std::string_view name : kLinkKindNames) {
+    kinds.append(py::str(std::string(name)));
+  }
+  py::class_<AssociationGraph, std::shared_ptr<AssociationGraph>> graph(
+      module, "AssociationGraph",
+      "Undirected links between rows, whose weights fade: docs/systems/cognitive.md C13, C16.");
+  graph.attr("KINDS") = py::tuple(kinds);
+  graph.def(py::init<>())
+      .def("__len__", &AssociationGraph::link_count)
+      .def_property_readonly("row_count", &AssociationGraph::row_count)
+      .def_property_readonly("resident_bytes", &AssociationGraph::resident_bytes)
+      .def("grow", &grow, py::kw_only(), py::arg("row_count"), "Makes so many rows known.")
+      .def("set", &set_links, py::kw_only(), py::arg("a"), py::arg("b"), py::arg("weight"),
+           py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),
+           "Makes each link what is given; NaN for one that does not fade.")
+      .def("strengthen", &strengthen, py::kw_only(), py::arg("a"), py::arg("b"),
+           py::arg("now_seconds"), py::arg("gain"), py::arg("tau_days"), "C13 for each pair.")
+      .def("remove", &remove_pairs, py::kw_only(), py::arg("a"), py::arg("b"),
+           "Returns how many links went.")
+      .def("remove_rows", &remove_rows, py::kw_only(), py::arg("rows"),
+           "Removes all links of these rows; returns how many went.")
+      .def("neighbours", &neighbours, py::kw_only(), py::arg("row"), py::arg("now_seconds"),
+           py::arg("tau_days"),
+           "(row, weight left, kind, created, last co-retrieval) of each link, the heaviest first.")
+      .def("links", &links, "Each link once, as columns: a, b, weight, kind, created, last.")
+      .def("expand", &bound_expand, py::kw_only(), py::arg("seeds"), py::arg("seed_values"),
+           py::arg("now_seconds"), py::arg("tau_days"), py::arg("least_link"), py::arg("least"),
+           py::arg("hop_decay"), py::arg("most_hops"), py::arg("allowed"), py::arg("top"),
+           "The best rows that links lead to from the seeds.")
+      .def("bridges", &bound_bridges, py::kw_only(), py::arg("ends"), py::arg("now_seconds"),
+           py::arg("tau_days"), py::arg("least_link"), py::arg("allowed"), py::arg("top"),
+           "The best rows on paths between two of the ends that share no link.");
+}
+
+}  // namespace oneiros
