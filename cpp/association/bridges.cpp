@@ -42,7 +42,7 @@ struct BridgeMemory {
   std::vector<std::uint32_t> rows;  // by number
   std::vector<double> to_ends;      // by number and end: the link's weight, 0 for none
   std::vector<std::pair<std::uint32_t, std::uint32_t>> unlinked;  // places of ends
-  std::vector<Bridge> bridges;  // by number; of value 0 where it is none
+  std::vector<Reached> bridges;  // by number; of value 0 where it is none
   std::vector<double> values;
   std::vector<std::uint32_t> order;
 };
@@ -58,7 +58,7 @@ class Search {
         memory_(memory),
         least_standing_(least_standing(rule.least_link, rule.clock)) {}
 
-  std::vector<Bridge> run(std::size_t top) {
+  std::vector<Reached> run(std::size_t top) {
     look_from_ends();
     find_unlinked();
     if (memory_.unlinked.empty()) {
@@ -138,7 +138,7 @@ class Search {
       if (value > 0.0) {
         offer(
             number,
-            {memory_.rows[number], 2, value, {ends_[first], memory_.rows[number], ends_[last], 0}});
+            {memory_.rows[number], 3, value, {ends_[first], memory_.rows[number], ends_[last], 0}});
       }
     }
   }
@@ -177,10 +177,10 @@ class Search {
     for (const auto& [first, last] : memory_.unlinked) {
       const double value = to_end(from, first) * weight * to_end(target, last);
       if (value > 0.0) {
-        Bridge bridge{memory_.rows[from],
-                      3,
-                      value,
-                      {ends_[first], memory_.rows[from], memory_.rows[target], ends_[last]}};
+        Reached bridge{memory_.rows[from],
+                       4,
+                       value,
+                       {ends_[first], memory_.rows[from], memory_.rows[target], ends_[last]}};
         offer(from, bridge);
         bridge.row = memory_.rows[target];
         offer(target, bridge);
@@ -188,27 +188,27 @@ class Search {
     }
   }
 
-  void offer(std::uint32_t number, const Bridge& bridge) {
-    Bridge& best = memory_.bridges[number];
+  void offer(std::uint32_t number, const Reached& bridge) {
+    Reached& best = memory_.bridges[number];
     if (bridge.value != best.value) {
       best = bridge.value > best.value ? bridge : best;
-    } else if (std::pair(bridge.link_count, bridge.path) < std::pair(best.link_count, best.path)) {
+    } else if (std::pair(bridge.path_size, bridge.path) < std::pair(best.path_size, best.path)) {
       best = bridge;
     }
   }
 
-  std::vector<Bridge> best(std::size_t top) {
-    std::erase_if(memory_.bridges, [this](const Bridge& bridge) {
+  std::vector<Reached> best(std::size_t top) {
+    std::erase_if(memory_.bridges, [this](const Reached& bridge) {
       return bridge.value == 0.0 || std::ranges::find(ends_, bridge.row) != ends_.end();
     });
     memory_.values.clear();
-    for (const Bridge& bridge : memory_.bridges) {
+    for (const Reached& bridge : memory_.bridges) {
       memory_.values.push_back(bridge.value);
     }
-    const std::vector<Bridge>& all = memory_.bridges;
+    const std::vector<Reached>& all = memory_.bridges;
     best_first(memory_.values, top, memory_.order,
                [&all](std::uint32_t a, std::uint32_t b) { return all[a].row < all[b].row; });
-    std::vector<Bridge> found;
+    std::vector<Reached> found;
     found.reserve(memory_.order.size());
     for (const std::uint32_t place : memory_.order) {
       found.push_back(all[place]);
@@ -246,9 +246,9 @@ void require_valid(const BridgeRule& rule) {
   require(kLeast, "least_link", rule.least_link);
 }
 
-std::vector<Bridge> find_bridges(const Adjacency& adjacency, std::span<const std::uint32_t> ends,
-                                 const BridgeRule& rule, const lexical::AllowedRows& allowed,
-                                 std::size_t top) {
+std::vector<Reached> find_bridges(const Adjacency& adjacency, std::span<const std::uint32_t> ends,
+                                  const BridgeRule& rule, const lexical::AllowedRows& allowed,
+                                  std::size_t top) {
   thread_local BridgeMemory memory;
   return Search(adjacency, ends, rule, allowed, memory).run(top);
 }

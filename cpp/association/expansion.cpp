@@ -1,12 +1,12 @@
 #include "association/expansion.h"
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "association/link_columns.h"
 #include "association/link_order.h"
+#include "association/value_counts.h"
 #include "ranking/id_table.h"
 #include "ranking/parameter.h"
 #include "ranking/top.h"
@@ -52,14 +52,14 @@ struct WalkMemory {
   std::vector<Label> labels;
   std::vector<std::uint32_t> frontier;  // labels to go on from, the best first
   Steps steps;
+  ValueCounts counts;  // of the rows reached
   // At the end.
   std::vector<double> values;
   std::vector<std::uint32_t> numbers_by_value;
   std::vector<std::uint32_t> order;
 };
 
-// At first few labels are gone on from at once, since what they lead to tells what is not worth
-// looking at; but enough for their links to be on their way from memory together.
+// At first few labels are gone on from, since what they lead to tells what is not worth looking at.
 constexpr std::size_t kFirstLabels = 16;
 constexpr std::size_t kAhead = 6;  // links of each that are asked for
 constexpr std::size_t kFewestRows = 256;
@@ -105,6 +105,11 @@ class Walk {
       }
     }
     seed_count_ = memory_.best.size();
+    double most = 0.0;
+    for (const Label& label : memory_.labels) {
+      most = std::max(most, label.value);
+    }
+    memory_.counts.begin(most);
   }
 
   [[nodiscard]] std::uint32_t row_of(const Label& label) const { return memory_.rows[label.row]; }
@@ -123,25 +128,30 @@ class Walk {
     std::ranges::sort(frontier, [&labels](std::uint32_t a, std::uint32_t b) {
       return labels[a].value > labels[b].value;
     });
-    std::size_t count = kFirstLabels;
+    prefetch_links(frontier);
+    std::size_t count = std::min(kFirstLabels, frontier.size());
     for (std::size_t at = 0; at < frontier.size() && labels[frontier[at]].value >= least_;) {
-      count = std::min(count, frontier.size() - at);
       look_from(std::span(frontier).subspan(at, count));
+      at += count;
+      count = std::min(2 * count, frontier.size() - at);
       step(hops);
       raise_least();
-      at += count;
-      count *= 2;
     }
   }
 
-  // Gathers the links that may lead on from the labels.
-  void look_from(std::span<const std::uint32_t> frontier) {
+  // Asks for the links that look_from() reads, so that they are on their way from memory together:
+  // most of a walk is waiting for them.
+  void prefetch_links(std::span<const std::uint32_t> frontier) const {
     for (const std::uint32_t number : frontier) {
       const std::span<const HalfLink> links = adjacency_[row_of(memory_.labels[number])];
       for (std::size_t i = 0; i < std::min(links.size(), kAhead); i += 2) {
         __builtin_prefetch(links.data() + i);
       }
     }
+  }
+
+  // Gathers the links that may lead on from the labels.
+  void look_from(std::span<const std::uint32_t> frontier) {
     memory_.steps.size = 0;
     for (const std::uint32_t number : frontier) {
       look_from(number, memory_.labels[number].value);
@@ -219,8 +229,13 @@ class Walk {
 
   void reach(const Label& label) {
     std::vector<Label>& labels = memory_.labels;
+    const bool is_seed = label.row < seed_count_;
     if (label.row < memory_.best.size()) {
       Label& former = labels[memory_.best[label.row]];
+      if (!is_seed && label.value > former.value) {
+        memory_.counts.remove(former.value);
+        memory_.counts.add(label.value);
+      }
       if (former.hops == label.hops) {
         // Nothing leads on from it yet.
         if (label.value > former.value ||
@@ -236,20 +251,20 @@ class Walk {
       memory_.best[label.row] = static_cast<std::uint32_t>(labels.size());
     } else {
       memory_.best.push_back(static_cast<std::uint32_t>(labels.size()));
+      memory_.counts.add(label.value);
     }
     labels.push_back(label);
+    if (label.hops < rule_.most_hops) {
+      adjacency_.prefetch(row_of(label));  // to go on from it
+    }
   }
 
   // No value grows on its way. Once `top` rows are reached, a path that is worth less than the last
   // of them leads to none of the best.
   void raise_least() {
-    if (top_ == 0 || memory_.best.size() - seed_count_ < top_) {
-      return;
+    if (memory_.best.size() - seed_count_ >= top_) {
+      least_ = std::max(least_, memory_.counts.bound_of_nth(top_));
     }
-    gather_values();
-    const auto last = memory_.values.begin() + static_cast<std::ptrdiff_t>(top_ - 1);
-    std::nth_element(memory_.values.begin(), last, memory_.values.end(), std::greater<>());
-    least_ = std::max(least_, *last);
   }
 
   // Of the rows that may be among the best.
@@ -324,6 +339,9 @@ void require_valid(const ExpansionRule& rule) {
 std::vector<Reached> expand(const Adjacency& adjacency, const Seeds& seeds,
                             const ExpansionRule& rule, const lexical::AllowedRows& allowed,
                             std::size_t top) {
+  if (top == 0) {
+    return {};
+  }
   thread_local WalkMemory memory;
   return Walk(adjacency, rule, allowed, top, memory).run(seeds);
 }

@@ -1,7 +1,6 @@
 // What links lead to from some memories. Source: docs/systems/cognitive.md C9, C10, omega.md O24.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "association/adjacency.h"
 #include "association/link_decay.h"
+#include "association/reached.h"
 #include "lexical/allowed_rows.h"
 
 namespace oneiros {
@@ -31,14 +31,6 @@ struct ExpansionRule {
   unsigned most_hops;
 };
 
-// A row and the best path to it.
-struct Reached {
-  std::uint32_t row;
-  std::uint32_t hops;
-  double value;
-  std::array<std::uint32_t, kMostHops> path;  // the rows before it, the seed first: `hops` of them
-};
-
 // Throws std::invalid_argument naming the field that breaks its rule.
 void require_valid(const Seeds& seeds, std::size_t row_count);
 void require_valid(const ExpansionRule& rule);
@@ -46,8 +38,8 @@ void require_valid(const ExpansionRule& rule);
 // The best `top` rows that paths of at most most_hops links reach, the seeds left out, by value,
 // then the smaller row. Of paths of one value, that with fewer links counts, then that whose last
 // row before the end is smaller. No path begins at, leads through or ends at a row that is not
-// allowed. A seed given twice counts with its larger value.
-// REQUIRES: all is valid.
+// allowed. A seed given twice counts with its larger value. Each comes with the rows of its path
+// but the last, which is itself. REQUIRES: all is valid.
 std::vector<Reached> expand(const Adjacency& adjacency, const Seeds& seeds,
                             const ExpansionRule& rule, const lexical::AllowedRows& allowed,
                             std::size_t top);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Rule kGain{0.0, 1.0, true, false, "must be in (0, 1]"};
 constexpr std::size_t kFewestInBulk = 1'000;  // below, to look at every row costs more
+constexpr std::size_t kMostKeptSlots = std::size_t{1} << 14;
 
 }  // namespace
 
@@ -141,6 +142,9 @@ std::ptrdiff_t AssociationGraph::publish(LinkEdit& edit) {
   FreshBlocks fresh(pool_);
   const std::ptrdiff_t more_links = edit.write(fresh);
   publish(fresh, more_links);
+  if (numbers_.slot_count() > kMostKeptSlots) {
+    numbers_ = {};
+  }
   return more_links;
 }
 

@@ -75,10 +75,10 @@ class AssociationGraph {
                                             const lexical::AllowedRows& allowed,
                                             std::size_t top) const;
   // See bridges.h.
-  [[nodiscard]] std::vector<Bridge> bridges(std::span<const std::uint32_t> ends,
-                                            const BridgeRule& rule,
-                                            const lexical::AllowedRows& allowed,
-                                            std::size_t top) const;
+  [[nodiscard]] std::vector<Reached> bridges(std::span<const std::uint32_t> ends,
+                                             const BridgeRule& rule,
+                                             const lexical::AllowedRows& allowed,
+                                             std::size_t top) const;
 
  private:
   // These REQUIRE that the caller holds writer_mutex_.

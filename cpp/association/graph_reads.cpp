@@ -35,10 +35,10 @@ std::vector<Reached> AssociationGraph::expand(const Seeds& seeds, const Expansio
   });
 }
 
-std::vector<Bridge> AssociationGraph::bridges(std::span<const std::uint32_t> ends,
-                                              const BridgeRule& rule,
-                                              const lexical::AllowedRows& allowed,
-                                              std::size_t top) const {
+std::vector<Reached> AssociationGraph::bridges(std::span<const std::uint32_t> ends,
+                                               const BridgeRule& rule,
+                                               const lexical::AllowedRows& allowed,
+                                               std::size_t top) const {
   require_valid_ends(ends, row_count());
   require_valid(rule);
   return adjacency_.read([&](const Adjacency& adjacency) {

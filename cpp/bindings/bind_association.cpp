@@ -1,4 +1,5 @@
 // The association graph over NumPy arrays and lists.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -101,35 +102,41 @@ py::tuple links(const AssociationGraph& graph) {
                         copied(list.created_seconds), copied(list.last_seconds));
 }
 
-// Rows, what each is worth, and how it was reached: made into arrays or tuples when asked for.
+// What links lead to: made into arrays or tuples when asked for.
 struct ReachedRows {
-  std::vector<std::uint32_t> rows;
-  std::vector<double> values;
-  std::vector<std::uint32_t> path_sizes;
-  std::vector<std::uint32_t> paths;  // padded with kNoRow
-  std::size_t path_width;
+  std::vector<Reached> all;
+  std::size_t longest_path;  // rows of a path, at most
 
-  template <typename Path>
-  void add(std::uint32_t row, double value, const Path& path, std::size_t size) {
-    rows.push_back(row);
-    values.push_back(value);
-    path_sizes.push_back(static_cast<std::uint32_t>(size));
-    for (std::size_t i = 0; i < path_width; ++i) {
-      paths.push_back(i < size ? path[i] : kNoRow);
-    }
+  template <typename T, typename Field>
+  py::array_t<T> each(Field field) const {
+    py::array_t<T> array(static_cast<py::ssize_t>(all.size()));
+    std::transform(all.begin(), all.end(), array.mutable_data(), field);
+    return array;
   }
 };
 
 py::list results_of(const ReachedRows& reached) {
-  py::list results(reached.rows.size());
-  for (std::size_t i = 0; i < reached.rows.size(); ++i) {
-    py::tuple path(reached.path_sizes[i]);
+  py::list results(reached.all.size());
+  for (std::size_t i = 0; i < reached.all.size(); ++i) {
+    const Reached& each = reached.all[i];
+    py::tuple path(each.path_size);
     for (std::size_t j = 0; j < path.size(); ++j) {
-      path[j] = reached.paths[i * reached.path_width + j];
+      path[j] = each.path[j];
     }
-    results[i] = py::make_tuple(reached.rows[i], reached.values[i], path);
+    results[i] = py::make_tuple(each.row, each.value, path);
   }
   return results;
+}
+
+py::array_t<std::uint32_t> paths_of(const ReachedRows& reached) {
+  std::vector<std::uint32_t> paths;
+  paths.reserve(reached.all.size() * reached.longest_path);
+  for (const Reached& each : reached.all) {
+    for (std::size_t i = 0; i < reached.longest_path; ++i) {
+      paths.push_back(i < each.path_size ? each.path[i] : kNoRow);
+    }
+  }
+  return copied(paths, reached.all.size(), reached.longest_path);
 }
 
 ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
@@ -140,47 +147,43 @@ ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
   const auto values =
       seed_values.is_none() ? std::vector<double>() : read_copy<double>(seed_values, "seed_values");
   const AllowedRows may = allowed_of(allowed);
-  ReachedRows told{
-      .rows = {}, .values = {}, .path_sizes = {}, .paths = {}, .path_width = most_hops};
   const ReleasedGil nogil;
   const ExpansionRule rule{{now_seconds, tau_days}, least_link, least, hop_decay, most_hops};
-  for (const Reached& each : graph.expand({rows, values}, rule, may, top)) {
-    told.add(each.row, each.value, each.path, each.hops);
-  }
-  return told;
+  return {graph.expand({rows, values}, rule, may, top), most_hops};
 }
 
-ReachedRows bound_bridges(const AssociationGraph& graph, const py::object& ends, double now_seconds,
-                          double tau_days, double least_link,
-                          const std::optional<py::array>& allowed, std::size_t top) {
+ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, double now_seconds,
+                    double tau_days, double least_link, const std::optional<py::array>& allowed,
+                    std::size_t top) {
   const auto rows = read_copy<std::uint32_t>(ends, "ends");
   const AllowedRows may = allowed_of(allowed);
-  ReachedRows told{
-      .rows = {}, .values = {}, .path_sizes = {}, .paths = {}, .path_width = kMostBridgeLinks + 1};
   const ReleasedGil nogil;
-  const BridgeRule rule{{now_seconds, tau_days}, least_link};
-  for (const Bridge& each : graph.bridges(rows, rule, may, top)) {
-    told.add(each.row, each.value, each.path, each.link_count + 1);
-  }
-  return told;
+  return {graph.bridges(rows, {{now_seconds, tau_days}, least_link}, may, top), kLongestPath};
 }
 
 void register_reached(py::module_& module) {
   py::class_<ReachedRows>(module, "Reached",
                           "What links lead to, best first; each array is made when asked for.")
-      .def("__len__", [](const ReachedRows& told) { return told.rows.size(); })
+      .def("__len__", [](const ReachedRows& told) { return told.all.size(); })
       .def("results", &results_of, "(row, value, rows of its path) of each.")
-      .def_property_readonly("rows", [](const ReachedRows& told) { return copied(told.rows); })
-      .def_property_readonly("values", [](const ReachedRows& told) { return copied(told.values); })
       .def_property_readonly(
-          "path_sizes", [](const ReachedRows& told) { return copied(told.path_sizes); },
-          "How many rows each path has.")
-      .def_property_readonly(
-          "paths",
+          "rows",
           [](const ReachedRows& told) {
-            return copied(told.paths, told.rows.size(), told.path_width);
+            return told.each<std::uint32_t>([](const Reached& each) { return each.row; });
+          })
+      .def_property_readonly(
+          "values",
+          [](const ReachedRows& told) {
+            return told.each<double>([](const Reached& each) { return each.value; });
+          })
+      .def_property_readonly(
+          "path_sizes",
+          [](const ReachedRows& told) {
+            return told.each<std::uint32_t>([](const Reached& each) { return each.path_size; });
           },
-          "The rows of each path, 2**32 - 1 behind its end.");
+          "How many rows each path has.")
+      .def_property_readonly("paths", &paths_of,
+                             "The rows of each path, 2**32 - 1 behind its end.");
 }
 
 }  // namespace
@@ -217,7 +220,7 @@ void register_association(py::module_& module) {
            py::arg("now_seconds"), py::arg("tau_days"), py::arg("least_link"), py::arg("least"),
            py::arg("hop_decay"), py::arg("most_hops"), py::arg("allowed"), py::arg("top"),
            "The best rows that links lead to from the seeds.")
-      .def("bridges", &bound_bridges, py::kw_only(), py::arg("ends"), py::arg("now_seconds"),
+      .def("bridges", &bridges, py::kw_only(), py::arg("ends"), py::arg("now_seconds"),
            py::arg("tau_days"), py::arg("least_link"), py::arg("allowed"), py::arg("top"),
            "The best rows on paths between two of the ends that share no link.");
 }

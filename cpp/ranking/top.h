@@ -24,6 +24,16 @@ void best_first(std::span<const double> scores, std::size_t k, std::vector<std::
   if (k == 0) {
     return;
   }
+  if (scores.size() <= 2 * k) {  // most of them stay
+    for (std::uint32_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] == scores[i]) {
+        order.push_back(i);
+      }
+    }
+    std::sort(order.begin(), order.end(), is_better);
+    order.resize(std::min(order.size(), k));
+    return;
+  }
   // A heap with the last in rank in front. Once it is full, most candidates fail its threshold.
   double threshold = -std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < scores.size(); ++i) {
