@@ -82,12 +82,7 @@ class Search {
   // Calls visit(link) for each of the row's links that may have enough weight left.
   template <typename Visit>
   void for_each_link(std::uint32_t row, Visit visit) const {
-    for (const HalfLink& link : adjacency_[row]) {
-      if (link.standing < least_standing_) {
-        break;
-      }
-      visit(link);
-    }
+    for_each_standing(adjacency_[row], rule_.least_link, least_standing_, visit);
   }
 
   [[nodiscard]] double to_end(std::uint32_t number, std::size_t end) const {

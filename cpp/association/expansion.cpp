@@ -6,8 +6,7 @@
 
 #include "association/link_columns.h"
 #include "association/link_order.h"
-#include "association/value_counts.h"
-#include "ranking/id_table.h"
+#include "association/walk_memory.h"
 #include "ranking/parameter.h"
 #include "ranking/top.h"
 
@@ -16,48 +15,6 @@ namespace oneiros {
 namespace {
 
 constexpr Rule kPart{0.0, 1.0, true, false, "must be in (0, 1]"};
-
-// The best path so far to a row by at most so many links.
-struct Label {
-  std::uint32_t row;  // its number
-  std::uint32_t parent;
-  std::uint32_t hops;
-  double value;
-};
-
-// Links that may be walked, one an index.
-struct Steps {
-  std::vector<double> weights;
-  std::vector<double> last_seconds;
-  std::vector<std::uint32_t> targets;
-  std::vector<std::uint32_t> parents;
-  std::size_t size = 0;  // of which so many are in use
-
-  void make_room(std::size_t more) {
-    if (size + more > targets.size()) {
-      const std::size_t room = 2 * (size + more);
-      weights.resize(room);
-      last_seconds.resize(room);
-      targets.resize(room);
-      parents.resize(room);
-    }
-  }
-};
-
-// What a walk works with; kept by each thread, so that a walk asks for no memory.
-struct WalkMemory {
-  IdTable<std::uint32_t> numbers;
-  std::vector<std::uint32_t> rows;  // by number; the seeds first
-  std::vector<std::uint32_t> best;  // by number: its best label
-  std::vector<Label> labels;
-  std::vector<std::uint32_t> frontier;  // labels to go on from, the best first
-  Steps steps;
-  ValueCounts counts;  // of the rows reached
-  // At the end.
-  std::vector<double> values;
-  std::vector<std::uint32_t> numbers_by_value;
-  std::vector<std::uint32_t> order;
-};
 
 // At first few labels are gone on from, since what they lead to tells what is not worth looking at.
 constexpr std::size_t kFirstLabels = 16;
@@ -97,7 +54,7 @@ class Walk {
       const double value = seeds.values.empty() ? 1.0 : seeds.values[i];
       const std::uint32_t number = memory_.numbers.number_of(seeds.rows[i], memory_.rows.data());
       if (number < memory_.best.size()) {
-        Label& label = memory_.labels[number];
+        PathLabel& label = memory_.labels[number];
         label.value = std::max(label.value, value);
       } else {
         memory_.best.push_back(number);
@@ -106,18 +63,20 @@ class Walk {
     }
     seed_count_ = memory_.best.size();
     double most = 0.0;
-    for (const Label& label : memory_.labels) {
+    for (const PathLabel& label : memory_.labels) {
       most = std::max(most, label.value);
     }
     memory_.counts.begin(most);
   }
 
-  [[nodiscard]] std::uint32_t row_of(const Label& label) const { return memory_.rows[label.row]; }
+  [[nodiscard]] std::uint32_t row_of(const PathLabel& label) const {
+    return memory_.rows[label.row];
+  }
 
   // Walks one link on from each of labels [first, end).
   void go_on_from(std::size_t first, std::size_t end, std::uint32_t hops) {
     std::vector<std::uint32_t>& frontier = memory_.frontier;
-    const std::vector<Label>& labels = memory_.labels;
+    const std::vector<PathLabel>& labels = memory_.labels;
     frontier.clear();
     for (std::size_t i = first; i < end; ++i) {
       if (labels[i].value >= least_ && (hops > 1 || allowed_.contains(row_of(labels[i])))) {
@@ -160,34 +119,29 @@ class Walk {
 
   void look_from(std::uint32_t number, double its_value) {
     const std::span<const HalfLink> links = adjacency_[row_of(memory_.labels[number])];
-    Steps& steps = memory_.steps;
+    WalkSteps& steps = memory_.steps;
     steps.make_room(links.size());
-    const double value = its_value * rule_.hop_decay;
-    const double least = least_;
-    const double least_link = rule_.least_link;
-    const float last = least_standing(std::max(least_link, least / value), rule_.clock);
+    const double quotient = least_ / (its_value * rule_.hop_decay);
+    // A little less than the quotient, which was rounded. (NaN, of 0 and 0, is not larger.)
+    const double least_weight = std::max(rule_.least_link, quotient * (1.0 - 1e-12));
     const lexical::AllowedRows allowed = allowed_;
     std::size_t size = steps.size;
-    for (const HalfLink& link : links) {
-      if (link.standing < last) {
-        break;
-      }
-      // Its weight is more than what is left of it.
-      if (link.weight >= least_link && value * link.weight >= least &&
-          allowed.contains(link.neighbour())) {
-        steps.weights[size] = link.weight;
-        steps.last_seconds[size] = link.last_seconds;
-        steps.targets[size] = link.neighbour();
-        steps.parents[size] = number;
-        ++size;
-      }
-    }
+    for_each_standing(links, least_weight, least_standing(least_weight, rule_.clock),
+                      [&](const HalfLink& link) ONEIROS_ALWAYS_INLINE_LAMBDA {
+                        if (allowed.contains(link.neighbour())) {
+                          steps.weights[size] = link.weight;
+                          steps.last_seconds[size] = link.last_seconds;
+                          steps.targets[size] = link.neighbour();
+                          steps.parents[size] = number;
+                          ++size;
+                        }
+                      });
     steps.size = size;
   }
 
   // Walks the gathered links that are worth it.
   void step(std::uint32_t hops) {
-    Steps& steps = memory_.steps;
+    WalkSteps& steps = memory_.steps;
     decay_weights(std::span(steps.weights).first(steps.size),
                   std::span(steps.last_seconds).first(steps.size), rule_.clock);
     keep_worthy();
@@ -214,7 +168,7 @@ class Walk {
 
   // Of what was gathered, leaves what is worth enough, by its path's value.
   void keep_worthy() {
-    Steps& steps = memory_.steps;
+    WalkSteps& steps = memory_.steps;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < steps.size; ++i) {
       const double weight = steps.weights[i];
@@ -227,11 +181,11 @@ class Walk {
     steps.size = kept;
   }
 
-  void reach(const Label& label) {
-    std::vector<Label>& labels = memory_.labels;
+  void reach(const PathLabel& label) {
+    std::vector<PathLabel>& labels = memory_.labels;
     const bool is_seed = label.row < seed_count_;
     if (label.row < memory_.best.size()) {
-      Label& former = labels[memory_.best[label.row]];
+      PathLabel& former = labels[memory_.best[label.row]];
       if (!is_seed && label.value > former.value) {
         memory_.counts.remove(former.value);
         memory_.counts.add(label.value);
@@ -290,7 +244,7 @@ class Walk {
     std::vector<Reached> reached;
     reached.reserve(memory_.order.size());
     for (const std::uint32_t place : memory_.order) {
-      const Label& label = memory_.labels[memory_.best[numbers[place]]];
+      const PathLabel& label = memory_.labels[memory_.best[numbers[place]]];
       reached.push_back({row_of(label), label.hops, label.value, {}});
       std::uint32_t before = label.parent;
       for (std::uint32_t hops = label.hops; hops-- > 0;) {
