@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import _core
@@ -23,6 +23,7 @@ def linked(*links: tuple[int, int, float]) -> _core.AssociationGraph:
     return made([((a, b), PlainLink(weight, 0, NOW, math.nan)) for a, b, weight in links])[0]
 
 
+@settings(deadline=None)
 @given(
     world=worlds,
     ends=st.lists(rows, max_size=4, unique=True),

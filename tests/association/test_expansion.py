@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import _core
@@ -39,6 +40,7 @@ rules = st.fixed_dictionaries(
 seed_values = st.sampled_from([1.0, 0.5, 0.75, 0.0, 2.0]) | st.floats(0.0, 1.0)
 
 
+@settings(deadline=None)
 @given(
     world=worlds,
     seeds=st.dictionaries(rows, seed_values, max_size=4),
@@ -72,6 +74,7 @@ def test_expansion_is_the_best_of_all_paths(
         assert all(allowed[before] for before in path)
 
 
+@settings(deadline=None)
 @given(
     world=worlds.map(lambda world: [(pair, FOR_EVER) for pair, _ in world]),
     seeds=st.lists(rows, max_size=4, unique=True),
@@ -87,6 +90,53 @@ def test_of_equal_paths_the_one_that_is_said_is_told(
     )  # fmt: skip
     got = graph.expand(seeds=seeds, **{**C10, "most_hops": most_hops}).results()
     assert [(row, path) for row, _, path in got] == [(each.row, each.path) for each in want]
+
+
+def dense(seed: int, weights: list[float], ages_days: list[float]) -> _core.AssociationGraph:
+    """Most of all pairs of rows, so that many paths lead to each."""
+    random = np.random.default_rng(seed)
+    world = [
+        (
+            (a, b),
+            PlainLink(random.choice(weights), 0, NOW, NOW - random.choice(ages_days) * DAY),
+        )
+        for a, b in itertools.combinations(range(ROWS), 2)
+        if random.random() < 0.6
+    ]
+    return made(world)[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_many_equal_paths_the_one_that_is_said_is_told(seed: int) -> None:
+    graph = dense(seed, [0.5, 1.0], [math.nan])
+    for seeds, most_hops in itertools.product([[0], [7, 3], [11, 0, 5]], [1, 2, 3]):
+        want = associations.expand(
+            weights_left(graph), dict.fromkeys(seeds, 1.0), least_link=0.3, least=0.1,
+            hop_decay=1.0, most_hops=most_hops, allowed=[True] * ROWS,
+        )  # fmt: skip
+        for top in (2, 50):
+            rule = {**C10, "least": 0.1, "most_hops": most_hops, "top": top}
+            got = graph.expand(seeds=seeds, **rule).results()
+            assert got == [(each.row, each.value, each.path) for each in want[:top]]
+
+
+@pytest.mark.parametrize("tau_days", [TAU, 20.0, 400.0, math.inf])
+@pytest.mark.parametrize("hop_decay", [1.0, 0.4])
+def test_links_of_every_age_are_found_however_they_fade(tau_days: float, hop_decay: float) -> None:
+    for seed, least in itertools.product(range(6), [0.05, 0.3]):
+        graph = dense(seed, [0.1, 0.4, 0.7, 1.0], [math.nan, -30.0, 0.0, 10.0, 80.0, 300.0])
+        rule: dict[str, Any] = {"least_link": least, "least": least, "hop_decay": hop_decay}
+        want = associations.expand(
+            weights_left(graph, NOW, tau_days), {0: 1.0, 6: 0.5}, **rule, most_hops=2,
+            allowed=[True] * ROWS,
+        )  # fmt: skip
+        for top in (3, 50):
+            got = graph.expand(
+                seeds=[0, 6], **{**C10, **rule, "seed_values": [1.0, 0.5], "tau_days": tau_days, "top": top}
+            ).results()  # fmt: skip
+            assert [(row, value) for row, value, _ in got] == [
+                (each.row, each.value) for each in want[:top]
+            ]
 
 
 def test_a_large_graph_beside_walks_by_hand() -> None:

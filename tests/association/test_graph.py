@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import _core, kernels
@@ -63,6 +63,7 @@ def assert_same(graph: _core.AssociationGraph, plain: PlainGraph) -> None:
             assert (its_kind, its_created) == (want.kind, want.created)
 
 
+@settings(deadline=None)
 @given(worlds, st.lists(operations, max_size=8))
 def test_the_graph_is_the_plain_one_after_any_operations(world: Any, done: Any) -> None:
     graph, plain = made(world)
