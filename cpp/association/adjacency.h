@@ -1,14 +1,25 @@
 // Which links each row has.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "association/link.h"
 
 namespace oneiros {
+
+inline constexpr std::uint32_t kNoPlace = std::numeric_limits<std::uint32_t>::max();
+
+// Where the link to `neighbour` stands, kNoPlace if there is none.
+inline std::uint32_t place_of(std::span<const HalfLink> links, std::uint32_t neighbour) {
+  const auto found = std::ranges::find_if(
+      links, [neighbour](const HalfLink& link) { return link.neighbour() == neighbour; });
+  return found == links.end() ? kNoPlace : static_cast<std::uint32_t>(found - links.begin());
+}
 
 // The links of every row, in the order of link_order.h. Of each link both halves are there.
 class Adjacency {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,8 +69,10 @@ class AssociationGraph {
   [[nodiscard]] LinkList links() const;
 
   // The links of one row, the heaviest by what is left first, then the smaller row.
-  // These three throw std::invalid_argument naming the field that breaks its rule.
+  // These throw std::invalid_argument naming the field that breaks its rule.
   [[nodiscard]] std::vector<Neighbour> neighbours(std::uint32_t row, const LinkClock& clock) const;
+  // The link of each pair, as a sees it, where there is one.
+  [[nodiscard]] std::vector<std::optional<HalfLink>> find(const PairColumns& pairs) const;
   // See expansion.h.
   [[nodiscard]] std::vector<Reached> expand(const Seeds& seeds, const ExpansionRule& rule,
                                             const lexical::AllowedRows& allowed,

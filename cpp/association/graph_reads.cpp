@@ -25,6 +25,21 @@ std::vector<Neighbour> AssociationGraph::neighbours(std::uint32_t row,
   return found;
 }
 
+std::vector<std::optional<HalfLink>> AssociationGraph::find(const PairColumns& pairs) const {
+  require_valid(pairs, row_count());
+  return adjacency_.read([&](const Adjacency& adjacency) {
+    std::vector<std::optional<HalfLink>> found(pairs.a.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::span<const HalfLink> links = adjacency[pairs.a[i]];
+      const std::uint32_t place = place_of(links, pairs.b[i]);
+      if (place != kNoPlace) {
+        found[i] = links[place];
+      }
+    }
+    return found;
+  });
+}
+
 std::vector<Reached> AssociationGraph::expand(const Seeds& seeds, const ExpansionRule& rule,
                                               const lexical::AllowedRows& allowed,
                                               std::size_t top) const {

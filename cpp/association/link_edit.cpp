@@ -1,24 +1,11 @@
 #include "association/link_edit.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "association/link_order.h"
 
 namespace oneiros {
-
-namespace {
-
-constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
-
-std::uint32_t place_of(std::span<const HalfLink> links, std::uint32_t neighbour) {
-  const auto found = std::ranges::find_if(
-      links, [neighbour](const HalfLink& link) { return link.neighbour() == neighbour; });
-  return found == links.end() ? kNowhere : static_cast<std::uint32_t>(found - links.begin());
-}
-
-}  // namespace
 
 LinkEdit::LinkEdit(const Adjacency& adjacency, IdTable<std::uint64_t>& numbers,
                    std::size_t most_pairs)
@@ -33,7 +20,7 @@ LinkEdit::End& LinkEdit::end_of(std::uint32_t row, std::uint32_t neighbour) {
   if (number == ends_.size()) {
     const std::span<const HalfLink> links = adjacency_[row];
     const std::uint32_t place = place_of(links, neighbour);
-    const bool is_new = place == kNowhere;
+    const bool is_new = place == kNoPlace;
     ends_.push_back({row, place, is_new, is_new ? HalfLink{} : links[place]});
   }
   return ends_[number];
@@ -62,9 +49,9 @@ void LinkEdit::remove(std::uint32_t a, std::uint32_t b) {
 
 std::ptrdiff_t LinkEdit::write(FreshBlocks& fresh) {
   std::ptrdiff_t more_ends = 0;
-  std::erase_if(ends_, [](const End& end) { return end.is_gone && end.former_place == kNowhere; });
+  std::erase_if(ends_, [](const End& end) { return end.is_gone && end.former_place == kNoPlace; });
   for (const End& end : ends_) {
-    more_ends += end.former_place == kNowhere ? 1 : 0;
+    more_ends += end.former_place == kNoPlace ? 1 : 0;
     more_ends -= end.is_gone ? 1 : 0;
   }
   std::ranges::sort(ends_, [](const End& a, const End& b) {
@@ -87,13 +74,13 @@ void LinkEdit::write_row(std::span<const End> ends, FreshBlocks& fresh) {
   replaced_.clear();
   for (const End& end : ends) {
     count += end.is_gone ? 0 : 1;
-    if (end.former_place != kNowhere) {
+    if (end.former_place != kNoPlace) {
       replaced_.push_back(end.former_place);
     }
   }
   count -= replaced_.size();
   std::ranges::sort(replaced_);
-  replaced_.push_back(kNowhere);
+  replaced_.push_back(kNoPlace);
   HalfLink* into = fresh.add(row, count).data();
   const auto* end = ends.data();
   const auto* const last = end + ends.size();

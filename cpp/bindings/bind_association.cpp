@@ -92,6 +92,25 @@ py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now
   return told;
 }
 
+// (weight, kind, created, last) of each pair, None where it has no link.
+py::list find(const AssociationGraph& graph, const py::object& a, const py::object& b) {
+  const auto first = read_copy<std::uint32_t>(a, "a");
+  const auto second = read_copy<std::uint32_t>(b, "b");
+  std::vector<std::optional<HalfLink>> links;
+  {
+    const ReleasedGil nogil;
+    links = graph.find({first, second});
+  }
+  py::list told(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::optional<HalfLink>& link = links[i];
+    told[i] = link ? py::object(py::make_tuple(link->weight, static_cast<unsigned>(link->kind()),
+                                               link->created_seconds, link->last_seconds))
+                   : py::object(py::none());
+  }
+  return told;
+}
+
 py::tuple links(const AssociationGraph& graph) {
   LinkList list;
   {
@@ -215,6 +234,8 @@ void register_association(py::module_& module) {
       .def("neighbours", &neighbours, py::kw_only(), py::arg("row"), py::arg("now_seconds"),
            py::arg("tau_days"),
            "(row, weight left, kind, created, last co-retrieval) of each link, the heaviest first.")
+      .def("find", &find, py::kw_only(), py::arg("a"), py::arg("b"),
+           "(weight, kind, created, last co-retrieval) of each pair as it is kept, or None.")
       .def("links", &links, "Each link once, as columns: a, b, weight, kind, created, last.")
       .def("expand", &bound_expand, py::kw_only(), py::arg("seeds"), py::arg("seed_values"),
            py::arg("now_seconds"), py::arg("tau_days"), py::arg("least_link"), py::arg("least"),

@@ -248,6 +248,9 @@ class AssociationGraph:
     def neighbours(
         self, *, row: int, now_seconds: float, tau_days: float
     ) -> list[tuple[int, float, int, float, float]]: ...
+    def find(
+        self, *, a: Rows | Sequence[int], b: Rows | Sequence[int]
+    ) -> list[tuple[float, int, float, float] | None]: ...
     def links(
         self,
     ) -> tuple[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from typing import Any
@@ -16,6 +17,7 @@ from tests.association.worlds import NOW, ROWS, TAU, links, made, pairs, rows, s
 from tests.oracles.associations import PlainGraph, PlainLink
 from tests.oracles.records import DAY
 
+ALL_PAIRS = list(itertools.permutations(range(ROWS), 2))
 SETTING = {"weight": [0.5], "kind": [2], "created_seconds": [NOW], "last_seconds": [NOW]}
 
 operations = st.one_of(
@@ -52,6 +54,15 @@ def assert_same(graph: _core.AssociationGraph, plain: PlainGraph) -> None:
         assert weight[i] == pytest.approx(want.weight, rel=1e-14)
         assert (kind[i], created[i]) == (want.kind, want.created)
         assert last[i] == want.last or (math.isnan(last[i]) and math.isnan(want.last))
+    for (one, other), link in zip(
+        ALL_PAIRS, graph.find(a=[a for a, _ in ALL_PAIRS], b=[b for _, b in ALL_PAIRS]), strict=True
+    ):
+        kept = plain.links.get(frozenset((one, other)))
+        assert (link is None) == (kept is None)
+        if link is not None and kept is not None:
+            assert link[0] == pytest.approx(kept.weight, rel=1e-14)
+            assert link[1:3] == (kept.kind, kept.created)
+            assert link[3] == pytest.approx(kept.last, nan_ok=True, rel=0, abs=0)
     for row in range(ROWS):
         told = graph.neighbours(row=row, now_seconds=NOW, tau_days=TAU)
         wanted = plain.neighbours(row)
