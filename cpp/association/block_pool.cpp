@@ -42,7 +42,7 @@ std::span<HalfLink> BlockPool::take(std::size_t count) {
   HalfLink*& first_free = free_[wanted.number];
   if (first_free != nullptr) {
     HalfLink* const block = first_free;
-    std::memcpy(&first_free, block, sizeof(first_free));
+    std::memcpy(&first_free, block, sizeof(void*));
     return {block, count};
   }
   if (rest_.size() < wanted.capacity) {
@@ -58,7 +58,7 @@ void BlockPool::give_back(std::span<HalfLink> block) noexcept {
     return;
   }
   HalfLink*& first_free = free_[class_of(block.size()).number];
-  std::memcpy(static_cast<void*>(block.data()), &first_free, sizeof(first_free));
+  std::memcpy(static_cast<void*>(block.data()), &first_free, sizeof(void*));
   first_free = block.data();
 }
 
