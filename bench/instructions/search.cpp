@@ -76,8 +76,8 @@ int main() {
       CALLGRIND_START_INSTRUMENTATION;
       CALLGRIND_ZERO_STATS;
       const oneiros::lexical::Found found = index.search(query, k, {});
-      const std::string name =
-          "top " + std::to_string(k) + ": " + query + " (" + std::to_string(found.hits.size()) + ")";
+      const std::string name = "top " + std::to_string(k) + ": " + query + " (" +
+                               std::to_string(found.hits.size()) + ")";
       CALLGRIND_DUMP_STATS_AT(name.c_str());
       CALLGRIND_STOP_INSTRUMENTATION;
     }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oneiros import analyzers as analyzers
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
+    from oneiros.association import Link as Link
     from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
@@ -54,6 +55,7 @@ _HOME = {  # public name -> the module it lives in
     "Explanation": "explaining",
     "Expression": "ranking.expression",
     "LexicalIndex": "lexical",
+    "Link": "association",
     "Memory": "memory",
     "OneirosError": "errors",
     "Profile": "ranking.profile",
@@ -88,6 +90,7 @@ __all__ = [
     "Explanation",
     "Expression",
     "LexicalIndex",
+    "Link",
     "Memory",
     "OneirosError",
     "Profile",

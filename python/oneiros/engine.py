@@ -173,6 +173,7 @@ class Engine(Memories):
             "memories": projections.live_count,
             "deleted": len(projections.lifecycle.row_of) - projections.live_count,
             "kinds": projections.kind_counts(),
+            "links": parts.store.link_count(),
             "revision": parts.remember.revision,
             "embedder": parts.remember.vectors.recorded_name,
             "embedding_dimension": parts.remember.vectors.dimension,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
 from oneiros.fields import FIELDS
+from oneiros.linking import Linking
 from oneiros.looking import Looking
 from oneiros.memory import Memory
 from oneiros.records import records_of
@@ -31,7 +32,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(AskingWhy, Rescoring, Looking):
+class Memories(AskingWhy, Rescoring, Linking, Looking):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,

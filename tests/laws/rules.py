@@ -64,6 +64,9 @@ TESTS = {
     "C7": (_MODEL,),
     "C11": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
     "C15": ("engine/test_recall.py::test_the_trace_tells_every_stage_and_why_a_channel_is_absent",),
+    "C16": (
+        "engine/test_links.py::test_a_link_fades_from_the_last_co_retrieval_on_and_never_in_the_store",
+    ),
     "H1": (_PAGES.format("the_house_profile"), _MODEL),
     "H2": (_FUSION.format("blend"),),
     "H3": (_FUSION.format("blend"),),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from oneiros.association import Associations
 from oneiros.numpy_on_use import np
 from oneiros.projections.indexes import Indexes, LexicalOptions
 from oneiros.projections.lifecycle import Lifecycle
@@ -38,6 +39,7 @@ class Projections:
         self.lifecycle = Lifecycle()
         self.row_sets = RowSets(self.lifecycle)
         self.indexes = Indexes(options, vector_index)
+        self.associations = Associations(self.lifecycle)
         self._compiled: dict[Profile, CompiledProfile] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
@@ -94,6 +96,7 @@ class Projections:
         if row is not None:
             self.row_sets.erase(row)
             self.indexes.erase(row)
+            self.associations.erase(row)
 
     def close(self) -> None:
         """Stop background work."""

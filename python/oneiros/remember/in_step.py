@@ -20,6 +20,7 @@ from oneiros.remember.verdicts import VerdictCounts
 from oneiros.remember.write_rules import sessions_of
 
 if TYPE_CHECKING:
+    from oneiros.association import Associations
     from oneiros.embedders import Embedder
     from oneiros.projections import Projections
     from oneiros.remember.write_behind import ReinforcementEvent
@@ -83,8 +84,21 @@ class InStep:
             self._projections.erase(memory_id)
         for batch in reading.changes(self._revision):
             self._apply(batch)
+        if self._projections.associations.are_read:
+            for links in reading.links(self._revision):
+                self._projections.associations.apply(links)
         self._revision = last
         self._is_behind = False
+
+    def associations(self) -> Associations:
+        """Return the links of the memories, which are read when they are first asked for."""
+        associations = self._projections.associations
+        if not associations.are_read:
+            with self._lock, uncollected(), self._store.read() as reading:
+                self._follow(reading)
+                if not associations.are_read:
+                    associations.read(reading.links(0))
+        return associations
 
     def _apply(self, batch: Sequence[StoredMemory]) -> None:
         self.reinforcing.apply_columns(batch)

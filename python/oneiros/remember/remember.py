@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.scopes import Where
-    from oneiros.store import StoredMemory, Transaction
+    from oneiros.store import StoredLink, StoredMemory, Transaction
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
@@ -153,6 +153,20 @@ class Remember(InStep):
         with self._writing() as transaction:
             self._live(transaction, memory_id, seen)
             transaction.feedback(memory_id, verdict, now)
+
+    def link(self, link: StoredLink, *, seen: Seen) -> None:
+        """Link two memories, or make the link of the two what it says."""
+        with self._writing() as transaction:
+            for memory_id in (link.one, link.other):
+                self._live(transaction, memory_id, seen)
+            transaction.set_link(link)
+
+    def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
+        """Take the link of two memories away; returns whether there was one."""
+        with self._writing() as transaction:
+            for memory_id in (one, other):
+                self._live(transaction, memory_id, seen)
+            return transaction.remove_link(one, other)
 
     def delete(self, memory_id: str, *, now: float, seen: Seen) -> None:
         """Soft-delete a memory."""

@@ -166,6 +166,11 @@ class Store:
         with self.read() as reading:
             return reading.live_count()
 
+    def link_count(self) -> int:
+        """Return the number of links, those of soft-deleted memories too."""
+        with self.read() as reading:
+            return reading.link_count()
+
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store as it is now to a new file; writers go on meanwhile.
 

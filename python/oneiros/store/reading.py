@@ -10,6 +10,7 @@ import apsw
 
 from oneiros.errors import StoreCorrupt
 from oneiros.store.failures import translated
+from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.rows import SELECT, StoredMemory, stored
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ _LAST_REVISION: Final = """
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
   coalesce((SELECT max(revision) FROM erased), 0),
-  coalesce((SELECT max(revision) FROM setting), 0))
+  coalesce((SELECT max(revision) FROM setting), 0),
+  coalesce((SELECT max(revision) FROM link), 0))
 """
 _ALL: Final = f"{SELECT} NOT INDEXED ORDER BY sequence"
 _CHANGED: Final = f"""{SELECT} WHERE sequence IN (
@@ -99,6 +101,24 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         Embeddings come only where the store was given a ``decode_embedding``.
         """
         return [None if row is None else self._memory(row) for row in self.load_stored(ids)]
+
+    def links(self, after: int, batch: int = 10_000) -> Iterator[list[StoredLink]]:
+        """Yield every link that a commit after ``after`` made, changed or took away.
+
+        Args:
+            after: a revision; 0 for all links there are.
+            batch: links in a list, at least 1.
+
+        Raises:
+            StoreCorrupt: a link makes no sense.
+        """
+        cursor = self._run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
+        while rows := self._fetch(cursor, batch):
+            yield [stored_link(self._path, row) for row in rows]
+
+    def link_count(self) -> int:
+        """Return the number of links, those of soft-deleted memories too."""
+        return int(self._rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
 
     def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
         """Return (number, id, kind, verdict, time) of the feedback given after that number."""

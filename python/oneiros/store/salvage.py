@@ -14,6 +14,7 @@ from oneiros.store import schema
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
+from oneiros.store.links import StoredLink
 from oneiros.store.reading import SNAPSHOT_SETTING, Reading
 from oneiros.store.rows import SELECT, stored
 
@@ -34,6 +35,8 @@ class Salvaged(NamedTuple):
     """Taken over, soft-deleted ones too."""
     unreadable: int
     """Sequence numbers whose memory could not be read, or made no sense."""
+    links: int
+    """Taken over; 0 where they could not be read."""
     settings: int
     """Settings taken over; 0 where they could not be read."""
 
@@ -94,12 +97,15 @@ def _copied(search: _Search, store: Store) -> Salvaged:
                     memories += 1
                 except DuplicateId:  # one page stood in for another
                     unreadable += 1
+    links = search.links_found()
+    with store.write() as transaction:
+        link_count = sum(map(transaction.set_link, links))
     settings = search.settings()
     settings.pop(SNAPSHOT_SETTING, None)  # that file may hold what is lost
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)
-    return Salvaged(memories, unreadable + search.unreadable, len(settings))
+    return Salvaged(memories, unreadable + search.unreadable, link_count, len(settings))
 
 
 class _Search(Reading):
@@ -131,6 +137,16 @@ class _Search(Reading):
                 yield list(self._sensible(found))
         if after < last:
             self.unreadable -= failures  # numbers that perhaps were never given
+
+    def links_found(self) -> list[StoredLink]:
+        """Return the links up to the first that cannot be read."""
+        found: list[StoredLink] = []
+        try:
+            for batch in self.links(0, batch=1):
+                found += batch
+        except (StoreCorrupt, StoreIOError):
+            return found
+        return found
 
     def settings(self) -> dict[str, str]:
         """Return the settings, or none where they cannot be read."""

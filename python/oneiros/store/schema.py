@@ -86,11 +86,36 @@ CREATE TABLE erased (
 """
 
 
+# What two memories have to do with each other: one row a pair, by their sequence numbers. A weight
+# of 0 says that the link was taken away, for those who follow.
+_LINK_TABLE: Final = """
+CREATE TABLE link (
+  first INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  weight REAL NOT NULL,
+  created_at REAL NOT NULL,
+  co_retrieved_at REAL,
+  PRIMARY KEY (first, second)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX link_by_second ON link (second);
+CREATE INDEX link_by_revision ON link (revision);
+"""
+
+
 def _make_first_tables(connection: apsw.Connection) -> None:
     connection.execute(_FIRST_TABLES)
 
 
-MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [_make_first_tables]
+def _make_link_table(connection: apsw.Connection) -> None:
+    connection.execute(_LINK_TABLE)
+
+
+MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
+    _make_first_tables,
+    _make_link_table,
+]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 
 A step that has been released is never edited, so that a file brought forward and a new one have

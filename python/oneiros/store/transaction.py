@@ -11,6 +11,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
+from oneiros.store.links import REMOVE, SET, StoredLink
 from oneiros.store.row_writing import RowWriting
 
 __all__ = ["VERDICTS", "Transaction"]
@@ -107,8 +108,28 @@ INSERT INTO feedback_event (sequence, kind, verdict, time)
 SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         self._run(sql, (verdict, time, id))
 
+    def set_link(self, link: StoredLink) -> bool:
+        """Make a link what it says, whether there was one or not.
+
+        Args:
+            link: of two memories; of a link that is there, ``created_at`` stays.
+
+        Returns:
+            Whether both memories are there.
+        """
+        self._has_changed = True
+        values = (self.revision, link.kind, link.weight, link.created_at, link.co_retrieved_at)
+        self._run(SET, (*values, link.one, link.other))
+        return self._connection.changes() > 0
+
+    def remove_link(self, one: str, other: str) -> bool:
+        """Take a link away; returns whether there was one."""
+        self._has_changed = True
+        self._run(REMOVE, (self.revision, one, other))
+        return self._connection.changes() > 0
+
     def erase(self, id: str) -> bool:
-        """Forget a memory for good: its row, its vector and its feedback.
+        """Forget a memory for good: its row, its vector, its feedback and its links.
 
         The bytes are overwritten in the pages at once; older copies of these stand in the log
         until ``Store.checkpoint``.
@@ -120,6 +141,9 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
 DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)"""
         self._has_changed = True
         self._run(sql, (id,))
+        for end in ("first", "second"):
+            sql = f"DELETE FROM link WHERE {end} = (SELECT sequence FROM memory WHERE id = ?)"
+            self._run(sql, (id,))
         self._run("DELETE FROM memory WHERE id = ?", (id,))
         if not self._connection.changes():
             return False
