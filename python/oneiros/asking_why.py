@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import require_flag, require_utf8, statuses
+from oneiros.argument_checks import require_flag, require_utf8
 from oneiros.searching import Searching, require_asking
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
-    from oneiros.hiding import Limits
+    from oneiros.projections import Limits
     from oneiros.ranking.profile import Profile
     from oneiros.recall import Question
     from oneiros.scopes import Where
@@ -38,6 +38,8 @@ class AskingWhy(Searching):
         profile: Profile | str | None = None,
         reinforce: bool | None = None,
         explain: bool = True,
+        include_expired: bool = False,
+        valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
     ) -> WhyNot:
@@ -54,6 +56,8 @@ class AskingWhy(Searching):
             profile: the search's.
             reinforce: taken, and of no effect here.
             explain: taken, and of no effect here.
+            include_expired: the search's.
+            valid_at: the search's.
             status: the search's.
             syntax: the search's.
 
@@ -65,16 +69,12 @@ class AskingWhy(Searching):
         Raises:
             As :meth:`search`.
         """
-        from oneiros.hiding import Limits  # noqa: PLC0415 - no search needs it
-
         require_flag("explain", explain)
         require_utf8("id", id)
         require_asking(session, reinforce)
         self._follow_others()
         question = self._question(query, embedding, k, now, profile, True, syntax)
-        limits = Limits(
-            question.profile.selection, self._checked(where), statuses(status), question.now
-        )
+        limits = self._limits(question, where, status, include_expired, valid_at)
         return self._answer(id, question, limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:
@@ -82,9 +82,7 @@ class AskingWhy(Searching):
         from oneiros.placing import Placing  # noqa: PLC0415
 
         projections = self._parts.projections
-        visible = projections.row_sets.visible(
-            limits.selection, limits.where, self._scope(), limits.status, limits.now
-        )
+        visible = projections.row_sets.visible(limits, self._scope())
         placing = Placing(question, projections, visible)
         answered = placing.answer(id)
         memory = self._load_seen([id])[0]

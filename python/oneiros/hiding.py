@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from oneiros.display import moment
@@ -15,22 +14,12 @@ from oneiros.why_not import Hiding
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
+    from oneiros.projections.limits import Limits
     from oneiros.projections.row_sets import RowSets
-    from oneiros.ranking.selection import Selection
 
-__all__ = ["Limits", "hidings"]
+__all__ = ["hidings"]
 
 _WORDS = 200  # characters of a condition that are shown
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a search may return, as it was asked and as the profile says."""
-
-    selection: Selection
-    where: Where | None
-    status: Sequence[str] | None
-    now: float
 
 
 def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tuple[Hiding, ...]:
@@ -48,10 +37,10 @@ def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tupl
     words = {
         "superseded": f"superseded by {memory.superseded_by!r}",
         "archived": 'its status is archived; status="archived" asks for such',
-        "expired": _expiry(memory, limits.now),
-        "not_yet_valid": f"valid from {moment(memory.valid_from)}, now is {moment(limits.now)}",
+        "expired": _expiry(memory, limits),
+        "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
     }
-    sets = row_sets.hidden(limits.selection, limits.status, limits.now)
+    sets = row_sets.hidden(limits)
     found = [Hiding(reason, words[reason]) for reason, rows in sets.items() if row in rows]
     if limits.status is not None and row not in row_sets.matching(of_status(limits.status)):
         asked = " or ".join(limits.status) or "none"
@@ -94,10 +83,14 @@ def _json(value: object) -> str:
     return shortened(json.dumps(value, ensure_ascii=False), _WORDS)
 
 
-def _expiry(memory: Memory, now: float) -> str:
-    if memory.valid_until is not None and now > memory.valid_until:
-        return f"valid until {moment(memory.valid_until)}, now is {moment(now)}"
+def _expiry(memory: Memory, limits: Limits) -> str:
+    if memory.valid_until is not None and limits.moment > memory.valid_until:
+        return f"valid until {moment(memory.valid_until)}, {_clock(limits)}"
     if memory.ttl is None:
         return "expired"  # until another process changed it, a moment ago
     ended = moment(memory.created_at + memory.ttl)
-    return f"its {memory.ttl:g} seconds ended at {ended}, now is {moment(now)}"
+    return f"its {memory.ttl:g} seconds ended at {ended}, {_clock(limits)}"
+
+
+def _clock(limits: Limits) -> str:
+    return f"{'now' if limits.valid_at is None else 'valid_at'} is {moment(limits.moment)}"

@@ -17,7 +17,9 @@ from oneiros.argument_checks import (
     texts,
 )
 from oneiros.bounded import Bounded, require_where
+from oneiros.field_checks import time as time_check
 from oneiros.fields import FIELDS
+from oneiros.projections import Limits
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import Question, answer, answer_many
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from oneiros.scopes import Where
 
 __all__ = ["Searching", "require_asking"]
+
+_check_valid_at = time_check("valid_at")
 
 
 class Searching(Bounded):
@@ -49,6 +53,8 @@ class Searching(Bounded):
         profile: Profile | str | None = None,
         reinforce: bool | None = None,
         explain: bool = False,
+        include_expired: bool = False,
+        valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
     ) -> SearchResponse:
@@ -66,6 +72,10 @@ class Searching(Bounded):
             reinforce: whether what is returned counts as accessed; default: as the profile says,
                 and never with ``explain``: looking into scores is not use.
             explain: give each result its explanation.
+            include_expired: return also what is past its ``valid_until`` or ``ttl``
+                (docs/systems/cognitive.md C7); what is not valid yet stays hidden.
+            valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
+                given. Scores, and what is due to be strengthened, go by ``now`` all the same.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
             syntax: "plain", or "query": then ``+must -not "a phrase" pre* title:word`` are
                 understood, as docs/query_syntax.md tells. What must or must not be holds for every
@@ -82,13 +92,8 @@ class Searching(Bounded):
         self._follow_others()
         question = self._question(query, embedding, k, now, profile, explain, syntax)
         parts = self._parts
-        visible = parts.projections.row_sets.visible(
-            question.profile.selection,
-            self._checked(where),
-            self._scope(),
-            statuses(status),
-            question.now,
-        )
+        limits = self._limits(question, where, status, include_expired, valid_at)
+        visible = parts.projections.row_sets.visible(limits, self._scope())
         response = answer(question, parts.projections, visible, self._load_seen)
         return self._reinforced([response], question, session, reinforce)[0]
 
@@ -104,6 +109,8 @@ class Searching(Bounded):
         profile: Profile | str | None = None,
         reinforce: bool | None = None,
         explain: bool = False,
+        include_expired: bool = False,
+        valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
         threads: int | None = None,
@@ -123,6 +130,8 @@ class Searching(Bounded):
             profile: how to rank.
             reinforce: whether what is returned counts as accessed, as :meth:`search` says.
             explain: give each result its explanation.
+            include_expired: as for :meth:`search`.
+            valid_at: as for :meth:`search`.
             status: only memories of these statuses.
             syntax: how all queries are read, as for :meth:`search`.
             threads: for the channels, >= 1; default: one a core.
@@ -148,18 +157,31 @@ class Searching(Bounded):
         if not questions:
             return []
         parts = self._parts
-        chosen = questions[0].profile
-        visible = parts.projections.row_sets.visible(
-            chosen.selection, self._checked(where), self._scope(), statuses(status), moment
-        )
+        limits = self._limits(questions[0], where, status, include_expired, valid_at)
+        visible = parts.projections.row_sets.visible(limits, self._scope())
         responses = answer_many(
             questions, parts.projections, visible, self._load_seen, thread_count
         )
         return self._reinforced(responses, questions[0], session, reinforce)
 
-    def _checked(self, where: Where | None) -> Where | None:
+    def _limits(
+        self,
+        question: Question,
+        where: Where | None,
+        status: str | Sequence[str] | None,
+        include_expired: bool,
+        valid_at: Time | None,
+    ) -> Limits:
         require_where(where)
-        return where
+        require_flag("include_expired", include_expired)
+        return Limits(
+            selection=question.profile.selection,
+            where=where,
+            status=statuses(status),
+            now=question.now,
+            valid_at=None if valid_at is None else _check_valid_at(valid_at),
+            includes_expired=bool(include_expired),
+        )
 
     def _question(
         self,

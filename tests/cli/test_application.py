@@ -94,6 +94,7 @@ def test_a_missing_store_is_an_error_and_is_not_created(
         (["search", "tea", "-k", "-1"], "-k"),
         (["search", "tea", "--now", "yesterday"], "--now: must be ISO 8601 with an offset"),
         (["search", "tea", "--now", "2025-01-01"], "--now: must be aware"),
+        (["search", "tea", "--valid-at", "then"], "--valid-at: must be ISO 8601 with an offset"),
         (["search", "tea", "--now", "1e12"], "--now: must be seconds since 1970"),
         (["search", "tea", "--where", "{"], "--where: where: not JSON"),
         (["search", "tea", "--where", "[]"], "--where: where: expected a JSON object"),

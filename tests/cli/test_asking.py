@@ -41,6 +41,14 @@ def test_search_understands_signs_if_asked(run: Run, store: Path) -> None:
     assert "syntax: must be 'plain' or 'query'" in refused.stderr
 
 
+def test_search_finds_what_was_valid_then_and_what_is_no_more(run: Run, store: Path) -> None:
+    with Engine(store) as mind:
+        mind.add("a coffee offer", id="offer", valid_until="2025-01-31T00:00:00Z")
+    assert "offer" not in found(run, store, "coffee")
+    assert "offer" in found(run, store, "coffee", "--valid-at", "2025-01-30T00:00:00Z")
+    assert "offer" in found(run, store, "coffee", "--include-expired")
+
+
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [

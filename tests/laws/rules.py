@@ -61,7 +61,7 @@ TESTS = {
     "C4": (_PAGES.format("cognitive"), _MODEL),
     "C5": (_FUSION.format("retention_weighted_union"),),
     "C6": (_MODEL,),
-    "C7": (_MODEL,),
+    "C7": (_MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says"),
     "C11": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
     "C15": ("engine/test_recall.py::test_the_trace_tells_every_stage_and_why_a_channel_is_absent",),
     "C16": (

@@ -47,6 +47,12 @@ def _asked(
     now: Annotated[
         str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
     ] = None,
+    valid_at: Annotated[
+        str | None, typer.Option(help="Only what was valid then; a time as for --now.")
+    ] = None,
+    include_expired: Annotated[
+        bool, typer.Option("--include-expired", help="Also what is past its validity.")
+    ] = False,
     profile: Annotated[str | None, typer.Option(help=f"Rank by this. {PROFILE_HELP}")] = None,
     syntax: Annotated[
         str,
@@ -57,6 +63,8 @@ def _asked(
         "k": k,
         "where": _condition(where, kind=kind, project=project, session=session, tags=tag),
         "now": seconds_of("--now", now),
+        "valid_at": seconds_of("--valid-at", valid_at),
+        "include_expired": include_expired,
         "profile": None if profile is None else named_profile("--profile", profile),
         "syntax": syntax,
     }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.projections.limits import Limits
     from oneiros.projections.stored_records import StoredRecords
-    from oneiros.ranking.selection import Selection
     from oneiros.scopes import Where
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
@@ -99,50 +99,42 @@ class RowSets:
             return BitMap(self.live)
         return self.attributes.index.compile(where, self._lifecycle.column) & self.live
 
-    def visible(
-        self,
-        selection: Selection,
-        where: Where | None,
-        bounds: Where | None,
-        status: Sequence[str] | None,
-        now: float,
-    ) -> Visible:
-        """The rows that a recall may return. Source: docs/systems/fields.md, "Hidden from recall".
+    def visible(self, limits: Limits, bounds: Where | None) -> Visible:
+        """The rows that a recall may return.
 
         Args:
-            selection: what the profile hides.
-            where: a further condition.
+            limits: what it may return.
             bounds: the scope of who asks; None: all.
-            status: these statuses and no other, archived ones too if named; None hides archived.
-            now: seconds; what is expired is so then.
         """
         within = len(self.live) if bounds is None else len(self.matching(bounds))
+        where = limits.where
         if bounds is not None:
             where = bounds if where is None else bounds & where
-        if status is not None:
-            wanted = of_status(status)
+        if limits.status is not None:
+            wanted = of_status(limits.status)
             where = wanted if where is None else where & wanted
-        hidden = BitMap.union(BitMap(), *self.hidden(selection, status, now).values())
+        hidden = BitMap.union(BitMap(), *self.hidden(limits).values())
         if where is None and hidden.isdisjoint(self.live):
             return Visible(None, len(self.live), within)
         rows = self.matching(where) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
 
-    def hidden(
-        self, selection: Selection, status: Sequence[str] | None, now: float
-    ) -> dict[str, BitMap]:
+    def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
 
-        Reasons are "superseded", "archived", "expired" and "not_yet_valid"; arguments are those of
-        :meth:`visible`. The sets are not the caller's own.
+        Reasons are "superseded", "archived", "expired" and "not_yet_valid". The sets are not the
+        caller's own.
         """
         hidden = {}
-        if selection.hide_superseded:
+        if limits.selection.hide_superseded:
             hidden["superseded"] = self._superseded
-        if status is None:
+        if limits.status is None:
             hidden["archived"] = self._archived
-        if selection.hide_expired and self._perishable:
-            hidden["expired"], hidden["not_yet_valid"] = self._out_of_time(now)
+        if limits.judges_validity and self._perishable:
+            expired, not_yet_valid = self._out_of_time(limits.moment)
+            if not limits.includes_expired:
+                hidden["expired"] = expired
+            hidden["not_yet_valid"] = not_yet_valid
         return hidden
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
