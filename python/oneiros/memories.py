@@ -12,6 +12,7 @@ from oneiros.asking_why import AskingWhy
 from oneiros.fields import FIELDS
 from oneiros.linking import Linking
 from oneiros.looking import Looking
+from oneiros.marking import Marking
 from oneiros.memory import Memory
 from oneiros.records import records_of
 from oneiros.remember import Bounds
@@ -32,7 +33,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(AskingWhy, Rescoring, Linking, Looking):
+class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,

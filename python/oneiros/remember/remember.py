@@ -11,7 +11,14 @@ from oneiros.numpy_on_use import np
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.in_step import InStep, uncollected
 from oneiros.remember.text_vectors import TextVectors
-from oneiros.remember.write_rules import Bounds, exists, is_rewritten, keep_spread, unknown
+from oneiros.remember.write_rules import (
+    Bounds,
+    exists,
+    is_rewritten,
+    is_superseded_by,
+    keep_spread,
+    unknown,
+)
 from oneiros.store.cells import cells_of
 from oneiros.store.embedding_bytes import encoded
 
@@ -153,6 +160,26 @@ class Remember(InStep):
         with self._writing() as transaction:
             self._live(transaction, memory_id, seen)
             transaction.feedback(memory_id, verdict, now)
+
+    def supersede(self, old: str, new: str, reason: str, *, now: float, seen: Seen) -> None:
+        """Mark a memory as superseded by another, when and why."""
+        with self._writing() as transaction:
+            held = self._live(transaction, old, seen)
+            if is_superseded_by(transaction, self._live(transaction, new, seen), old):
+                msg = f"new: must not be superseded by old, {old!r}, itself, got {new!r}"
+                raise ValueError(msg)
+            metadata = held.metadata | {"superseded_at": now}
+            metadata.pop("superseded_reason", None)
+            if reason:
+                metadata["superseded_reason"] = reason
+            changes = validate_changes({"superseded_by": new, "metadata": metadata})
+            transaction.update_columns([(old, changes)])
+
+    def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> None:
+        """Pin a memory or let it go; of one that is so already, nothing."""
+        with self._writing() as transaction:
+            if self._live(transaction, memory_id, seen).pinned != pinned:
+                transaction.update_columns([(memory_id, {"pinned": pinned})])
 
     def link(self, link: StoredLink, *, seen: Seen) -> None:
         """Link two memories, or make the link of the two what it says."""

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.remember.write_behind import ReinforcementEvent
-    from oneiros.store import StoredMemory
+    from oneiros.store import Reading, StoredMemory
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
-__all__ = ["Bounds", "exists", "is_rewritten", "keep_spread", "sessions_of", "unknown"]
+__all__ = [
+    "Bounds",
+    "exists",
+    "is_rewritten",
+    "is_superseded_by",
+    "keep_spread",
+    "sessions_of",
+    "unknown",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,23 @@ def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
             msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
             raise ValueError(msg)
         changes["session_spread"] = least
+
+
+def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> bool:
+    """Whether a memory is superseded by the one of the id, be it through others.
+
+    Deleted ones and those outside a scope are followed too: a circle would hide all that is on it,
+    whoever sees which part. One that ``add`` or ``update`` was given ends the search.
+    """
+    passed: set[str] = set()
+    by = memory.superseded_by
+    while by is not None and by not in passed:
+        if by == memory_id:
+            return True
+        passed.add(by)
+        held = reading.load_stored([by])[0]
+        by = None if held is None else held.superseded_by
+    return False
 
 
 def sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[str]]]:
