@@ -73,6 +73,7 @@ void AssociationGraph::set(const LinkColumns& links) {
   require_valid(links, row_count());
   const std::scoped_lock writer(writer_mutex_);
   if (link_count() == 0 && links.size() >= kFewestInBulk) {
+    pool_ = BlockPool();  // no block of it is in use
     FreshBlocks fresh(pool_);
     if (write_all(links, row_count(), pool_, fresh)) {
       publish(fresh, static_cast<std::ptrdiff_t>(links.size()));

@@ -1,5 +1,6 @@
 #include "association/link_decay.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
@@ -26,6 +27,7 @@ void decay_weights(std::span<double> weights, std::span<double> last_seconds,
              .is_future = nullptr,
              .result = days,
              .size = last_seconds.size()});
+  std::ranges::transform(last_seconds, last_seconds.begin(), finite_days);
   const std::array<const double*, 2> inputs{weights.data(), days};
   loops.rows[kernel]({.inputs = inputs.data(),
                       .numbers = &clock.tau_days,

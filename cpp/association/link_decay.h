@@ -1,7 +1,9 @@
 // What is left of a link's weight: association_decay of docs/systems/cognitive.md C16.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,8 +23,15 @@ void require_valid(const LinkClock& clock);
 
 inline constexpr double kSecondsPerLinkDay = 86'400.0;
 
+// Of times that lie endlessly far apart in a double: an endless tau leaves links their weight then,
+// too. NaN stays.
+[[nodiscard]] inline double finite_days(double days) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::clamp(days, -kMost, kMost);
+}
+
 [[nodiscard]] inline double decayed_weight(const HalfLink& link, const LinkClock& clock) {
-  const double days = (clock.now_seconds - link.last_seconds) / kSecondsPerLinkDay;
+  const double days = finite_days((clock.now_seconds - link.last_seconds) / kSecondsPerLinkDay);
   return formulas::AssociationDecay::value(&clock.tau_days, link.weight, days);
 }
 

@@ -220,7 +220,11 @@ void register_association(py::module_& module) {
   graph.def(py::init<>())
       .def("__len__", &AssociationGraph::link_count)
       .def_property_readonly("row_count", &AssociationGraph::row_count)
-      .def_property_readonly("resident_bytes", &AssociationGraph::resident_bytes)
+      .def_property_readonly("resident_bytes",
+                             [](const AssociationGraph& links) {
+                               const ReleasedGil nogil;  // it waits for writers
+                               return links.resident_bytes();
+                             })
       .def("grow", &grow, py::kw_only(), py::arg("row_count"), "Makes so many rows known.")
       .def("set", &set_links, py::kw_only(), py::arg("a"), py::arg("b"), py::arg("weight"),
            py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),

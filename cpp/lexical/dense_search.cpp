@@ -199,8 +199,9 @@ class DenseSearch {
     const std::size_t wanted =
         documents_ != nullptr || allowed_.are_all()
             ? threshold_.k()
-            : static_cast<std::size_t>(kSlack * static_cast<double>(threshold_.k()) /
-                                       std::max(allowed_.share(), 1e-9));
+            : static_cast<std::size_t>(std::min(
+                  kSlack * static_cast<double>(threshold_.k()) / std::max(allowed_.share(), 1e-9),
+                  static_cast<double>(view_.document_limit) + 1.0));
     std::uint32_t least = 1;
     for (std::uint32_t step = below_[lists_.size()] / 2; step > kFine; step /= 2) {
       if (window_.count(static_cast<std::uint16_t>(least + step)) >= wanted) {

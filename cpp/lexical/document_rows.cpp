@@ -157,8 +157,13 @@ void PackedRows::check(std::span<const LengthRun> runs) const {
     require_sense(former_gap <= gap && is_least && run < runs.size(), "rows are not in order");
     former_gap = gap;
     const std::size_t end = run + 1 < runs.size() ? runs[run + 1].first : size();
-    require_sense(next[run] < end && by_document_[next[run]] == gap + rank,
+    const std::size_t document = next[run];
+    require_sense(document < end && by_document_[document] == gap + rank,
                   "a row does not lead to its document");
+    // As PackedNumbers::first_from asks it of blocks within a run.
+    require_sense(document % PackedNumbers::kBlock != 0 || document + PackedNumbers::kBlock > end ||
+                      by_document_.least_of(document / PackedNumbers::kBlock) == gap + rank,
+                  "a block does not begin with its least row");
     ++next[run];
   }
 }

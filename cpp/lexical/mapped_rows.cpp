@@ -19,9 +19,8 @@ class Mapping {
   Mapping(const RowBits& rows, const View& view)
       : allowed_(rows.bits), are_few_(rows.count * kRowCost <= view.sealed_document_count()) {
     if (are_few_) {
-      constexpr std::size_t kMostBytes = std::size_t{1} << 29U;  // a row has 32 bits
       listed_.reserve(rows.count);
-      for_each_bit(rows.bits.first(std::min(rows.bits.size(), kMostBytes)),
+      for_each_bit(rows.bits,
                    [this](std::size_t row) { listed_.push_back(static_cast<std::uint32_t>(row)); });
     }
   }

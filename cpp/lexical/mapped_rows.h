@@ -15,7 +15,8 @@ namespace oneiros::lexical {
 
 class MappedRows;
 
-// Rows as a search comes with them: bit r % 8 of byte r / 8 says whether row r is one of them.
+// Rows as a search comes with them: bit r % 8 of byte r / 8 says whether row r, of 32 bits, is one
+// of them.
 struct RowBits {
   std::span<const std::uint8_t> bits;
   std::size_t count = 0;  // of those that are set

@@ -39,7 +39,9 @@ std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
 
 }  // namespace
 
-RowFilters::Sight RowFilters::see(std::span<const std::uint8_t> rows, const View& view) {
+RowFilters::Sight RowFilters::see(std::span<const std::uint8_t> bits, const View& view) {
+  constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes: a row has 32 bits
+  const std::span<const std::uint8_t> rows = bits.first(std::min(bits.size(), kAllRows));
   const Sample sample = sample_of(rows);
   const std::size_t row_count = count_bits(rows);
   Known known = nearest(rows, row_count, sample);

@@ -30,7 +30,7 @@ class RowFilters {
   };
 
   // The rows, which a search of the view came with.
-  Sight see(std::span<const std::uint8_t> rows, const View& view);
+  Sight see(std::span<const std::uint8_t> bits, const View& view);
 
   std::size_t resident_bytes() const;
 

@@ -292,3 +292,42 @@ def test_readers_see_all_of_a_write_or_nothing_of_it() -> None:
     for thread in threads:
         thread.join()
     assert not broken
+
+
+def test_what_lies_endlessly_far_apart_keeps_its_weight_where_nothing_fades() -> None:
+    graph = _core.AssociationGraph()
+    graph.grow(row_count=3)
+    for row, weight in ((1, 0.1), (2, 0.7)):
+        graph.set(
+            a=[0],
+            b=[row],
+            weight=[weight],
+            kind=[0],
+            created_seconds=[0.0],
+            last_seconds=[-1.7e308],
+        )
+    far = {"now_seconds": 1.7e308, "tau_days": math.inf}
+    assert [found[:2] for found in graph.neighbours(row=0, **far)] == [(2, 0.7), (1, 0.1)]
+    assert graph.neighbours(row=0, now_seconds=1.7e308, tau_days=TAU)[0][1] == 0.0
+    graph.strengthen(a=[0], b=[1], gain=0.1, **far)
+    ((_, weight, *_), _) = sorted(graph.neighbours(row=0, **far))
+    assert weight == 0.2
+
+
+def test_a_graph_that_is_filled_and_emptied_holds_no_more_than_once_filled() -> None:
+    graph = _core.AssociationGraph()
+    graph.grow(row_count=3_000)
+    held = []
+    for more in range(12):
+        count = 2_000 + 8 * more
+        graph.set(
+            a=[0] * count,
+            b=list(range(1, count + 1)),
+            weight=[0.5] * count,
+            kind=[0] * count,
+            created_seconds=[0.0] * count,
+            last_seconds=[0.0] * count,
+        )
+        held.append(graph.resident_bytes)
+        assert graph.remove_rows(rows=[0]) == count
+    assert held[-1] < 1.5 * held[0]

@@ -16,6 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 import oneiros
 from oneiros import Engine, Link
+from oneiros.association import Associations
 from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.store import KINDS, Store, StoredLink, schema
 from oneiros.store.salvage import salvage
@@ -185,6 +186,77 @@ def test_a_link_that_makes_no_sense_is_damage(tmp_path: Path) -> None:
             with pytest.raises(StoreCorrupt, match="makes no sense"):
                 mind.neighbours(a)
             assert mind.search("one").results  # all else goes on
+
+
+def test_a_link_that_comes_to_make_no_sense_stops_neither_searches_nor_writes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mind.db"
+    with Engine(path) as mind:
+        a, b = mind.add("one"), mind.add("other")
+        mind.link(a, b)
+        assert mind.neighbours(a)
+        connection = apsw.Connection(str(path))
+        connection.execute("UPDATE link SET weight = 7, revision = 100")
+        assert mind.search("one").ids == [a]
+        c = mind.add("one more")
+        with pytest.raises(StoreCorrupt, match="makes no sense"):
+            mind.neighbours(a)
+        connection.execute("UPDATE link SET weight = 0.25")
+        connection.close()
+        mind.link(a, c)
+        assert [link.weight for link in mind.neighbours(a)] == [0.5, 0.25]
+
+
+def test_no_memory_can_be_stored_as_linked_with_itself(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with Engine(path) as mind:
+        a, b = mind.add("one"), mind.add("other")
+        mind.link(a, b)
+    connection = apsw.Connection(str(path))
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute("UPDATE link SET first = second")
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    connection.execute("UPDATE link SET first = second")
+    connection.close()
+    with Engine(path) as mind, pytest.raises(StoreCorrupt, match="makes no sense"):
+        mind.neighbours(a)
+
+
+def test_a_forgetting_that_was_interrupted_is_finished_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Engine(tmp_path / "mind.db") as mind:
+        a, b = mind.add("one"), mind.add("other")
+        mind.link(a, b)
+        assert mind.neighbours(a)
+        with monkeypatch.context() as patched:
+            patched.setattr(Associations, "erase", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                mind.forget(b)
+        assert mind.neighbours(a) == []
+        assert mind.search("other").ids == []
+        with pytest.raises(UnknownMemory):
+            mind.get(b)
+        assert mind.check() == []
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_salvage_takes_all_links_that_make_sense(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with Engine(path) as mind:
+        ids = [mind.add(f"memory {number}") for number in range(6)]
+        for other in ids[1:]:
+            mind.link(ids[0], other)
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE link SET kind = 9 WHERE second = 3")
+    connection.close()
+    assert salvage(path, tmp_path / "new.db").links == 4
+    with Engine(tmp_path / "new.db") as mind:
+        assert [link.id for link in mind.neighbours(ids[0])] == [ids[1], *ids[3:]]
 
 
 def test_a_backup_and_a_salvaged_store_have_the_links(tmp_path: Path) -> None:

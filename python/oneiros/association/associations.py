@@ -49,6 +49,10 @@ class Associations:
             self._put(graph, batch)
         self._graph = graph
 
+    def drop(self) -> None:
+        """Have no links, until they are read anew."""
+        self._graph = None
+
     def apply(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says. REQUIRES: they were read, and the memories before."""
         assert self._graph is not None
@@ -61,19 +65,19 @@ class Associations:
 
     def neighbours(self, row: int, *, visible: BitMap, now: float, limit: int) -> list[Link]:
         """Return the links of a memory to others that are visible, the heaviest first."""
-        assert self._graph is not None
-        if row >= self._graph.row_count:
+        graph = self._graph
+        if graph is None or row >= graph.row_count:  # None: dropped meanwhile
             return []
         ids = self._lifecycle.ids
         found: list[Link] = []
-        for other, weight, kind, created, last in self._graph.neighbours(
+        for other, weight, kind, created, last in graph.neighbours(
             row=row, now_seconds=now, tau_days=_TAU_DAYS
         ):
             if len(found) == limit:
                 break
-            if other in visible:
+            if other in visible and (id := ids[other]):  # "": forgotten meanwhile
                 when = None if math.isnan(last) else last
-                found.append(Link(ids[other], weight, KINDS[kind], created, when))
+                found.append(Link(id, weight, KINDS[kind], created, when))
         return found
 
     def _put(self, graph: _core.AssociationGraph, batch: Sequence[StoredLink]) -> None:

@@ -91,12 +91,13 @@ class Projections:
         self.row_sets.publish(rows, batch)
 
     def erase(self, memory_id: str) -> None:
-        """Drop every trace of a memory; its row stays unused."""
-        row = self.lifecycle.erase(memory_id)
+        """Drop every trace of a memory; its row stays unused. Doing it again finishes it."""
+        row = self.lifecycle.row_of.get(memory_id)
         if row is not None:
             self.row_sets.erase(row)
             self.indexes.erase(row)
             self.associations.erase(row)
+            self.lifecycle.erase(memory_id)  # the last: who was interrupted before finds the row
 
     def close(self) -> None:
         """Stop background work."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from oneiros.errors import OneirosError
+from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
@@ -84,11 +84,19 @@ class InStep:
             self._projections.erase(memory_id)
         for batch in reading.changes(self._revision):
             self._apply(batch)
-        if self._projections.associations.are_read:
-            for links in reading.links(self._revision):
-                self._projections.associations.apply(links)
+        self._follow_links(reading)
         self._revision = last
         self._is_behind = False
+
+    def _follow_links(self, reading: Reading) -> None:
+        associations = self._projections.associations
+        if not associations.are_read:
+            return
+        try:
+            for links in reading.links(self._revision):
+                associations.apply(links)
+        except StoreCorrupt:  # whoever asks for links is told; all else goes on
+            associations.drop()
 
     def associations(self) -> Associations:
         """Return the links of the memories, which are read when they are first asked for."""

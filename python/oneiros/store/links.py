@@ -58,7 +58,10 @@ def stored_link(path: str, row: Sequence[Any]) -> StoredLink:
     link = StoredLink(*row)
     times = (link.created_at, 0.0 if link.co_retrieved_at is None else link.co_retrieved_at)
     if not (
-        0 <= link.kind < len(KINDS) and 0.0 <= link.weight <= 1.0 and all(map(math.isfinite, times))
+        link.one != link.other
+        and 0 <= link.kind < len(KINDS)
+        and 0.0 <= link.weight <= 1.0
+        and all(map(math.isfinite, times))
     ):
         msg = f"{path}: a link of {link.one!r} makes no sense: {row[2:]!r}"
         raise StoreCorrupt(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +15,7 @@ from oneiros.store import schema
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
-from oneiros.store.links import StoredLink
+from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import SNAPSHOT_SETTING, Reading
 from oneiros.store.rows import SELECT, stored
 
@@ -139,13 +140,13 @@ class _Search(Reading):
             self.unreadable -= failures  # numbers that perhaps were never given
 
     def links_found(self) -> list[StoredLink]:
-        """Return the links up to the first that cannot be read."""
+        """Return the links that make sense, up to the first that cannot be read."""
         found: list[StoredLink] = []
-        try:
-            for batch in self.links(0, batch=1):
-                found += batch
-        except (StoreCorrupt, StoreIOError):
-            return found
+        with suppress(StoreCorrupt, StoreIOError):
+            cursor = self._run(ALL_LINKS, (0,))
+            while rows := self._fetch(cursor, 1):
+                with suppress(StoreCorrupt):
+                    found.append(stored_link(self._path, rows[0]))
         return found
 
     def settings(self) -> dict[str, str]:

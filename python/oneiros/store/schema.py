@@ -97,7 +97,8 @@ CREATE TABLE link (
   weight REAL NOT NULL,
   created_at REAL NOT NULL,
   co_retrieved_at REAL,
-  PRIMARY KEY (first, second)
+  PRIMARY KEY (first, second),
+  CHECK (first < second)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX link_by_second ON link (second);
 CREATE INDEX link_by_revision ON link (revision);
