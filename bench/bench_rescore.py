@@ -17,8 +17,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import dialects, turns
-from bench.dialects import Form
-from bench.formula import Array, Work
+from bench.formula import Array, Form, Work
 from bench.formulas import FORMULAS
 from bench.programs import expression_form, profile_form
 from bench.turns import RIVALS, ROUNDS, ROWS, TRIADS, fastest, require_right

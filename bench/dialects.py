@@ -1,9 +1,9 @@
-"""One formula, as each rival wants it: NumPy, numexpr, numba, polars and DuckDB from one text.
+"""One formula, as each rival wants it: NumPy, numexpr, numba and DuckDB from one text.
 
 A formula is an expression in Python's syntax over columns, with ``exp log log1p log2 sqrt floor min
 max where``, tables, written ``NAME(code)``, and ``lowest highest`` of a whole column. Each ``*_form``
 returns a function of the number of threads that computes the formula over all rows; making it
-(compiling, handing the columns over) is not measured.
+(compiling, handing the columns over) is not measured. polars: bench/polars_process.py.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.formula import Array, Work
-
-Form = Callable[[int], Array]
+from bench.formula import Array, Form, Work
 
 BLOCK = 1 << 14
 MOST_CASES = 16
@@ -193,44 +191,6 @@ def _compiled(
 
 def _where(test: bool, yes: float, no: float) -> float:
     return yes if test else no
-
-
-def polars_form(work: Work) -> Form:
-    """A lazy frame of the columns; polars takes its threads when it is imported."""
-    pl = importlib.import_module("polars")
-    frame = pl.DataFrame(dict(work.columns)).lazy()
-
-    def method(name: str) -> Callable[[Any], Any]:
-        return lambda value: getattr(value, name)()
-
-    functions = {
-        **{name: method(name) for name in ("exp", "log", "log1p", "sqrt", "floor")},
-        "log2": lambda value: value.log(2.0),
-        "lowest": method("min"),
-        "highest": method("max"),
-        "where": lambda test, yes, no: pl.when(test).then(yes).otherwise(no),
-        "min": pl.min_horizontal,
-        "max": pl.max_horizontal,
-        **{
-            name: lambda code, table=table: pl.lit(pl.Series(table)).gather(code)
-            for name, table in work.tables.items()
-        },
-    }
-    names = {name: pl.col(name) for name in work.columns}
-    result = {"float32": pl.Float32, "float64": pl.Float64, "bool": pl.Boolean}[work.out.dtype.name]
-    query = frame.select(eval(work.text, functions, names).cast(result).alias("out"))
-
-    def whole(threads: int) -> Array:
-        assert threads == polars_threads()
-        answer: Array = query.collect()["out"].to_numpy()
-        return answer
-
-    return whole
-
-
-def polars_threads() -> int:
-    threads: int = importlib.import_module("polars").thread_pool_size()
-    return threads
 
 
 def duckdb_form(work: Work) -> Form:

@@ -11,6 +11,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, int], Array]
+Form = Callable[[int], Array]
+"""Computes a formula over all rows, with so many threads."""
 
 CHECKED = 10_000
 """Rows whose answers are compared."""

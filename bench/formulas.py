@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from bench.formula import COUNT, DAYS, HOURS, SHARE, STABILITY, Formula, uniform, whole
-from oneiros.fields import PRIORITY_BY_KIND
+from oneiros.fields import ENUMS, PRIORITY_BY_KIND
+from oneiros.ranking.factors import WeibullRecency
 from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
 
 Array = np.ndarray[Any, Any]
 
 KINDS = ("", "note", *PRIORITY_BY_KIND)
 """The store's kinds by code; code 0 stands for none."""
+
+_WEIBULL = WeibullRecency()
+WEIBULL_KINDS = ("", "note", *_WEIBULL.shapes)
+"""Those of a store whose memories are scored by Mnemosyne 3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +36,12 @@ class Chain(Formula):
     """Those of the profile that belong to it; None: all."""
     is_clamped: bool = False
     """Whether the product is brought into [0, 1]."""
+    kinds: Sequence[str] = KINDS
+    """What the codes of the column ``kind`` stand for."""
 
 
-def by_kind(table: Mapping[str, float], otherwise: float) -> Array:
-    return np.array([table.get(kind, otherwise) for kind in KINDS], np.float32)
+def by_kind(table: Mapping[str, float], otherwise: float, kinds: Sequence[str] = KINDS) -> Array:
+    return np.array([table.get(kind, otherwise) for kind in kinds], np.float32)
 
 
 FEEDBACK = "where(feedback < 0, max(1 + 0.2 * feedback, 0.2), 1 + 0.15 * min(feedback, 10))"
@@ -45,6 +52,35 @@ CORE = f"max(exp(-idle_days / ({LIFE} * 120)), 0.6)"
 TOUCHED = "min(min(age_days, updated_days), idle_days)"
 SLOWER = "max(rate(kind) * exp(-0.16251893 * min(access_count, 10)), 0.002)"
 RATE = f"where(kind == {KINDS.index('decision')}, {SLOWER}, rate(kind))"
+
+
+SESSIONS = "log2(1 + session_spread)"
+REVERIE = Chain(  # docs/systems/reverie.md R4 to R8
+    profile="reverie",
+    text="(1 + 0.3 * exp(-updated_days / 30)) * strength"
+    f" * where(depth < 1.5, 0.8, where(depth < 2.5, 1.0, 1.2)) * {SESSIONS}"
+    " * min(max(exp(idle_days / 30 * (1 - 1 / stability)), 0.1), 3)",
+    columns={
+        "updated_days": DAYS,
+        "strength": SHARE,
+        "depth": whole(1, 3),
+        "session_spread": whole(1, 20),
+        "idle_days": DAYS,
+        "stability": STABILITY,
+    },
+)
+COGNITIVE = Chain(  # docs/systems/cognitive.md C1, C6; R ** 0.3 by its logarithm
+    profile="cognitive",
+    text=f"exp(0.3 * log(where(core > 0, max({OWN}, {CORE}), {OWN})))",
+    columns={
+        "idle_days": DAYS,
+        "stability": STABILITY,
+        "importance": SHARE,
+        "category": whole(0, 2, np.uint8),
+        "core": whole(0, 1, np.uint8),
+    },
+    tables={"beta": np.array([45, 120, 1e30], np.float32)},
+)
 
 
 def _damped(value: str) -> str:
@@ -65,19 +101,17 @@ FORMULAS = {
         columns=CIAR.columns
         | {"age_days": whole(0, 365, np.uint16), "access_count": whole(0, 50, np.uint8)},
     ),
-    "reverie": Chain(  # docs/systems/reverie.md R4 to R8
-        profile="reverie",
-        text="(1 + 0.3 * exp(-updated_days / 30)) * strength"
-        " * where(depth < 1.5, 0.8, where(depth < 2.5, 1.0, 1.2)) * log2(1 + session_spread)"
-        " * min(max(exp(idle_days / 30 * (1 - 1 / stability)), 0.1), 3)",
-        columns={
-            "updated_days": DAYS,
-            "strength": SHARE,
-            "depth": whole(1, 3),
-            "session_spread": whole(1, 20),
-            "idle_days": DAYS,
-            "stability": STABILITY,
-        },
+    "ciar-shipped": Chain(  # A12
+        profile="ciar-shipped",
+        text="certainty * impact * max(exp(-0.1 * min(age_days, 30)), 0.1)"
+        " * (1 + min(0.05 * log1p(access_count), 0.3))",
+        columns=CIAR.columns,
+    ),
+    "reverie": REVERIE,
+    "reverie-capped": replace(  # R7, capped by us
+        REVERIE,
+        profile="reverie-capped",
+        text=REVERIE.text.replace(SESSIONS, f"min({SESSIONS}, 3)"),
     ),
     "omega metadata": Chain(  # docs/systems/omega.md O11 to O14, O17
         profile="omega",
@@ -95,22 +129,46 @@ FORMULAS = {
         tables={"weight": by_kind(KIND_WEIGHTS, 1.0), "rate": by_kind(KIND_RATES, 0.02)},
         factors=("kind", "feedback", "priority", "decay", "consolidation"),
     ),
-    "cognitive": Chain(  # docs/systems/cognitive.md C1, C6; R ** 0.3 by its logarithm
-        profile="cognitive",
-        text=f"exp(0.3 * log(where(core > 0, max({OWN}, {CORE}), {OWN})))",
+    "omega-bounded": Chain(  # O32, all as relevant as the best
+        profile="omega-bounded",
+        text="1 + (0.005 * (priority - 1) / 4 + 0.0025 * min(access_count, 3) / 3"
+        " + 0.0025 * min(consolidation_quality, 3) / 3) + 0.05 * exp(-age_days / 30)",
         columns={
-            "idle_days": DAYS,
-            "stability": STABILITY,
-            "importance": SHARE,
-            "category": whole(0, 2, np.uint8),
-            "core": whole(0, 1, np.uint8),
+            "priority": whole(1, 5),
+            "access_count": COUNT,
+            "consolidation_quality": uniform(0.0, 4.0),
+            "age_days": DAYS,
         },
-        tables={"beta": np.array([45, 120, 1e30], np.float32)},
+    ),
+    "cognitive": COGNITIVE,
+    "cognitive-0.5": replace(  # the numbers in brackets of C1
+        COGNITIVE,
+        profile="cognitive-0.5",
+        tables={"beta": np.array([45, 240, 1e30], np.float32)},
     ),
     "mnemosyne": Chain(  # docs/systems/mnemosyne.md M4, M5; vector and text 1
         profile="mnemosyne",
         text="(0.8 + 0.2 * importance) * (0.7 + 0.3 * exp(-age_hours / 168))",
         columns={"importance": SHARE, "age_hours": HOURS},
+    ),
+    "mnemosyne-3": Chain(  # M8
+        profile="mnemosyne-3",
+        text="(0.8 + 0.2 * importance)"
+        " * (0.7 + 0.3 * exp(-((age_hours / eta(kind)) ** shape(kind))))"
+        " * where(age_days > 180, 0.25, where(age_days > 30, 0.5, 1.0)) * source(veracity)",
+        columns={
+            "importance": SHARE,
+            "age_hours": HOURS,
+            "age_days": DAYS,
+            "kind": whole(1, len(WEIBULL_KINDS) - 1, np.uint16),
+            "veracity": whole(0, len(ENUMS["veracity"]) - 1, np.uint8),
+        },
+        tables={
+            "eta": by_kind(_WEIBULL.eta_hours, _WEIBULL.other_eta_hours, WEIBULL_KINDS),
+            "shape": by_kind(_WEIBULL.shapes, _WEIBULL.other_shape, WEIBULL_KINDS),
+            "source": np.array([1.0, 0.8, 0.7, 0.6, 0.5], np.float32),
+        },
+        kinds=WEIBULL_KINDS,
     ),
     "house": Chain(  # docs/systems/house.md H6
         profile="oneiros",

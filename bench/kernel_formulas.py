@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bench.dialects import Form
 from bench.formula import (
     COUNT,
     DAYS,
@@ -20,6 +19,7 @@ from bench.formula import (
     SHARE,
     STABILITY,
     Array,
+    Form,
     Formula,
     Work,
     uniform,

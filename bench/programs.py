@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from bench.dialects import Form
-from bench.formula import Array, Work
+from bench.formula import Array, Form, Work
 from bench.formulas import KINDS, Chain
 from oneiros import Expression, _core, profiles
 from oneiros.ranking.factor import operation_of
@@ -24,7 +23,7 @@ class GivenAges(ProgramBuilder):
 def profile_form(formula: Chain, work: Work) -> Form:
     """What ``rescore`` runs: the profile's relevance, then its factors in order."""
     profile = profiles.get(formula.profile)
-    builder = GivenAges(KINDS)
+    builder = GivenAges(formula.kinds)
     profile.fusion.emit(builder)
     score = builder.relevance
     for factor in profile.factors:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bench import dialects
-from bench.dialects import Form
-from bench.formula import CHECKED, Array, Work
+from bench.formula import CHECKED, Array, Form, Work
+from bench.polars_process import polars_form
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -28,7 +28,7 @@ RIVALS: dict[str, tuple[str, Callable[[Work], Form]]] = {  # form -> its module,
     "numpy in blocks": ("numpy", dialects.numpy_block_form),
     "numexpr": ("numexpr", dialects.numexpr_form),
     "numba": ("numba", dialects.numba_form),
-    "polars": ("polars", dialects.polars_form),
+    "polars": ("polars", polars_form),
     "duckdb": ("duckdb", dialects.duckdb_form),
 }
 TRIADS: dict[str, tuple[str, Callable[[Work], Form]]] = {
@@ -47,8 +47,6 @@ def why_left_out(form: str, threads: int, work: Work) -> str:
     largest = max(map(len, work.tables.values()), default=0)
     if form == "numexpr" and largest > dialects.MOST_CASES:
         return f"it has no tables, and {largest} cases are too many to write out"
-    if form == "polars" and threads != dialects.polars_threads():
-        return f"it takes its {dialects.polars_threads()} threads on import (POLARS_MAX_THREADS)"
     return ""
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bench import bench_kernels, dialects, turns
+from bench import bench_kernels, turns
 from bench.formula import CHECKED, Formula, uniform
 from bench.formulas import FORMULAS
 from bench.kernel_formulas import KERNELS, LEFT_OUT, kernel_form
 from bench.programs import profile_form
-from oneiros import kernels
+from oneiros import kernels, profiles
 
 ROWS = 1_000
 RIVALS = [form for form in turns.RIVALS if form != "numba"]
@@ -37,14 +39,24 @@ def test_a_profile_computes_its_text(name: str) -> None:
     turns.require_right(profile_form(FORMULAS[name], work)(1), work, turns.wanted(work))
 
 
+@pytest.mark.parametrize("profile", profiles.names())
+def test_every_profile_has_a_chain(profile: str) -> None:
+    """All of it: what a chain leaves out is 1 where nothing was asked."""
+    chains = [chain for chain in FORMULAS.values() if chain.profile == profile]
+    assert chains
+    for chain in chains:
+        work = chain.work(ROWS)
+        answer = profile_form(replace(chain, factors=None), work)(1)
+        turns.require_right(answer, work, turns.wanted(work))
+
+
 @pytest.mark.parametrize("form", RIVALS)
 def test_a_rival_computes_every_text(form: str) -> None:
     pytest.importorskip(turns.RIVALS[form][0])
-    threads = dialects.polars_threads() if form == "polars" else 1
     for formula in (KERNELS | FORMULAS).values():
         work = formula.work(ROWS)
-        assert not turns.why_left_out(form, threads, work), work.text
-        turns.require_right(turns.made(form, work)(threads), work, turns.wanted(work))
+        assert not turns.why_left_out(form, 1, work), work.text
+        turns.require_right(turns.made(form, work)(1), work, turns.wanted(work))
 
 
 def test_numba_computes_the_text() -> None:
