@@ -10,7 +10,7 @@ import pytest
 from tests.crash import harness
 from tests.crash.subject import Subject
 
-KILLS = int(os.environ.get("ONEIROS_KILLS") or (100 if os.environ.get("CI") else 20))
+KILLS = int(os.environ.get("ONEIROS_KILLS") or (50 if os.environ.get("CI") else 20))
 """``python -m tests.crash.run --kills 1000`` runs more."""
 
 
