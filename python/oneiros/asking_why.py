@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_flag, require_utf8
+from oneiros.query.asking import Asking
 from oneiros.searching import Searching, require_asking
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class AskingWhy(Searching):
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
+        hint: str | None = None,
     ) -> WhyNot:
         """Tell why a search does not return a memory; never counts as an access.
 
@@ -60,6 +62,7 @@ class AskingWhy(Searching):
             valid_at: the search's.
             status: the search's.
             syntax: the search's.
+            hint: the search's.
 
         Returns:
             :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
@@ -73,7 +76,8 @@ class AskingWhy(Searching):
         require_utf8("id", id)
         require_asking(session, reinforce)
         self._follow_others()
-        question = self._question(query, embedding, k, now, profile, True, syntax)
+        asking = Asking(where, hint)
+        question = self._question(query, embedding, k, now, profile, True, syntax, asking)
         limits = self._limits(question, where, status, include_expired, valid_at)
         return self._answer(id, question, limits)
 

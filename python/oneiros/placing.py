@@ -49,7 +49,7 @@ class Placing:
             k=question.k,
             now=question.now,
             profile=question.profile.name,
-            profile_hash=question.profile.hash,
+            profile_hash=question.profile_hash,
             exists=False,
             candidate_count=best.kept_count,
             kth_id=None if kth is None else self._projections.lifecycle.ids[best.rows[-1]],

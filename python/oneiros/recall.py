@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.factor import is_function
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
@@ -13,7 +14,6 @@ from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from oneiros import _core
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanations
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.profile import Profile
@@ -46,6 +47,10 @@ class Question:
     """How many results are asked for; channels are as deep as that needs."""
     now: float
     profile: Profile
+    """As it ranks this question."""
+    profile_hash: str
+    """Of the profile as it was asked for, before the question weighed it."""
+    understood: Understood
     is_explained: bool
     verdicts: Verdicts
     """What was said of memories, by kind; empty where the profile asks for none."""
@@ -209,7 +214,7 @@ def _respond(
         query=question.query,
         now=question.now,
         profile=question.profile.name,
-        profile_hash=question.profile.hash,
+        profile_hash=question.profile_hash,
         results=shelve(
             [names[place] for place in places],
             [results[place][1:] for place in places],
@@ -271,6 +276,8 @@ def signals_for(
             now,
             len(candidates),
         )
+    if question.understood.asks_preference:
+        told["preference"] = np.ones(1)
     if question.verdicts:
         from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415
 
@@ -280,7 +287,7 @@ def signals_for(
 
 
 def _notes(question: Question, ranked: _core.Ranked) -> list[str]:
-    notes = []
+    notes = [question.understood.note] if question.understood.note else []
     if ranked.future_count:
         notes.append(f"{ranked.future_count} candidates carry times after now, taken as age 0")
     reach = max(channel.depth_for(question.k) for channel in question.profile.channels)

@@ -20,6 +20,8 @@ from oneiros.bounded import Bounded, require_where
 from oneiros.field_checks import time as time_check
 from oneiros.fields import FIELDS
 from oneiros.projections import Limits
+from oneiros.query.asking import Asking
+from oneiros.query.understood import ranked_by
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import Question, answer, answer_many
@@ -57,6 +59,7 @@ class Searching(Bounded):
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
+        hint: str | None = None,
     ) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
@@ -80,6 +83,9 @@ class Searching(Bounded):
             syntax: "plain", or "query": then ``+must -not "a phrase" pre* title:word`` are
                 understood, as docs/query_syntax.md tells. What must or must not be holds for every
                 channel; meaning is sought by the words without what must not be.
+            hint: which of the profile's hints weighs (docs/systems/omega.md O8), a kind or a sort of
+                question; default: the single kind that ``where`` asks for. What the profile does not
+                list weighs as no hint.
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -90,7 +96,8 @@ class Searching(Bounded):
         """
         require_asking(session, reinforce)
         self._follow_others()
-        question = self._question(query, embedding, k, now, profile, explain, syntax)
+        asking = Asking(where, hint)
+        question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
         limits = self._limits(question, where, status, include_expired, valid_at)
         visible = parts.projections.row_sets.visible(limits, self._scope())
@@ -113,6 +120,7 @@ class Searching(Bounded):
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
+        hint: str | None = None,
         threads: int | None = None,
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
@@ -134,6 +142,7 @@ class Searching(Bounded):
             valid_at: as for :meth:`search`.
             status: only memories of these statuses.
             syntax: how all queries are read, as for :meth:`search`.
+            hint: as for :meth:`search`, for all questions.
             threads: for the channels, >= 1; default: one a core.
 
         Returns:
@@ -149,9 +158,13 @@ class Searching(Bounded):
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
-        vectors = self._embedded([_spoken(query, syntax) for query in asked], vectors)
+        asking, chosen = Asking(where, hint), self._profile(profile)
+        asking.require()
+        spoken = [_spoken(query, syntax) for query in asked]
+        is_mute = [bool(asking.understood(words, chosen).skips_vectors) for words in spoken]
+        vectors = self._embedded(spoken, vectors, is_mute)
         questions = [
-            self._question(query, vector, k, moment, profile, explain, syntax)
+            self._question(query, vector, k, moment, chosen, explain, syntax, asking)
             for query, vector in zip(asked, vectors, strict=True)
         ]
         if not questions:
@@ -192,12 +205,18 @@ class Searching(Bounded):
         profile: Profile | str | None,
         is_explained: bool,
         syntax: str,
+        asking: Asking,
     ) -> Question:
         require_text("query", query)
         require_utf8("syntax", syntax)
         require_flag("explain", is_explained)
-        vector, absent = self._query_vector(_spoken(query, syntax), embedding)
-        chosen = self._profile(profile)
+        asking.require()
+        spoken, chosen = _spoken(query, syntax), self._profile(profile)
+        understood = asking.understood(spoken, chosen)
+        vector, absent = None, understood.skips_vectors
+        if not absent or embedding is not None:  # what is given is checked in any case
+            found = self._query_vector(spoken, embedding)
+            vector, absent = (None, absent) if absent else found
         return Question(
             query=query,
             syntax=syntax,
@@ -205,17 +224,29 @@ class Searching(Bounded):
             absent=absent,
             k=count("k", k),
             now=self._now(now),
-            profile=chosen,
+            profile=ranked_by(chosen, understood),
+            profile_hash=chosen.hash,
+            understood=understood,
             is_explained=is_explained,
             verdicts=self._verdicts(chosen),
         )
 
     def _embedded(
-        self, queries: Sequence[str], given: list[npt.ArrayLike | None]
+        self,
+        queries: Sequence[str],
+        given: list[npt.ArrayLike | None],
+        is_mute: Sequence[bool],
     ) -> list[npt.ArrayLike | None]:
-        """Give the queries that come without a vector the embedder's, all in one call."""
+        """Give the queries that come without a vector the embedder's, all in one call.
+
+        Those that are mute get none: the vector channel is not asked.
+        """
         maker = self._parts.remember.vectors
-        bare = [n for n, query in enumerate(queries) if given[n] is None and query.strip()]
+        bare = [
+            n
+            for n, query in enumerate(queries)
+            if given[n] is None and query.strip() and not is_mute[n]
+        ]
         if maker.is_present and bare:
             for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
                 given[n] = vector

@@ -42,6 +42,7 @@ KERNELS = {
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
+_WEIGHS = "engine/test_questions_weigh.py"
 _FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
 
 TESTS = {
@@ -80,14 +81,26 @@ TESTS = {
     "M7": ("profiles/test_profile.py::test_weights_are_brought_to_the_sum_1",),
     "M8": (_MODEL,),
     "M9": (_PAGES.format("mnemosyne"),),
-    "O2": (_PAGES.format("omega"),),
+    "O2": (
+        _PAGES.format("omega"),
+        f"{_WEIGHS}::test_a_keyword_like_question_is_asked_of_words_alone_and_is_not_embedded",
+    ),
     "O7": (_FUSION.format("reciprocal_rank"),),
-    "O8": ("profiles/test_profiles.py::test_the_presets_of_omega",),
+    "O8": (
+        "profiles/test_profiles.py::test_the_presets_of_omega",
+        f"{_WEIGHS}::test_fusion_weighs_by_hint_and_intent",
+        f"{_WEIGHS}::test_the_single_kind_that_is_asked_for_is_the_hint",
+    ),
+    "O9": (
+        "query/test_intent.py::test_intents_as_the_page_lists_them",
+        f"{_WEIGHS}::test_fusion_weighs_by_hint_and_intent",
+    ),
     "O12": ("engine/test_verdicts.py::test_three_bad_verdicts_leave_all_results",),
     "O15": (
         "engine/test_verdicts.py::test_ten_verdicts_on_a_kind_weigh_all_its_memories",
         "engine/test_verdicts.py::test_draws_are_those_of_the_beta_distribution",
     ),
+    "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
     "O33": (_PAGES.format("omega"),),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25",),
@@ -100,7 +113,7 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1 O5 O6 O9 O10 O16 O19 O23 O26 O27 O28",
+    "what the texts of query and candidates say": "O1 O5 O6 O10 O16 O23 O26 O27 O28",
     "associations": "C9 C10 C13 C14 C17 C18 O24 H7",
     "the dream cycle": ("C12 C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",

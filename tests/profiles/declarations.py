@@ -23,6 +23,7 @@ from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.selection import Selection
+from oneiros.ranking.understanding import INTENTS, Understanding
 
 WEIGHT = st.floats(0, 1e6)
 SHARE = st.floats(0, 1)
@@ -124,6 +125,23 @@ REINFORCEMENTS = st.one_of(
         SpacedReinforcement, gain=WEIGHT, span_days=ABOVE_ZERO, most=WEIGHT, limit=ABOVE_ZERO
     ),
 )
+PHRASES = st.lists(
+    st.lists(st.text("abcé'", min_size=1, max_size=5), min_size=1, max_size=3).map(" ".join),
+    max_size=3,
+).map(tuple)
+UNDERSTANDINGS = st.builds(
+    Understanding,
+    hints=st.dictionaries(WORD, st.tuples(*[st.floats(0, 1e3)] * 5), max_size=3),
+    intents=st.dictionaries(
+        st.sampled_from(INTENTS), st.tuples(*[st.floats(0, 1e3)] * 5), max_size=3
+    ),
+    **dict.fromkeys(("factual", "conceptual", "file_endings", "preference"), PHRASES),
+    **dict.fromkeys(("conjunctions", "clause_marks"), PHRASES),
+    skips_vectors=st.booleans(),
+    most_parts=st.integers(1, 16),
+    part_gain=st.floats(1, 1e3),
+    situations=st.dictionaries(WORD, st.tuples(*[SHARE] * 4), max_size=3),
+)
 PROFILES = st.builds(
     Profile,
     name=st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}\Z"),
@@ -138,5 +156,6 @@ PROFILES = st.builds(
     selection=st.builds(Selection, hide_superseded=st.booleans(), hide_expired=st.booleans()),
     reinforcement=REINFORCEMENTS,
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
+    understanding=st.none() | UNDERSTANDINGS,
     initial_stability=st.none() | st.builds(InitialStability, base=WEIGHT, gain=WEIGHT),
 )

@@ -1,9 +1,11 @@
 """OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
 
-Source: docs/systems/omega.md O2, O3, O7, O8, O11 to O22, O33; ``omega-bounded``: O32.
+Source: docs/systems/omega.md O2, O3, O6 to O22, O33; ``omega-bounded``: O32.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.factors import (
@@ -26,8 +28,76 @@ from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
+from oneiros.ranking.tables import Rows
+from oneiros.ranking.understanding import DEFAULT_HINT, Understanding, Weights
+from oneiros.ranking.weighing import weighed
 
 __all__ = ["PRESETS", "PROFILES"]
+
+UNDERSTANDING = Understanding(
+    hints=Rows(  # O8: vector, text, word, context, graph
+        {
+            "_default": (1.0, 1.0, 1.0, 1.0, 1.0),
+            "error_pattern": (0.3, 1.5, 2.0, 0.5, 0.3),
+            "decision": (0.8, 0.6, 0.5, 1.0, 2.0),
+            "lesson_learned": (1.5, 0.8, 0.5, 0.8, 1.0),
+            "user_preference": (0.6, 1.0, 1.5, 0.3, 0.3),
+            "knowledge-update": (0.8, 1.3, 1.5, 1.0, 1.0),
+            "multi-session": (1.3, 1.0, 1.3, 1.0, 1.0),
+            "temporal-reasoning": (1.0, 1.3, 1.3, 1.0, 1.0),
+        }
+    ),
+    intents=Rows(  # O9: the same columns
+        {
+            "navigational": (0.1, 2.0, 2.0, 0.5, 0.3),
+            "factual": (0.3, 1.5, 1.8, 1.0, 1.0),
+            "conceptual": (1.8, 0.5, 0.3, 1.0, 1.0),
+        }
+    ),
+    factual=(
+        *("what is", "what was", "what are", "what were", "what's", "which", "who", "who's"),
+        *("whose", "where", "where's", "when did", "when was", "when is", "did we", "did i"),
+        *("how many", "how much", "remember", "recall"),
+    ),
+    conceptual=(
+        *("how to", "how can", "how should", "how would", "why", "explain"),
+        *("design", "designs", "pattern", "patterns", "architecture", "approach", "approaches"),
+        *("strategy", "concept", "concepts", "best practice", "best practices", "difference"),
+        *("compare", "overview", "understand"),
+    ),
+    file_endings=(
+        *("c", "cc", "cfg", "cpp", "cs", "css", "csv", "db", "go", "h", "hpp", "html", "ini"),
+        *("ipynb", "java", "js", "json", "jsx", "kt", "lock", "log", "lua", "md", "parquet"),
+        *("pdf", "php", "pl", "proto", "ps1", "py", "pyi", "rb", "rs", "rst", "scala", "sh"),
+        *("sql", "sqlite", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml", "zip"),
+    ),
+    skips_vectors=True,  # O2
+    preference=(  # O19
+        *("prefer", "preference", "favourite", "favorite", "like", "likes", "always use"),
+        *("default", "rather", "instead of"),
+    ),
+    conjunctions=("and also",),  # O10
+    clause_marks=(
+        *("what", "who", "which", "where", "when", "why", "how", "did", "do", "does", "is", "are"),
+        *("was", "were", "can", "should", "and what", "and who", "and which", "and where"),
+        *("and when", "and why", "and how", "and did", "and do", "and does", "and is", "and are"),
+    ),
+    most_parts=4,
+    least_characters=12,
+    least_words=2,
+    part_gain=1.15,
+    variant_weight=0.8,  # O6
+    situations=Rows(  # O16: min_vec, min_text, min_composite, context boost
+        {
+            "general": (0.50, 0.35, 0.10, 1.0),
+            "error_debug": (0.40, 0.45, 0.08, 1.0),
+            "file_edit": (0.50, 0.35, 0.10, 2.0),
+            "session_start": (0.45, 0.40, 0.10, 1.0),
+            "planning": (0.45, 0.40, 0.10, 1.5),
+            "review": (0.45, 0.40, 0.10, 1.5),
+        }
+    ),
+)
 
 OMEGA = Profile(
     name="omega",
@@ -49,6 +119,7 @@ OMEGA = Profile(
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
     reinforcement=CountsOnly(),  # O33
+    understanding=UNDERSTANDING,
 )
 
 OMEGA_BOUNDED = OMEGA.replace(
@@ -62,28 +133,12 @@ OMEGA_BOUNDED = OMEGA.replace(
 
 PROFILES = (OMEGA, OMEGA_BOUNDED)
 
-PRESETS = {  # O8: text, vector; words; context
+_BARE = OMEGA.replace(understanding=replace(UNDERSTANDING, hints=Rows({})))
+
+PRESETS = {  # O8: the weights of one hint, whatever is asked
     "omega": {
-        "error_pattern": OMEGA.replace(weights=(1.5, 0.3)).with_factors(
-            Overlap(weight=2.0), Context(weight=0.5)
-        ),
-        "decision": OMEGA.replace(weights=(0.6, 0.8)).with_factors(
-            Overlap(weight=0.5), Context(weight=1.0)
-        ),
-        "lesson_learned": OMEGA.replace(weights=(0.8, 1.5)).with_factors(
-            Overlap(weight=0.5), Context(weight=0.8)
-        ),
-        "user_preference": OMEGA.replace(weights=(1.0, 0.6)).with_factors(
-            Overlap(weight=1.5), Context(weight=0.3)
-        ),
-        "knowledge-update": OMEGA.replace(weights=(1.3, 0.8)).with_factors(
-            Overlap(weight=1.5), Context(weight=1.0)
-        ),
-        "multi-session": OMEGA.replace(weights=(1.0, 1.3)).with_factors(
-            Overlap(weight=1.3), Context(weight=1.0)
-        ),
-        "temporal-reasoning": OMEGA.replace(weights=(1.3, 1.0)).with_factors(
-            Overlap(weight=1.3), Context(weight=1.0)
-        ),
+        hint: weighed(_BARE, Weights(*row))
+        for hint, row in UNDERSTANDING.hints.items()
+        if hint != DEFAULT_HINT
     }
 }

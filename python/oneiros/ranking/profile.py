@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oneiros.ranking import factors
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
@@ -30,6 +30,9 @@ from oneiros.ranking.reinforcement import (
 )
 from oneiros.ranking.selection import Selection
 
+if TYPE_CHECKING:
+    from oneiros.ranking.understanding import Understanding
+
 __all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
@@ -40,8 +43,9 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
     "initial_stability": (InitialStability,),
+    "understanding": (),  # see _kinds
 }
-_OPTIONAL = ("reinforcement", "promotion", "initial_stability")
+_OPTIONAL = ("reinforcement", "promotion", "initial_stability", "understanding")
 _KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
 
@@ -83,6 +87,9 @@ class Profile:
 
     initial_stability: InitialStability | None = None
     """The stability of a memory added without one; None: that of docs/systems/fields.md."""
+
+    understanding: Understanding | None = None
+    """How the words of a question weigh its parts; None: they do not."""
 
     _hash: str = field(init=False, repr=False, compare=False, default="")
 
@@ -244,6 +251,10 @@ def _kinds(key: str) -> tuple[type[Any], ...]:
         return KEEP_RULES
     if key == "factors":
         return (*factors.FACTORS, *factors.USER_FACTORS)
+    if key == "understanding":
+        from oneiros.ranking.understanding import Understanding  # noqa: PLC0415
+
+        return (Understanding,)
     return fusions() if key == "fusion" else _PARTS[key]
 
 

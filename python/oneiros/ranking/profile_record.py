@@ -61,7 +61,9 @@ def record_of(declaration: Any) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def require_keys(record: Mapping[str, object], known: Sequence[str], where: str) -> None:

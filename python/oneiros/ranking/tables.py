@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from oneiros.ranking.declaration import require_number
+from oneiros.ranking.declaration import require_number, require_numbers
 
-__all__ = ["Table", "require_table", "require_words"]
+__all__ = ["Rows", "Table", "require_rows", "require_table", "require_words"]
 
 _LONGEST_TABLE = 1024
 _LONGEST_WORD = 64
@@ -39,6 +39,33 @@ class Table(Mapping[str, float]):
         return (Table, (self._numbers,))
 
 
+class Rows(Mapping[str, tuple[float, ...]]):
+    """Rows of numbers by word; two are equal where their entries are, in whatever order."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Mapping[str, tuple[float, ...]]) -> None:
+        self._rows = dict(rows)
+
+    def __getitem__(self, word: str) -> tuple[float, ...]:
+        return self._rows[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._rows.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
+    def __reduce__(self) -> tuple[type[Rows], tuple[dict[str, tuple[float, ...]]]]:
+        return (Rows, (self._rows,))
+
+
 def require_table(
     field: str, value: object, *, low: float, high: float, above_low: bool = False
 ) -> Table:
@@ -67,6 +94,29 @@ def require_table(
                 f"{field}.{word}", number, low=low, high=high, above_low=above_low
             )
             for word, number in value.items()
+        }
+    )
+
+
+def require_rows(field: str, value: object, *, count: int, low: float, high: float) -> Rows:
+    """Return ``value``, a mapping of words to ``count`` numbers each, as rows.
+
+    Raises:
+        TypeError: no mapping, a key that is no str, a row that is no list of numbers.
+        ValueError: more than 1,024 words, a word, a row's length or a number out of bounds.
+    """
+    if not isinstance(value, Mapping):
+        msg = f"{field}: expected a table of rows by word, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if len(value) > _LONGEST_TABLE:
+        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
+        raise ValueError(msg)
+    return Rows(
+        {
+            _require_word(field, word): require_numbers(
+                f"{field}.{word}", row, low=low, high=high, count=count
+            )
+            for word, row in value.items()
         }
     )
 

@@ -1,0 +1,99 @@
+"""One question read by its profile, before anything is searched."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros.query.intent import intent_of
+from oneiros.query.words import holds_any, spaced
+from oneiros.ranking.understanding import Weights
+from oneiros.ranking.weighing import weighed
+
+if TYPE_CHECKING:
+    from oneiros.ranking.profile import Profile
+    from oneiros.scopes import Where
+
+__all__ = ["PLAIN", "Understood", "kind_asked_for", "ranked_by", "understand"]
+
+KEYWORD_LIKE: Final = "skipped: the query is keyword-like"
+
+
+class Understood(NamedTuple):
+    """What a profile makes of a question's words."""
+
+    intent: str | None = None
+    hint: str | None = None
+    """Which row of the profile's hints weighs; None: "_default"."""
+    weights: Weights = Weights()
+    """Of hint and intent together."""
+    asks_preference: bool = False
+    """Whether a word of preference stands in it."""
+    skips_vectors: str = ""
+    """Why the vector channel is not asked; empty where it is."""
+
+    @property
+    def note(self) -> str:
+        """What is told of it in the trace; empty where it changes nothing."""
+        told = [] if self.intent is None else [f"intent {self.intent}"]
+        told += [] if self.hint is None else [f"hint {self.hint}"]
+        return ", ".join(told)
+
+
+PLAIN: Final = Understood()
+"""Of a profile that reads nothing in the words."""
+
+
+def understand(query: str, profile: Profile, hint: str | None, where: Where | None) -> Understood:
+    """Read a question.
+
+    Args:
+        query: its words, without the signs of a syntax.
+        profile: whose tables and lists are read.
+        hint: which row of the profile's hints weighs; None: that of the single kind that ``where``
+            asks for.
+        where: the search's filter.
+    """
+    reader = profile.understanding
+    if reader is None:
+        return PLAIN
+    words = spaced(query)
+    intent = intent_of(query, reader, words)
+    chosen = kind_asked_for(where) if hint is None else hint
+    skips = reader.skips_vectors and intent == "navigational"
+    return Understood(
+        intent=intent,
+        hint=chosen if chosen is not None and chosen in reader.hints else None,
+        weights=_weights(profile, chosen, intent),
+        asks_preference=holds_any(words, reader.preference),
+        skips_vectors=KEYWORD_LIKE if skips else "",
+    )
+
+
+@lru_cache(maxsize=512)
+def _weights(profile: Profile, hint: str | None, intent: str | None) -> Weights:
+    reader = profile.understanding
+    return Weights() if reader is None else reader.weights_of(hint, intent)
+
+
+def kind_asked_for(where: Where | None) -> str | None:
+    """Return the one kind that a filter lets through, as ``where(kind=...)`` says it; else None."""
+    if where is None:
+        return None
+    from oneiros.scopes.conditions import And, AnyOf  # noqa: PLC0415 - filters load them
+
+    parts: Any = where.parts if isinstance(where, And) else (where,)
+    for part in parts:
+        if isinstance(part, AnyOf) and part.name == "kind" and len(part.values) == 1:
+            kind: str = part.values[0]
+            return kind
+        if isinstance(part, And):
+            found = kind_asked_for(part)
+            if found is not None:
+                return found
+    return None
+
+
+def ranked_by(profile: Profile, understood: Understood) -> Profile:
+    """Return the profile with the weights that the question asks for."""
+    return profile if understood is PLAIN else weighed(profile, understood.weights)

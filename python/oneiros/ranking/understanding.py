@@ -1,0 +1,156 @@
+"""What a profile takes from the words of a question: tables and lists, and nothing but data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from oneiros.ranking.declaration import require_flag, require_int, settle, settle_numbers
+from oneiros.ranking.tables import Rows, require_rows, require_words
+
+__all__ = ["DEFAULT_HINT", "INTENTS", "Situation", "Understanding", "Weights"]
+
+INTENTS: Final = ("navigational", "factual", "conceptual")
+"""What a question may be after; one that is neither has no intent."""
+
+DEFAULT_HINT: Final = "_default"
+
+
+class Weights(NamedTuple):
+    """How much each part counts; the columns of docs/systems/omega.md O8 and O9."""
+
+    vector: float = 1.0
+    text: float = 1.0
+    word: float = 1.0
+    """Of the factor ``overlap``."""
+    context: float = 1.0
+    """Of the factor ``context``."""
+    graph: float = 1.0
+    """Of what is found by association."""
+
+    def times(self, other: Weights) -> Weights:
+        """Return the products, part by part."""
+        return Weights(*(mine * theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Situation(NamedTuple):
+    """What holds while the caller does something; the columns of docs/systems/omega.md O16."""
+
+    min_vec: float
+    """The least cosine that the vector channel finds."""
+    min_text: float
+    """The least share of words that a hit by words must have."""
+    min_composite: float
+    """The least score that is returned."""
+    context: float
+    """What the weight of the factor ``context`` is multiplied by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understanding:
+    """How a question is read. Phrases are lower case and match whole words.
+
+    A table that is empty changes nothing. Weights multiply those of the fusion, where it has any,
+    and of the factors ``overlap`` and ``context``.
+
+    Source: docs/systems/omega.md O2, O6, O8 to O10, O16, O19.
+    """
+
+    hints: Rows = field(default_factory=lambda: Rows({}))
+    """By hint: five weights, as :class:`Weights`; of another hint those of "_default", or all 1."""
+
+    intents: Rows = field(default_factory=lambda: Rows({}))
+    """By intent, navigational, factual or conceptual: five weights, as :class:`Weights`."""
+
+    factual: tuple[str, ...] = ()
+    """Phrases that make a question factual."""
+
+    conceptual: tuple[str, ...] = ()
+    """Phrases that make a question conceptual."""
+
+    file_endings: tuple[str, ...] = ()
+    """What makes a word with a dot a file's name."""
+
+    skips_vectors: bool = False
+    """Whether a keyword-like question leaves the vector channel out."""
+
+    preference: tuple[str, ...] = ()
+    """Phrases that ask for a preference."""
+
+    conjunctions: tuple[str, ...] = ()
+    """Phrases that part a question anywhere."""
+
+    clause_marks: tuple[str, ...] = ()
+    """Phrases that begin a clause after a comma, and so part a question there."""
+
+    most_parts: int = 4
+    """Of one question, 1 to 16; 1: a question is never parted."""
+
+    least_characters: int = 12
+    """Of a part, 1 to 1,000."""
+
+    least_words: int = 2
+    """Of a part, 1 to 100."""
+
+    part_gain: float = 1.15
+    """What each further part that finds a memory multiplies its score by, 1 to 1,000."""
+
+    variant_weight: float = 0.8
+    """What a reciprocal rank in the answer to an expansion counts, 0 to 1."""
+
+    situations: Rows = field(default_factory=lambda: Rows({}))
+    """By what the caller does: four numbers, as :class:`Situation`."""
+
+    def __post_init__(self) -> None:
+        for name, row in (("hints", Weights), ("intents", Weights), ("situations", Situation)):
+            count = len(row._fields)
+            rows = require_rows(name, getattr(self, name), count=count, low=0.0, high=1e3)
+            settle(self, name, rows)
+        for intent in self.intents:
+            if intent not in INTENTS:
+                msg = f"intents: must be among {', '.join(INTENTS)}, got {intent!r}"
+                raise ValueError(msg)
+        for name in _PHRASES:
+            settle(self, name, _phrases(name, getattr(self, name)))
+        require_flag("skips_vectors", self.skips_vectors)
+        require_int("most_parts", self.most_parts, low=1, high=16)
+        require_int("least_characters", self.least_characters, low=1, high=1_000)
+        require_int("least_words", self.least_words, low=1, high=100)
+        settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=(0.0, 1.0, False))
+
+    def weights_of(self, hint: str | None, intent: str | None) -> Weights:
+        """Return the product of the hint's weights and the intent's."""
+        held = self.hints.get(DEFAULT_HINT) if hint is None else None
+        if hint is not None:
+            held = self.hints.get(hint, self.hints.get(DEFAULT_HINT))
+        asked = None if intent is None else self.intents.get(intent)
+        weights = Weights() if held is None else Weights(*held)
+        return weights if asked is None else weights.times(Weights(*asked))
+
+    def situation_of(self, name: str) -> Situation:
+        """Return what holds there.
+
+        Raises:
+            ValueError: there is no such situation.
+        """
+        held = self.situations.get(name)
+        if held is None:
+            known = ", ".join(self.situations) or "none"
+            msg = f"situation: must be one of {known}, got {name!r}"
+            raise ValueError(msg)
+        return Situation(*held)
+
+
+_PHRASES: Final = (
+    *("factual", "conceptual", "file_endings", "preference"),
+    *("conjunctions", "clause_marks"),
+)
+
+
+def _phrases(field: str, value: object) -> tuple[str, ...]:
+    phrases = require_words(field, value)
+    for phrase in phrases:
+        if phrase != " ".join(phrase.lower().split()):
+            msg = f"{field}: must be lower case, single spaces between words, got {phrase!r}"
+            raise ValueError(msg)
+    return phrases

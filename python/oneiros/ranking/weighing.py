@@ -1,0 +1,64 @@
+"""Profiles weighed by a question: the same scoring, other weights. Source: docs/systems/omega.md O8, O9."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.ranking.channels import VectorChannel
+from oneiros.ranking.declaration import LARGEST_WEIGHT
+from oneiros.ranking.understanding import Weights
+
+if TYPE_CHECKING:
+    from oneiros.ranking.factor import Factor
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["weighed"]
+
+_NEUTRAL: Final = Weights()
+_PART_OF: Final = {"vector": "vector", "lexical": "text"}
+
+
+@lru_cache(maxsize=512)
+def weighed(profile: Profile, weights: Weights, minimum: float | None = None) -> Profile:
+    """Return the profile as it ranks one question. Equal arguments give the same object.
+
+    Args:
+        profile: as it was asked for.
+        weights: multiply those of the fusion, where it has one a channel, and of the factors
+            "overlap" and "context".
+        minimum: the least cosine that the vector channel finds; None: its own.
+    """
+    changes: dict[str, Any] = {}
+    if weights != _NEUTRAL:
+        fusion: Any = profile.fusion
+        own = getattr(fusion, "weights", ())
+        if own != ():
+            by_channel = (1.0,) * len(profile.channels) if own is None else own
+            scaled = [
+                _scaled(weight, getattr(weights, _PART_OF.get(channel.name, ""), 1.0))
+                for weight, channel in zip(by_channel, profile.channels, strict=True)
+            ]
+            changes["fusion"] = replace(fusion, weights=tuple(scaled))
+        changes["factors"] = tuple(_weighed(factor, weights) for factor in profile.factors)
+    if minimum is not None:
+        changes["channels"] = tuple(
+            replace(channel, minimum=minimum) if isinstance(channel, VectorChannel) else channel
+            for channel in profile.channels
+        )
+    return profile.replace(**changes) if changes else profile
+
+
+def _weighed(factor: Factor, weights: Weights) -> Factor:
+    from oneiros.ranking.factors import Context, Overlap  # noqa: PLC0415 - few profiles have them
+
+    if isinstance(factor, Overlap):
+        return replace(factor, weight=_scaled(factor.weight, weights.word))
+    if isinstance(factor, Context):
+        return replace(factor, weight=_scaled(factor.weight, weights.context))
+    return factor
+
+
+def _scaled(weight: float, by: float) -> float:
+    return min(weight * by, LARGEST_WEIGHT)
