@@ -86,7 +86,7 @@ class AskingWhy(Searching):
         from oneiros.placing import Placing  # noqa: PLC0415
 
         projections = self._parts.projections
-        visible = projections.row_sets.visible(limits, self._scope())
+        visible = self._visible(question, limits)
         placing = Placing(question, projections, visible)
         answered = placing.answer(id)
         memory = self._load_seen([id])[0]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oneiros.expanding import expanded
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.recall import gather, signals_for
@@ -16,6 +17,7 @@ from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
     from oneiros.channels import ChannelAnswer
+    from oneiros.expanding import Expanded
     from oneiros.projections import Projections, Visible
     from oneiros.ranking.channels import ChannelDeclaration
     from oneiros.recall import Question
@@ -37,12 +39,19 @@ class Placing:
         self._projections = projections
         self._gathered = gather(question, projections, visible)
         self._best = self._gathered.best(question)
+        told = self._best.results()
+        self._explained = Explanations(self._gathered.compiled, self._best, range(len(told)))
+        self._more: Expanded | None = None
+        if visible.reach is not None and told:
+            self._more = expanded(
+                question, projections, visible.reach, self._gathered, told, self._explained
+            )
 
     def answer(self, id: str) -> WhyNot:
         """Return what is said of an id that does not exist: the search alone."""
         question, best = self._question, self._best
-        is_full = 0 < question.k == len(best)
-        kth = Explanations(self._gathered.compiled, best, [-1]) if is_full else None
+        rows, explained = self._returned()
+        is_full = 0 < question.k == len(rows)
         return WhyNot(
             query=question.query,
             id=id,
@@ -52,9 +61,26 @@ class Placing:
             profile_hash=question.profile_hash,
             exists=False,
             candidate_count=best.kept_count,
-            kth_id=None if kth is None else self._projections.lifecycle.ids[best.rows[-1]],
-            kth=None if kth is None else kth[0],
+            kth_id=self._projections.lifecycle.ids[rows[-1]] if is_full else None,
+            kth=explained[-1] if is_full else None,
+            linked_place=self._linked_place(id),
         )
+
+    def _returned(self) -> tuple[list[int], Sequence[Explanation]]:
+        """The rows that the search returns, with their explanations."""
+        if self._more is None:
+            return self._best.rows.tolist(), self._explained
+        assert self._more.explanations is not None
+        return [row for row, *_ in self._more.results], self._more.explanations
+
+    def _linked_place(self, id: str) -> int | None:
+        """The place of a memory among the results, where links brought it there."""
+        row = self._projections.lifecycle.row_of.get(id)
+        if self._more is None or row is None:
+            return None
+        rows, _ = self._returned()
+        found = self._more.found.get(rows.index(row)) if row in rows else None
+        return None if found is None or found.weight is None else rows.index(row) + 1
 
     def placed(self, answered: WhyNot, row: int) -> WhyNot:
         """Return the answer with all that the search makes of a row."""
@@ -68,6 +94,10 @@ class Placing:
             answered,
             hidden=hidden,
             place=place,
+            is_displaced=not hidden
+            and place is not None
+            and place <= self._question.k
+            and row not in self._returned()[0],
             candidate_count=self._best.kept_count,
             explanation=told,
             channels=tuple(self._standings(row, told)),

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros import _core
+    from oneiros.association.found import Found
     from oneiros.channels import ChannelAnswer
-    from oneiros.explaining import Explanations
+    from oneiros.explaining import Explanation, Explanations
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.query.understood import Understood
@@ -67,13 +68,13 @@ class Gathered(NamedTuple):
     signals: dict[str, npt.NDArray[np.float64]]
     """What verdicts, and functions of the user's own, say of the candidates."""
 
-    def best(self, question: Question) -> _core.Ranked:
-        """Return the best k, explained where that was asked."""
+    def best(self, question: Question, k: int | None = None) -> _core.Ranked:
+        """Return the best k, by default the question's, explained where that was asked."""
         return self.compiled.plan.rank(
             columns=self.lifecycle.columns,
             candidates=self.candidates,
             now_seconds=question.now,
-            k=question.k,
+            k=question.k if k is None else k,
             signals=self.signals,
             explain=question.is_explained,
         )
@@ -124,7 +125,7 @@ def answer(
     stages = _Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
     answers = _ask(question, projections, visible, stages)
-    return _respond(question, projections, answers, load, stages)
+    return _respond(question, projections, visible, answers, load, stages)
 
 
 def gather(question: Question, projections: Projections, visible: Visible) -> Gathered:
@@ -189,7 +190,7 @@ def answer_many(
             count = one.hits.size
             part.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return [
-        _respond(question, projections, mine, load, part)
+        _respond(question, projections, visible, mine, load, part)
         for question, mine, part in zip(questions, answers, stages, strict=True)
     ]
 
@@ -197,6 +198,7 @@ def answer_many(
 def _respond(
     question: Question,
     projections: Projections,
+    visible: Visible,
     answers: Sequence[ChannelAnswer],
     load: LoadMemories,
     stages: _Stages,
@@ -210,16 +212,29 @@ def _respond(
     left = ranked.candidate_count - ranked.kept_count
     note = f"{left} left by the profile's rules" if left else ""
     stages.end("scoring", ranked.candidate_count, len(places), note)
+    told = [results[place] for place in places]
+    explanations: Sequence[Explanation] | None = None
+    if question.is_explained:
+        explanations = _explanations(gathered.compiled, ranked, places)
+    found: dict[int, Found] = {}
+    if visible.reach is not None and told:
+        from oneiros.expanding import expanded  # noqa: PLC0415 - for stores with links
+
+        more = expanded(question, projections, visible.reach, gathered, told, explanations)
+        told, explanations, found = more.results, more.explanations, more.found
+        for stage in more.stages:
+            stages.end(*stage)
     return SearchResponse(
         query=question.query,
         now=question.now,
         profile=question.profile.name,
         profile_hash=question.profile_hash,
         results=shelve(
-            [names[place] for place in places],
-            [results[place][1:] for place in places],
-            _explanations(gathered.compiled, ranked, places) if question.is_explained else None,
+            [ids[row] for row, *_ in told],
+            [one[1:] for one in told],
+            explanations,
             load,
+            found,
         ),
         trace=stages.trace(_notes(question, ranked)),
     )

@@ -10,8 +10,9 @@ from oneiros.errors import UnknownMemory
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from oneiros.association.found import Found
     from oneiros.display import Table
     from oneiros.explaining import Explanation
     from oneiros.memory import Memory
@@ -83,8 +84,8 @@ class SearchResult:
         "_place",
         "_shelf",
         "combined_score",
+        "found_by_links",
         "id",
-        "is_associative",
         "relevance_score",
         "retention_score",
         "via_deep_recall",
@@ -103,7 +104,7 @@ class SearchResult:
         self.relevance_score, self.retention_score, self.combined_score = scores
         self._explanations = explanations
         self._place = place
-        self.is_associative = False
+        self.found_by_links: Found | None = None
         self.via_deep_recall = False
 
     @property
@@ -119,6 +120,30 @@ class SearchResult:
     def explanation(self) -> Explanation | None:
         """How the score came about, made when this is first touched; None unless it was asked for."""
         return None if self._explanations is None else self._explanations[self._place]
+
+    @property
+    def is_associative(self) -> bool:
+        """Whether links of other results brought it, and gave it its score."""
+        return self.found_by_links is not None and self.found_by_links.weight is not None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Ids from the direct result that led here to this memory; empty for a direct result."""
+        return () if self.found_by_links is None else self.found_by_links.path
+
+    @property
+    def path_weight(self) -> float:
+        """What the links on the path leave of a score; 1 for a direct result."""
+        found = self.found_by_links
+        return 1.0 if found is None or found.weight is None else found.weight
+
+    @property
+    def bridge(self) -> tuple[str, ...]:
+        """Ids of the path by which it joins two of the first results that share no link; else empty.
+
+        Source: docs/systems/cognitive.md C10.
+        """
+        return () if self.found_by_links is None else self.found_by_links.bridge
 
     @property
     def score(self) -> float:
@@ -209,6 +234,7 @@ def shelve(
     scores: Sequence[tuple[float, float, float]],
     explanations: Sequence[Explanation | None] | None,
     load: LoadMemories,
+    found: Mapping[int, Found] | None = None,
 ) -> tuple[SearchResult, ...]:
     """Build the results of one response; their memories load together on the first touch.
 
@@ -217,9 +243,13 @@ def shelve(
         scores: (relevance, retention, combined) of each id.
         explanations: one an id, each looked at when its result is asked for it; or None.
         load: the store's loader, ids in, memories out, None for one that is gone.
+        found: by place, what links have to do with a result.
     """
     shelf = _Shelf(ids, load)
-    return tuple(
+    results = tuple(
         SearchResult(shelf, memory_id, triple, explanations, place)
         for place, (memory_id, triple) in enumerate(zip(ids, scores, strict=True))
     )
+    for place, how in (found or {}).items():
+        results[place].found_by_links = how
+    return results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
+    from oneiros.projections import Visible
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
 
@@ -100,7 +102,7 @@ class Searching(Bounded):
         question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
         limits = self._limits(question, where, status, include_expired, valid_at)
-        visible = parts.projections.row_sets.visible(limits, self._scope())
+        visible = self._visible(question, limits)
         response = answer(question, parts.projections, visible, self._load_seen)
         return self._reinforced([response], question, session, reinforce)[0]
 
@@ -171,7 +173,7 @@ class Searching(Bounded):
             return []
         parts = self._parts
         limits = self._limits(questions[0], where, status, include_expired, valid_at)
-        visible = parts.projections.row_sets.visible(limits, self._scope())
+        visible = self._visible(questions[0], limits)
         responses = answer_many(
             questions, parts.projections, visible, self._load_seen, thread_count
         )
@@ -195,6 +197,19 @@ class Searching(Bounded):
             valid_at=None if valid_at is None else _check_valid_at(valid_at),
             includes_expired=bool(include_expired),
         )
+
+    def _visible(self, question: Question, limits: Limits) -> Visible:
+        """What the search may return, and where links may lead it."""
+        parts = self._parts
+        row_sets, scope = parts.projections.row_sets, self._scope()
+        visible = row_sets.visible(limits, scope)
+        expansion = question.profile.expansion
+        links = None if expansion is None else parts.remember.links_to_follow()
+        if expansion is None or links is None:
+            return visible
+        if expansion.cold and limits.selection.hide_cold:
+            limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
+        return visible._replace(reach=row_sets.reach(limits, scope, visible, links))
 
     def _question(
         self,

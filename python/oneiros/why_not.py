@@ -19,7 +19,7 @@ class Hiding:
     """One thing that hides a memory from a search."""
 
     reason: str
-    """deleted, archived, superseded, expired, not_yet_valid, status, filter, or rule: one by which
+    """deleted, archived, superseded, cold, expired, not_yet_valid, status, filter, or rule: one by which
     the profile leaves candidates out."""
     detail: str
     """The same in words, with what the memory has and what was asked."""
@@ -74,6 +74,10 @@ class WhyNot:
     """From 1, among all candidates; None where no channel found it, or a rule leaves it out."""
     candidate_count: int = 0
     """Candidates that have a place."""
+    linked_place: int | None = None
+    """From 1, among the results; None unless links of other results brought it there."""
+    is_displaced: bool = False
+    """What links brought has its place among the results."""
     kth_id: str | None = None
     """The last memory returned; None where fewer than ``k`` are, so that none had to be beaten."""
     kth: Explanation | None = None
@@ -82,7 +86,10 @@ class WhyNot:
     @property
     def is_returned(self) -> bool:
         """Whether the search returns it."""
-        return not self.hidden and self.place is not None and self.place <= self.k
+        if self.linked_place is not None:
+            return True
+        is_within = self.place is not None and self.place <= self.k
+        return is_within and not self.hidden and not self.is_displaced
 
     @property
     def score(self) -> float | None:
@@ -106,6 +113,8 @@ class WhyNot:
         """The answer in one line."""
         if not self.exists:
             return "no memory has this id"
+        if self.linked_place is not None:
+            return f"returned, in place {self.linked_place}, by links of other results"
         if self.hidden:
             reasons = dict.fromkeys(one.reason.replace("_", " ") for one in self.hidden)
             return f"hidden: {', '.join(reasons)}"
@@ -113,6 +122,8 @@ class WhyNot:
             return "no channel finds it"
         if self.is_returned:
             return f"returned, in place {self.place}"
+        if self.is_displaced:
+            return f"in place {self.place} of {self.candidate_count}, left to what links bring"
         return f"in place {self.place} of {self.candidate_count}, k is {self.k}"
 
     @property

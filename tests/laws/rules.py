@@ -40,6 +40,7 @@ KERNELS = {
 """Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
+_EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
 _WEIGHS = "engine/test_questions_weigh.py"
@@ -63,7 +64,10 @@ TESTS = {
     "C5": (_FUSION.format("retention_weighted_union"),),
     "C6": (_MODEL,),
     "C7": (_MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says"),
+    "C9": (_EXPANSION,),
+    "C10": (_EXPANSION,),
     "C11": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
+    "C14": (_EXPANSION,),
     "C15": ("engine/test_recall.py::test_the_trace_tells_every_stage_and_why_a_channel_is_absent",),
     "C16": (
         "engine/test_links.py::test_a_link_fades_from_the_last_co_retrieval_on_and_never_in_the_store",
@@ -101,6 +105,7 @@ TESTS = {
         "engine/test_verdicts.py::test_draws_are_those_of_the_beta_distribution",
     ),
     "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
+    "O24": (_EXPANSION,),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
     "O33": (_PAGES.format("omega"),),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25",),
@@ -114,7 +119,7 @@ TESTS = {
 
 WAITING = {
     "what the texts of query and candidates say": "O1 O5 O6 O10 O16 O23 O26 O27 O28",
-    "associations": "C9 C10 C13 C14 C17 C18 O24 H7",
+    "associations": "C13 C17 C18 H7",
     "the dream cycle": ("C12 C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",
     "time in the query": "O22",

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.ranking.factors import FACTORS, Expression
 from oneiros.ranking.fusion import (
     Blend,
@@ -117,6 +118,26 @@ CHANNELS = st.tuples(
         minimum=st.none() | st.floats(-1, 1),
     ),
 ).flatmap(st.permutations)
+ASSOCIATIVE = st.builds(
+    AssociativeExpansion,
+    least_link=SHARE,
+    least_path=SHARE,
+    hops=st.integers(1, 3),
+    least_score=WEIGHT,
+    bridged=st.integers(0, 16),
+    cold=st.booleans(),
+    depth=st.integers(1, 100_000),
+    quota=SHARE,
+)
+EXPANSIONS = st.none() | st.builds(
+    GraphExpansion,
+    seeds=st.integers(1, 1_000),
+    hops=st.integers(1, 3),
+    per_hop=st.floats(0, 1, exclude_min=True),
+    least_link=SHARE,
+    least_score=WEIGHT,
+    weight=WEIGHT,
+)
 REINFORCEMENTS = st.one_of(
     st.none(),
     st.just(CountsOnly()),
@@ -153,9 +174,21 @@ PROFILES = st.builds(
         | st.builds(RelevanceGate, short=SHARE, middle=SHARE, long=SHARE, cosine=st.floats(-1, 1)),
         unique_by=lambda rule: rule.name,
     ),
-    selection=st.builds(Selection, hide_superseded=st.booleans(), hide_expired=st.booleans()),
+    selection=st.builds(
+        Selection,
+        hide_superseded=st.booleans(),
+        hide_expired=st.booleans(),
+        hide_cold=st.booleans(),
+    ),
+    expansion=EXPANSIONS,
     reinforcement=REINFORCEMENTS,
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
     understanding=st.none() | UNDERSTANDINGS,
     initial_stability=st.none() | st.builds(InitialStability, base=WEIGHT, gain=WEIGHT),
+).flatmap(
+    lambda profile: (
+        st.one_of(st.just(profile), ASSOCIATIVE.map(lambda one: profile.replace(expansion=one)))
+        if profile.fusion.needs_scores
+        else st.just(profile)
+    )
 )

@@ -10,6 +10,7 @@ import oneiros
 from oneiros import profiles
 from oneiros.errors import UnknownProfile
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.ranking.factors import (
     CiarDecay,
     CiarReinforcement,
@@ -117,6 +118,10 @@ def test_cognitive_reads_like_its_page() -> None:
         ),  # C1, C6
     )
     assert profile.reinforcement == SpacedReinforcement(gain=0.1, span_days=7, most=2, limit=1)
+    assert profile.selection.hide_cold  # C4
+    assert profile.expansion == AssociativeExpansion(  # C9, C10
+        least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3, cold=True, quota=0
+    )
     assert profile.initial_stability == InitialStability(base=0.1, gain=0.3)  # C3
     assert profile.initial_stability.of(0.5) == pytest.approx(0.25)
     newer = profiles.get("cognitive-0.5")
@@ -157,6 +162,9 @@ def test_omega_reads_like_its_page() -> None:
     assert isinstance(decay, FlooredDecay)
     assert (decay.floor, decay.floor_never_accessed, decay.otherwise) == (0.35, 0.15, 0.02)
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    assert profile.expansion == GraphExpansion(  # O24
+        seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.1, weight=1
+    )
     bounded = profiles.get("omega-bounded")
     assert bounded.fusion == WeightedMean(normalise=("minmax_floor", "clamp"), low=0.1)
     assert bounded.factors == (TieBreak(), Freshness())
@@ -181,25 +189,26 @@ def test_ciar_reads_like_its_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "vector", "text", "word", "context"),
+    ("preset", "vector", "text", "word", "context", "graph"),
     [
-        ("error_pattern", 0.3, 1.5, 2.0, 0.5),
-        ("decision", 0.8, 0.6, 0.5, 1.0),
-        ("lesson_learned", 1.5, 0.8, 0.5, 0.8),
-        ("user_preference", 0.6, 1.0, 1.5, 0.3),
-        ("knowledge-update", 0.8, 1.3, 1.5, 1.0),
-        ("multi-session", 1.3, 1.0, 1.3, 1.0),
-        ("temporal-reasoning", 1.0, 1.3, 1.3, 1.0),
+        ("error_pattern", 0.3, 1.5, 2.0, 0.5, 0.3),
+        ("decision", 0.8, 0.6, 0.5, 1.0, 2.0),
+        ("lesson_learned", 1.5, 0.8, 0.5, 0.8, 1.0),
+        ("user_preference", 0.6, 1.0, 1.5, 0.3, 0.3),
+        ("knowledge-update", 0.8, 1.3, 1.5, 1.0, 1.0),
+        ("multi-session", 1.3, 1.0, 1.3, 1.0, 1.0),
+        ("temporal-reasoning", 1.0, 1.3, 1.3, 1.0, 1.0),
     ],
 )
 def test_the_presets_of_omega(
-    preset: str, vector: float, text: float, word: float, context: float
+    preset: str, vector: float, text: float, word: float, context: float, graph: float
 ) -> None:
     profile = profiles.get("omega", preset=preset)  # O8
     assert profile.fusion == ReciprocalRankFusion(k=60, weights=(text, vector), normalise="channel")
     by_name = {factor.name: factor for factor in profile.factors}
     assert by_name["overlap"] == Overlap(weight=word)
     assert by_name["context"] == Context(weight=context)
+    assert profile.expansion == GraphExpansion(weight=graph)
     assert list(by_name) == [factor.name for factor in profiles.get("omega").factors]
 
 
@@ -239,6 +248,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         Priority(damping=0.15),
     )
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
     assert profile.reinforcement == Reinforcement()  # R20
 
 

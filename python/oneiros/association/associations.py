@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,8 @@ from oneiros.association.link import Link
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from pyroaring import BitMap
 
     from oneiros.projections.lifecycle import Lifecycle
@@ -78,6 +81,85 @@ class Associations:
             if other in visible and (id := ids[other]):  # "": forgotten meanwhile
                 when = None if math.isnan(last) else last
                 found.append(Link(id, weight, KINDS[kind], created, when))
+        return found
+
+    def reached(
+        self,
+        seeds: Sequence[int],
+        values: Sequence[float] | None,
+        *,
+        now: float,
+        least_link: float,
+        least: float,
+        per_hop: float,
+        hops: int,
+        allowed: npt.NDArray[np.uint8] | None,
+        top: int,
+    ) -> _core.Reached | None:
+        """Return what the links of some rows lead to, the best first; None for nothing.
+
+        Args:
+            seeds: rows.
+            values: what each counts; None: 1.
+            now: for what is left of the weights.
+            least_link: with less left, a link is not followed.
+            least: nor a way that is worth less.
+            per_hop: what each link leaves besides its weight.
+            hops: links at most.
+            allowed: packed bits of the rows that a way may touch; None: all.
+            top: at most so many.
+        """
+        graph = self._graph
+        if graph is None:
+            return None
+        end = graph.row_count  # rows that came later have no links
+        known = [place for place, row in enumerate(seeds) if row < end]
+        found = graph.expand(
+            seeds=[seeds[place] for place in known],
+            seed_values=None if values is None else [values[place] for place in known],
+            now_seconds=now,
+            tau_days=_TAU_DAYS,
+            least_link=least_link,
+            least=least,
+            hop_decay=per_hop,
+            most_hops=hops,
+            allowed=allowed,
+            top=top,
+        )
+        return found if len(found) else None
+
+    def bridges(
+        self,
+        ends: Sequence[int],
+        *,
+        now: float,
+        least_link: float,
+        allowed: npt.NDArray[np.uint8] | None,
+        top: int,
+    ) -> list[tuple[int, float, tuple[int, ...]]]:
+        """Return rows between two of the ends that share no link, with value and path, best first."""
+        graph = self._graph
+        if graph is None:
+            return []
+        end = graph.row_count
+        return graph.bridges(
+            ends=[row for row in ends if row < end],
+            now_seconds=now,
+            tau_days=_TAU_DAYS,
+            least_link=least_link,
+            allowed=allowed,
+            top=top,
+        ).results()
+
+    def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
+        """Return what is left of each link of a path; 0 where there is none any more."""
+        graph = self._graph
+        if graph is None:
+            return [0.0] * (len(path) - 1)
+        found = []
+        for row, after in itertools.pairwise(path):
+            links = graph.neighbours(row=row, now_seconds=now, tau_days=_TAU_DAYS)
+            found.append(next((weight for other, weight, *_ in links if other == after), 0.0))
         return found
 
     def _put(self, graph: _core.AssociationGraph, batch: Sequence[StoredLink]) -> None:

@@ -1,6 +1,6 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C11; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C6, C9 to C11; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Retention
 from oneiros.ranking.fusion import RetentionWeightedUnion
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.ranking.selection import Selection
 
 __all__ = ["PROFILES"]
 
@@ -30,6 +32,10 @@ COGNITIVE = Profile(
             floors=(0.02, 0.02, 0.02, 0.60),
             alpha=0.3,  # C6
         ),
+    ),
+    selection=Selection(hide_cold=True),  # C4
+    expansion=AssociativeExpansion(  # C9, C10
+        least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3
     ),
     reinforcement=SpacedReinforcement(gain=0.1, span_days=7.0, most=2.0, limit=1.0),  # C11
     initial_stability=InitialStability(base=0.1, gain=0.3),  # C3

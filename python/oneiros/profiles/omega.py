@@ -1,6 +1,6 @@
 """OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
 
-Source: docs/systems/omega.md O2, O3, O6 to O22, O33; ``omega-bounded``: O32.
+Source: docs/systems/omega.md O2, O3, O6 to O22, O24, O33; ``omega-bounded``: O32.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expansion import GraphExpansion
 from oneiros.ranking.factors import (
     Cluster,
     Consolidation,
@@ -118,6 +119,9 @@ OMEGA = Profile(
         Rerank(ends=(3.0, 10.0), weights=(0.15, 0.30, 0.50)),  # O25
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    expansion=GraphExpansion(  # O24
+        seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.10
+    ),
     reinforcement=CountsOnly(),  # O33
     understanding=UNDERSTANDING,
 )

@@ -6,6 +6,7 @@ Source: docs/systems/house.md H1 to H3, H5, H6; reinforcement R20 until H7.
 from __future__ import annotations
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
@@ -29,6 +30,7 @@ ONEIROS = Profile(
         Priority(damping=0.15),  # O13
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    expansion=AssociativeExpansion(quota=0.2),  # H7
     reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
 )
 

@@ -15,6 +15,7 @@ from oneiros.scopes import allowed_bits, set_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from oneiros.association import Associations
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.limits import Limits
     from oneiros.projections.stored_records import StoredRecords
@@ -22,9 +23,18 @@ if TYPE_CHECKING:
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
 
-__all__ = ["RowSets", "Visible", "of_status"]
+__all__ = ["Reach", "RowSets", "Visible", "of_status"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_HOT: Final = ENUMS["tier"].index("hot")
+
+
+class Reach(NamedTuple):
+    """Where links may lead a search."""
+
+    associations: Associations
+    bits: npt.NDArray[np.uint8] | None
+    """Packed bits of the rows; None: every row."""
 
 
 class Visible(NamedTuple):
@@ -35,6 +45,8 @@ class Visible(NamedTuple):
     row_count: int
     bounds_count: int
     """Live rows within the bounds of who asks: all, or those of a scope."""
+    reach: Reach | None = None
+    """Where links of what is found may lead; None: none are followed."""
 
     def letting_in(self, row: int) -> Visible:
         """Return these rows and one more, which the indexes hold."""
@@ -58,6 +70,7 @@ class RowSets:
         self.live = BitMap()
         self._archived = BitMap()
         self._superseded = BitMap()
+        self._cold = BitMap()  # rows of another tier than hot
         self._perishable = BitMap()  # rows with any bound on their validity
 
     def __len__(self) -> int:
@@ -79,6 +92,7 @@ class RowSets:
         """
         self._archived = states["archived"]
         self._superseded = states["superseded"]
+        self._cold = states["cold"]
         self._perishable = states["perishable"]
         self.attributes.take_over(states["known"], sets, records)
         self.live = states["live"]
@@ -89,6 +103,7 @@ class RowSets:
             "live": self.live,
             "archived": self._archived,
             "superseded": self._superseded,
+            "cold": self._cold,
             "perishable": self._perishable,
             "known": self.attributes.index.rows,
         }
@@ -119,15 +134,36 @@ class RowSets:
         rows = self.matching(where) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
 
+    def reach(
+        self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
+    ) -> Reach:
+        """Where links may lead a search.
+
+        Args:
+            limits: what the search may return; cold memories, where it hides them, only if these
+                limits do.
+            bounds: the scope of who asks.
+            visible: what the search itself may return.
+            associations: the links.
+        """
+        bits = visible.bits
+        if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
+            bits = self.visible(limits, bounds).bits
+        if bits is None and len(self.live) < len(self._lifecycle.ids):
+            bits = allowed_bits(self.live, len(self._lifecycle.ids))
+        return Reach(associations, bits)
+
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
 
-        Reasons are "superseded", "archived", "expired" and "not_yet_valid". The sets are not the
+        Reasons are "superseded", "cold", "archived", "expired" and "not_yet_valid". The sets are not the
         caller's own.
         """
         hidden = {}
         if limits.selection.hide_superseded:
             hidden["superseded"] = self._superseded
+        if limits.selection.hide_cold:
+            hidden["cold"] = self._cold
         if limits.status is None:
             hidden["archived"] = self._archived
         if limits.judges_validity and self._perishable:
@@ -143,6 +179,7 @@ class RowSets:
         pairs = list(zip(rows, batch, strict=True))
         archived = [row for row, memory in pairs if memory.status == _ARCHIVED]
         superseded = [row for row, memory in pairs if memory.superseded_by is not None]
+        cold = [row for row, memory in pairs if memory.tier != _HOT]
         perishable = [
             row
             for row, memory in pairs
@@ -152,6 +189,7 @@ class RowSets:
         ]
         _keep(self._archived, rows, archived)
         _keep(self._superseded, rows, superseded)
+        _keep(self._cold, rows, cold)
         _keep(self._perishable, rows, perishable)
 
     def publish(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
@@ -161,7 +199,7 @@ class RowSets:
 
     def erase(self, row: int) -> None:
         """Drop a row from every set."""
-        for rows in (self.live, self._archived, self._superseded, self._perishable):
+        for rows in (self.live, self._archived, self._superseded, self._cold, self._perishable):
             rows.discard(row)
         self.attributes.forget(row)
 

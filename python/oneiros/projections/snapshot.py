@@ -38,9 +38,9 @@ __all__ = ["FEWEST_ROWS", "Snapshot"]
 FEWEST_ROWS: Final = 2_000
 """Fewer are projected anew as fast."""
 
-_FORMAT: Final = 1  # another one for any change of what a part holds
+_FORMAT: Final = 2  # another one for any change of what a part holds
 _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
-_STATE_NAMES: Final = ("live", "archived", "superseded", "perishable", "known")
+_STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
 

@@ -10,6 +10,7 @@ from oneiros.ranking import factors
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
+from oneiros.ranking.expansion import EXPANSIONS, ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
 from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
 from oneiros.ranking.initial_stability import InitialStability
@@ -40,12 +41,13 @@ _LISTS = ("channels", "factors", "keep")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see _kinds
     "selection": (Selection,),
+    "expansion": EXPANSIONS,
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
     "initial_stability": (InitialStability,),
     "understanding": (),  # see _kinds
 }
-_OPTIONAL = ("reinforcement", "promotion", "initial_stability", "understanding")
+_OPTIONAL = ("expansion", "reinforcement", "promotion", "initial_stability", "understanding")
 _KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
 
@@ -79,6 +81,9 @@ class Profile:
     selection: Selection = field(default_factory=Selection)
     """What recall hides."""
 
+    expansion: ExpansionDeclaration | None = None
+    """What links of the results bring besides; None: nothing."""
+
     reinforcement: ReinforcementDeclaration | None = field(default_factory=Reinforcement)
     """What a recall does to the memories it returns; None: nothing."""
 
@@ -111,6 +116,7 @@ class Profile:
             msg = f"factors: at most {_MOST_FACTORS}, got {len(self.factors)}"
             raise ValueError(msg)
         self.fusion.require_channels([channel.name for channel in self.channels])
+        _require_scored(self.expansion, self.fusion)
         settle(self, "_hash", content_hash(self.record()))
 
     @property
@@ -264,6 +270,12 @@ def _require_name(name: object) -> None:
         raise TypeError(msg)
     if not _NAME.fullmatch(name):
         msg = f"name: must match {_NAME.pattern}, got {name!r}"
+        raise ValueError(msg)
+
+
+def _require_scored(expansion: ExpansionDeclaration | None, fusion: Fusion) -> None:
+    if expansion is not None and expansion.needs_scores and not fusion.needs_scores:
+        msg = f"expansion: {expansion.name} needs a fusion of raw scores, got {fusion.name}"
         raise ValueError(msg)
 
 

@@ -24,6 +24,15 @@ class Selection:
     hide_expired: bool = True
     """Leave out what is past its ``valid_until`` or its ``ttl`` at ``now``."""
 
+    hide_cold: bool = False
+    """Leave out what is not of the hot tier. Source: docs/systems/cognitive.md C4."""
+
     def __post_init__(self) -> None:
         require_flag("hide_superseded", self.hide_superseded)
         require_flag("hide_expired", self.hide_expired)
+        require_flag("hide_cold", self.hide_cold)
+
+    def record(self) -> dict[str, object]:
+        """Return the fields; ``hide_cold`` only where it is so: other profiles keep their hashes."""
+        told = {"hide_superseded": self.hide_superseded, "hide_expired": self.hide_expired}
+        return {**told, "hide_cold": True} if self.hide_cold else {**told}

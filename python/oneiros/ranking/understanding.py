@@ -26,7 +26,7 @@ class Weights(NamedTuple):
     context: float = 1.0
     """Of the factor ``context``."""
     graph: float = 1.0
-    """Of what is found by association."""
+    """Of the expansion ``graph``."""
 
     def times(self, other: Weights) -> Weights:
         """Return the products, part by part."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.declaration import LARGEST_WEIGHT
+from oneiros.ranking.expansion import GraphExpansion
 from oneiros.ranking.understanding import Weights
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def weighed(profile: Profile, weights: Weights, minimum: float | None = None) ->
     Args:
         profile: as it was asked for.
         weights: multiply those of the fusion, where it has one a channel, and of the factors
-            "overlap" and "context".
+            "overlap" and "context", and of what the graph brings.
         minimum: the least cosine that the vector channel finds; None: its own.
     """
     changes: dict[str, Any] = {}
@@ -42,6 +43,9 @@ def weighed(profile: Profile, weights: Weights, minimum: float | None = None) ->
             ]
             changes["fusion"] = replace(fusion, weights=tuple(scaled))
         changes["factors"] = tuple(_weighed(factor, weights) for factor in profile.factors)
+        if isinstance(profile.expansion, GraphExpansion):
+            weight = _scaled(profile.expansion.weight, weights.graph)
+            changes["expansion"] = replace(profile.expansion, weight=weight)
     if minimum is not None:
         changes["channels"] = tuple(
             replace(channel, minimum=minimum) if isinstance(channel, VectorChannel) else channel

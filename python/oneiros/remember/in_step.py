@@ -46,6 +46,7 @@ class InStep:
         self._lifecycle = projections.lifecycle
         self.reinforcing = Reinforcing(projections.lifecycle, self._write_events)
         self._revision = 0
+        self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of our own may wait for its projection
         self._is_closed = False
         self._process = os.getpid()
@@ -104,9 +105,27 @@ class InStep:
         if not associations.are_read:
             with self._lock, uncollected(), self._store.read() as reading:
                 self._follow(reading)
-                if not associations.are_read:
-                    associations.read(reading.links(0))
+                self._read_links(reading)
         return associations
+
+    def _read_links(self, reading: Reading) -> None:
+        """Read the links, of which those of memories not known yet come again with these."""
+        if not self._projections.associations.are_read:
+            self._projections.associations.read(reading.links(0))
+
+    def links_to_follow(self) -> Associations | None:
+        """Return the links for a search to follow; None where there are none, or damaged ones."""
+        associations = self._projections.associations
+        if not associations.are_read:
+            if self._damaged_links == self._revision:
+                return None
+            with self._lock, uncollected(), self._store.read() as reading:
+                try:
+                    self._read_links(reading)
+                except StoreCorrupt:  # whoever asks for links is told; searches go on without
+                    self._damaged_links = self._revision
+                    return None
+        return associations if len(associations) else None
 
     def _apply(self, batch: Sequence[StoredMemory]) -> None:
         self.reinforcing.apply_columns(batch)
