@@ -1,0 +1,101 @@
+// The texts of memories over lists of strings and arrays of rows.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/arrays.h"
+#include "bindings/gil.h"
+#include "bindings/registration.h"
+#include "bindings/texts.h"
+#include "columns/text_column.h"
+#include "columns/text_matching.h"
+
+namespace oneiros {
+
+namespace {
+
+std::vector<std::uint32_t> rows_of(const py::handle& rows) {
+  const Numbers<std::uint32_t> read(rows, "rows");
+  return {read.values().begin(), read.values().end()};
+}
+
+void write(TextColumn& column, const py::object& rows, const py::list& texts,
+           const py::list& tags) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const Texts given = read_texts(texts, "texts");
+  const Texts tagged = read_texts(tags, "tags");
+  if (tagged.views.size() != given.views.size()) {
+    throw py::value_error("tags: expected " + std::to_string(given.views.size()) +
+                          ", one a text, got " + std::to_string(tagged.views.size()));
+  }
+  std::vector<MemoryText> held(given.views.size());
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    held[i] = {given.views[i], tagged.views[i]};
+  }
+  const ReleasedGil nogil;
+  column.write(where, held);
+}
+
+void erase(TextColumn& column, const py::object& rows) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const ReleasedGil nogil;
+  column.erase(where);
+}
+
+py::array counted(const TextColumn& column, const py::object& rows, const py::list& words,
+                  bool with_tags) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const Texts sought = read_texts(words, "words");
+  std::vector<std::uint32_t> found(where.size());
+  {
+    const ReleasedGil nogil;
+    count_words(column, where, sought.views, with_tags ? Searched::kTextAndTags : Searched::kText,
+                found);
+  }
+  return copied(found);
+}
+
+py::array similar(const TextColumn& column, const py::object& rows, const py::str& text,
+                  std::size_t characters) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const std::string_view sought = utf8_of(text, "text");
+  std::vector<double> similarity(where.size());
+  {
+    const ReleasedGil nogil;
+    trigram_similarities(column, where, sought, characters, similarity);
+  }
+  return copied(similarity);
+}
+
+std::vector<std::uint32_t> alike(const TextColumn& column, const py::object& rows,
+                                 std::size_t characters) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  std::vector<std::uint32_t> first(where.size());
+  const ReleasedGil nogil;
+  first_alike(column, where, characters, first);
+  return first;
+}
+
+}  // namespace
+
+void register_text_column(py::module_& module) {
+  py::class_<TextColumn, std::shared_ptr<TextColumn>>(
+      module, "TextColumn", "The normalised texts of memories, one row a memory.")
+      .def(py::init<>())
+      .def("__len__", &TextColumn::size)
+      .def_property_readonly("resident_bytes", &TextColumn::resident_bytes,
+                             "Memory held, room for more among it.")
+      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("texts"), py::arg("tags"),
+           "Gives each row its text and tags, in place of what it had; nothing or all.")
+      .def("erase", &erase, py::kw_only(), py::arg("rows"),
+           "Takes the texts of rows away, and wipes them.")
+      .def("count_words", &counted, py::kw_only(), py::arg("rows"), py::arg("words"),
+           py::arg("with_tags"), "How many of the words are a part of each row's text (and tags).")
+      .def("trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
+           py::arg("characters"),
+           "Jaccard of each row's trigrams with those of a text, over the first characters.")
+      .def("first_alike", &alike, py::kw_only(), py::arg("rows"), py::arg("characters"),
+           "For each place, the first whose row's text begins with the same characters.");
+}
+
+}  // namespace oneiros

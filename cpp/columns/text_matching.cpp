@@ -1,0 +1,100 @@
+#include "columns/text_matching.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/utf8.h"
+
+namespace oneiros {
+
+namespace {
+
+using Trigrams = std::vector<std::uint64_t>;  // sorted, each once
+
+std::string_view start_of(std::string_view text, std::size_t characters) {
+  std::size_t at = 0;
+  for (; at < text.size() && characters > 0; --characters) {
+    at += decode_utf8(text, at).length;
+  }
+  return text.substr(0, at);
+}
+
+void fill(Trigrams& trigrams, std::string_view text, std::size_t characters) {
+  constexpr std::uint64_t kThree = (std::uint64_t{1} << 63) - 1;  // 21 bits each
+  trigrams.clear();
+  std::uint64_t last = 0;
+  std::size_t at = 0;
+  for (std::size_t read = 0; at < text.size() && read < characters; ++read) {
+    const Decoded decoded = decode_utf8(text, at);
+    last = ((last << 21U) | decoded.code_point) & kThree;
+    at += decoded.length;
+    if (read >= 2) {
+      trigrams.push_back(last);
+    }
+  }
+  std::sort(trigrams.begin(), trigrams.end());
+  trigrams.erase(std::unique(trigrams.begin(), trigrams.end()), trigrams.end());
+}
+
+double jaccard(const Trigrams& one, const Trigrams& other) {
+  if (one.empty() || other.empty()) {
+    return 0;
+  }
+  std::size_t shared = 0;
+  for (auto a = one.begin(), b = other.begin(); a != one.end() && b != other.end();) {
+    const bool is_shared = *a == *b;
+    const bool is_less = *a < *b;
+    shared += is_shared ? 1 : 0;
+    a += is_less || is_shared ? 1 : 0;
+    b += is_less ? 0 : 1;
+  }
+  return static_cast<double>(shared) / static_cast<double>(one.size() + other.size() - shared);
+}
+
+}  // namespace
+
+void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                 std::span<const std::string_view> words, Searched searched,
+                 std::span<std::uint32_t> found) {
+  assert(found.size() == rows.size());
+  const TextColumn::Reader reader(texts);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const MemoryText held = reader.at(rows[i]);
+    const auto is_held = [&](std::string_view word) {
+      return held.text.find(word) != std::string_view::npos ||
+             (searched == Searched::kTextAndTags && held.tags.find(word) != std::string_view::npos);
+    };
+    found[i] = static_cast<std::uint32_t>(std::count_if(words.begin(), words.end(), is_held));
+  }
+}
+
+void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                          std::string_view text, std::size_t characters,
+                          std::span<double> similarity) {
+  assert(similarity.size() == rows.size());
+  Trigrams sought;
+  Trigrams held;
+  fill(sought, text, characters);
+  const TextColumn::Reader reader(texts);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    fill(held, reader.at(rows[i]).text, characters);
+    similarity[i] = jaccard(sought, held);
+  }
+}
+
+void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                 std::size_t characters, std::span<std::uint32_t> first) {
+  assert(first.size() == rows.size());
+  const TextColumn::Reader reader(texts);
+  std::unordered_map<std::string_view, std::uint32_t> seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto place = static_cast<std::uint32_t>(i);
+    const std::string_view start = start_of(reader.at(rows[i]).text, characters);
+    first[i] = start.empty() ? place : seen.try_emplace(start, place).first->second;
+  }
+}
+
+}  // namespace oneiros
