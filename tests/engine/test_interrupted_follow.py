@@ -16,6 +16,7 @@ STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "attributes": lambda p: (p.row_sets.attributes.index, "add_many"),
     "texts": lambda p: (p.indexes, "apply_texts"),
     "vectors": lambda p: (p.indexes, "_apply_vectors"),
+    "words of texts": lambda p: (p.texts, "apply"),
     "publish": lambda p: (p.row_sets, "publish"),
 }
 
@@ -26,6 +27,7 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, step: str, moment: str
 ) -> None:
     mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
+    texts = mind._parts.remember.texts()
     owner, name = STEPS[step](mind._parts.projections)
     whole = getattr(owner, name)
 
@@ -49,6 +51,7 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2"]
     assert set(mind.search("", embedding=[1.0, 0.0], reinforce=False).ids) == {"a0", "a1", "a2"}
     assert mind.count(oneiros.where(tags="t")) == 2
+    assert len(texts.column) == 3
     mind.add("ant three", id="a3", tags=["u"])
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2", "a3"]
     assert [memory.id for memory in mind.list()] == ["a0", "a1", "a2", "a3"]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections
     from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.store import Reading, Store, StoredMemory, Transaction
+    from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["InStep", "uncollected"]
 
@@ -126,6 +127,18 @@ class InStep:
                     self._damaged_links = self._revision
                     return None
         return associations if len(associations) else None
+
+    def texts(self) -> MemoryTexts:
+        """Return the texts of the memories, which are read when they are first asked for.
+
+        Those of memories not known yet come again with these.
+        """
+        texts = self._projections.texts
+        if not texts.are_read:
+            with self._lock, uncollected(), self._store.read() as reading:
+                if not texts.are_read:
+                    texts.read(reading.texts())
+        return texts
 
     def _apply(self, batch: Sequence[StoredMemory]) -> None:
         self.reinforcing.apply_columns(batch)

@@ -84,6 +84,13 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         while rows := self._fetch(cursor, batch):
             yield rows
 
+    def texts(self, batch: int = 10_000) -> Iterator[list[tuple[str, str, str | None]]]:
+        """Yield id, text and tags, as JSON or None, of the live memories."""
+        sql = "SELECT id, text, tags FROM memory NOT INDEXED WHERE deleted_at IS NULL ORDER BY sequence"
+        cursor = self._run(sql)
+        while rows := self._fetch(cursor, batch):
+            yield rows
+
     def erased(self, after: int) -> list[str]:
         """Return the ids forgotten for good since the revision, in order."""
         sql = "SELECT id FROM erased WHERE revision > ? ORDER BY revision, id"

@@ -1,0 +1,137 @@
+"""The normalised texts of a store's memories, in the core by rows."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from oneiros import _core
+from oneiros.numpy_on_use import np
+from oneiros.store.rows import tags_of
+from oneiros.texts.normalised import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.channels import Rows
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.store import StoredMemory
+
+__all__ = ["MemoryTexts", "word_ratios"]
+
+
+class MemoryTexts:
+    """A projection of the store's texts and tags, read from it when they are first asked for.
+
+    One writer at a time (the engine's lock); many readers.
+
+    Args:
+        lifecycle: rows and ids of the memories.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self._column: _core.TextColumn | None = None
+        # By row, as in oneiros.projections.indexes: only another text is copied anew.
+        self._digests = array("q")
+
+    @property
+    def are_read(self) -> bool:
+        """Whether the store's texts are here."""
+        return self._column is not None
+
+    @property
+    def column(self) -> _core.TextColumn:
+        """The core's texts. REQUIRES: they were read."""
+        assert self._column is not None
+        return self._column
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes held, room for more among them; 0 before they are read."""
+        return 0 if self._column is None else self._column.resident_bytes
+
+    def read(self, batches: Iterable[Sequence[tuple[str, str, str | None]]]) -> None:
+        """Take id, text and tags as JSON of all live memories. REQUIRES: these have their rows."""
+        column, row_of = _core.TextColumn(), self._lifecycle.row_of
+        self._digests = array("q")
+        for batch in batches:
+            rows = [row for id, _, _ in batch if (row := row_of.get(id)) is not None]
+            texts = [(text, tags) for id, text, tags in batch if id in row_of]
+            self._put(column, rows, texts)
+        self._column = column
+
+    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+        """Bring texts to what the store says; before they are read, do nothing."""
+        column = self._column
+        if column is None or not rows:
+            return
+        self._make_room(rows)
+        gone: list[int] = []
+        changed: dict[int, tuple[str, str | None]] = {}
+        for row, memory in zip(rows, batch, strict=True):
+            if memory.deleted_at is not None:
+                gone.append(row)
+                changed.pop(row, None)
+            elif self._digests[row] != _digest(memory.text, memory.tags_json):
+                changed[row] = memory.text, memory.tags_json
+        for row in gone:
+            self._digests[row] = 0
+        if gone:
+            column.erase(rows=gone)
+        self._put(column, list(changed), list(changed.values()))
+
+    def erase(self, row: int) -> None:
+        """Drop the text of a memory."""
+        if row < len(self._digests):
+            self._digests[row] = 0
+        if self._column is not None:
+            self._column.erase(rows=[row])
+
+    def _put(
+        self,
+        column: _core.TextColumn,
+        rows: Sequence[int],
+        texts: Sequence[tuple[str, str | None]],
+    ) -> None:
+        if not rows:
+            return
+        self._make_room(rows)
+        for row in rows:  # a digest stands only while the column is known to hold its text
+            self._digests[row] = 0
+        column.write(
+            rows=rows,
+            texts=[normalised(text) for text, _ in texts],
+            tags=[
+                "" if tags is None else normalised("\n".join(tags_of(tags))) for _, tags in texts
+            ],
+        )
+        for row, (text, tags) in zip(rows, texts, strict=True):
+            self._digests[row] = _digest(text, tags)
+
+    def _make_room(self, rows: Sequence[int]) -> None:
+        self._digests.extend([0] * (max(rows) + 1 - len(self._digests)))
+
+
+def word_ratios(
+    column: _core.TextColumn, rows: Rows, words: list[str], *, with_tags: bool
+) -> npt.NDArray[np.float64]:
+    """Return the share of words that are a part of each row's text, shape (n,).
+
+    Args:
+        column: the core's texts.
+        rows: whose; one without a text has none of them.
+        words: normalised; of none at all every share is 0.
+        with_tags: whether to look for them in its tags, too.
+    """
+    if not words:
+        return np.zeros(len(rows))
+    counts = column.count_words(rows=rows, words=words, with_tags=with_tags)
+    shares: npt.NDArray[np.float64] = counts / float(len(words))
+    return shares
+
+
+def _digest(text: str, tags: str | None) -> int:
+    return hash((text, tags)) or 1
