@@ -10,6 +10,7 @@
 #include "ranking/kernel_code.h"
 #include "ranking/list_kernels.h"
 #include "ranking/parameter.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
@@ -36,17 +37,19 @@ void check_arity(const Signature& signature, std::size_t given) {
   }
 }
 
-void check_domain(const InputSpec& spec, const Operand& operand) {
+// Throws for the first value outside the domain, the same one for any number of threads.
+void check_domain(const InputSpec& spec, const Operand& operand, unsigned threads) {
   constexpr std::size_t kPiece = 2048;
+  // With fewer a thread, a second one costs more than it brings.
+  constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
   const Rule& rule = *spec.rule;
   const double low = rule.is_above_low ? std::nextafter(rule.low, kEndless) : rule.low;
   const RangeJudge judge({operand, low, rule.high, true, rule.is_whole});
   const auto type = static_cast<std::size_t>(operand.type);
   const auto& convert = loops_of(simd_path()).wide.convert[type];
-  for (std::size_t begin = 0; begin < operand.count; begin += kPiece) {
-    const std::size_t size = std::min(kPiece, operand.count - begin);
+  const auto check_piece = [&](std::size_t begin, std::size_t size) {
     if (!judge.any_outside(begin, size)) {
-      continue;
+      return;
     }
     std::array<double, kPiece> piece{};
     convert(static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type],
@@ -54,7 +57,13 @@ void check_domain(const InputSpec& spec, const Operand& operand) {
     for (std::size_t i = 0; i < size; ++i) {
       require(std::isnan(piece[i]) || rule.allows(piece[i]), spec.name, rule.words, piece[i]);
     }
-  }
+  };
+  const std::size_t grain = grain_for(operand.count, threads, kFewestChunkRows);
+  for_each_chunk(operand.count, threads, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; row += kPiece) {
+      check_piece(row, std::min(kPiece, end - row));
+    }
+  });
 }
 
 template <typename Real>
@@ -104,7 +113,7 @@ void evaluate(std::string_view kernel, const KernelParameters& parameters,
   const std::vector<double> numbers = judged_numbers(signature, parameters);
   for (std::size_t i = 0; i < signature.input_count; ++i) {
     if (signature.inputs[i].rule != nullptr) {
-      check_domain(signature.inputs[i], inputs[i]);
+      check_domain(signature.inputs[i], inputs[i], threads);
     }
   }
   if (const auto number = list_kernel_named(kernel)) {

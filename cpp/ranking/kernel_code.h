@@ -8,6 +8,7 @@
 
 #include "ranking/formulas/list.h"
 #include "simd/path.h"
+#include "simd/real.h"
 
 namespace oneiros {
 
@@ -64,17 +65,26 @@ struct RangeCall {
   bool must_be_whole;
 };
 
+// The least and the greatest of some values. NaN is neither; of none they are the bounds as below.
+template <typename Real>
+struct Extremes {
+  Real worst = RealFormat<Real>::kInfinity;
+  Real best = -RealFormat<Real>::kInfinity;
+};
+
 template <typename Real>
 struct LoopsOf {
   using Row = void (*)(const RowCall<Real>& call);
   using Convert = void (*)(const void* from, Real* into, std::size_t size);
   using Age = std::size_t (*)(const AgeCall<Real>& call);
   using Copy = void (*)(const Real* from, Real* into, std::size_t size);
+  using Find = Extremes<Real> (*)(const Real* values, std::size_t size);
 
   std::array<Row, kKernelCount> rows;
   std::array<Convert, kElementBytes.size()> convert;
-  Age age;      // returns how many times lie after now
-  Copy stream;  // past the cache; stream_end() once all is written
+  Age age;        // returns how many times lie after now
+  Copy stream;    // past the cache; stream_end() once all is written
+  Find extremes;  // either sign of a 0
 };
 
 struct PathLoops {

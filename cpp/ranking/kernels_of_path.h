@@ -8,6 +8,7 @@
 
 #include "ranking/blocks_of_path.h"
 #include "ranking/counts_of_path.h"
+#include "ranking/extremes_of_path.h"
 #include "ranking/formulas/list.h"
 #include "ranking/kernel_code.h"
 #include "ranking/lookup_of_path.h"
@@ -143,7 +144,8 @@ constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {
        &convert<std::int32_t, Real>, &convert<std::uint32_t, Real>, &convert<std::int64_t, Real>,
        &convert<std::uint64_t, Real>},
       &age<Real>,
-      &stream<Real>};
+      &stream<Real>,
+      &extremes<Real>};
 }
 
 }  // namespace

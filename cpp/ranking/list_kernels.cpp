@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "ranking/kernel_code.h"
 #include "ranking/parameter.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
@@ -30,15 +32,25 @@ constexpr std::array<const Signature*, 4> kSignatures{&kMinmaxFloor, &kBlend, &k
                                                       &kWeightedSum};
 
 constexpr std::size_t kPiece = 512;
+// With fewer a thread, a second one costs more than it brings.
+constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
 
-// Calls body(values, begin, size) over the rows of `operand`, converted piece by piece.
+template <typename Real>
+constexpr ElementType kTypeOf = sizeof(Real) == sizeof(float) ? ElementType::f32 : ElementType::f64;
+
+// Calls body(values, begin) for the rows [begin, end) of `operand`: as they stand where they are of
+// this type, else converted piece by piece.
 template <typename Real, typename Body>
-void for_pieces(const Operand& operand, Body body) {
+void for_pieces(const Operand& operand, std::size_t begin, std::size_t end, Body body) {
+  if (operand.type == kTypeOf<Real>) {
+    body(std::span(static_cast<const Real*>(operand.values) + begin, end - begin), begin);
+    return;
+  }
   const auto type = static_cast<std::size_t>(operand.type);
   const auto& convert = real_loops<Real>(loops_of(simd_path())).convert[type];
   std::array<Real, kPiece> piece{};
-  for (std::size_t begin = 0; begin < operand.count; begin += kPiece) {
-    const std::size_t size = std::min(kPiece, operand.count - begin);
+  for (; begin < end; begin += kPiece) {
+    const std::size_t size = std::min(kPiece, end - begin);
     convert(static_cast<const std::byte*>(operand.values) + begin * kElementBytes[type],
             piece.data(), size);
     body(std::span<const Real>(piece.data(), size), begin);
@@ -46,26 +58,31 @@ void for_pieces(const Operand& operand, Body body) {
 }
 
 template <typename Real>
-struct Extremes {
-  Real worst = std::numeric_limits<Real>::infinity();
-  Real best = -std::numeric_limits<Real>::infinity();
-};
+Extremes<Real> joined(const Extremes<Real>& a, const Extremes<Real>& b) {
+  return {std::min(a.worst, b.worst), std::max(a.best, b.best)};
+}
 
 template <typename Real>
-Extremes<Real> extremes_of(const Operand& operand) {
+Extremes<Real> extremes_of(const Operand& operand, unsigned threads) {
+  const auto& extremes = real_loops<Real>(loops_of(simd_path())).extremes;
+  std::mutex mutex;
   Extremes<Real> found;
-  for_pieces<Real>(operand, [&](std::span<const Real> values, std::size_t /*begin*/) {
-    for (const Real value : values) {
-      found.worst = value < found.worst ? value : found.worst;
-      found.best = value > found.best ? value : found.best;
-    }
+  const std::size_t grain = grain_for(operand.count, threads, kFewestChunkRows);
+  for_each_chunk(operand.count, threads, grain, [&](std::size_t begin, std::size_t end) {
+    Extremes<Real> its;
+    for_pieces<Real>(operand, begin, end, [&](std::span<const Real> values, std::size_t /*row*/) {
+      its = joined(its, extremes(values.data(), values.size()));
+    });
+    const std::scoped_lock lock(mutex);
+    found = joined(found, its);
   });
-  return found;
+  // -0 becomes 0: which of the two came first is not the same on every path.
+  return {found.worst + Real(0), found.best + Real(0)};
 }
 
 template <typename Real>
 Operand one_value(const Real& value) {
-  return {sizeof(Real) == 4 ? ElementType::f32 : ElementType::f64, &value, 1};
+  return {kTypeOf<Real>, &value, 1};
 }
 
 // Runs the kernel over rows that finds in its further inputs what the list as a whole has told.
@@ -86,14 +103,14 @@ void run_rows(const std::string& kernel, const KernelParameters& parameters,
 
 template <typename Real>
 void run_minmax_floor(const ListCall<Real>& call) {
-  const auto [worst, best] = extremes_of<Real>(call.inputs[0]);
+  const auto [worst, best] = extremes_of<Real>(call.inputs[0], call.threads);
   const std::array<Operand, 3> inputs{call.inputs[0], one_value(worst), one_value(best)};
   run_rows<Real>("minmax_floor_between", {{"low", {call.numbers[0]}}}, inputs, call);
 }
 
 template <typename Real>
 void run_blend(const ListCall<Real>& call) {
-  const Real best = extremes_of<Real>(call.inputs[0]).best;
+  const Real best = extremes_of<Real>(call.inputs[0], call.threads).best;
   const std::array<Operand, 3> inputs{call.inputs[0], one_value(best), call.inputs[1]};
   run_rows<Real>("blend_with_best", {{"weight", {call.numbers[0]}}}, inputs, call);
 }
@@ -102,9 +119,10 @@ void run_blend(const ListCall<Real>& call) {
 template <typename Real>
 std::vector<Real> copy_of(const Operand& operand, std::size_t size) {
   std::vector<Real> values(size);
-  for_pieces<Real>(operand, [&](std::span<const Real> piece, std::size_t begin) {
-    std::copy(piece.begin(), piece.end(), values.begin() + static_cast<std::ptrdiff_t>(begin));
-  });
+  const auto copy = [&](std::span<const Real> piece, std::size_t row) {
+    std::copy(piece.begin(), piece.end(), values.begin() + static_cast<std::ptrdiff_t>(row));
+  };
+  for_pieces<Real>(operand, 0, operand.count, copy);
   if (operand.count == 1 && size > 1) {
     std::fill(values.begin(), values.end(), values[0]);
   }

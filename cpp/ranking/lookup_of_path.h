@@ -74,8 +74,43 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const flo
   return i;
 }
 
+// Entries [begin, begin + 8) of a table, as far as it has them.
+ONEIROS_ALWAYS_INLINE __m512d entries(Table<double> table, std::size_t begin) {
+  const std::size_t held = table.size + 1;
+  const std::size_t count = held < begin ? 0 : held - begin;
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(count < 8 ? (1U << count) - 1 : 0xff),
+                               table.values + (held < begin ? 0 : begin));
+}
+
+// Up to 32 entries stand in four registers, of which one instruction looks into two.
+ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<double> table, const double* codes,
+                                                       double* result, std::size_t size) {
+  const __m512d first = entries(table, 0);
+  const __m512d second = entries(table, 8);
+  const __m512d third = entries(table, 16);
+  const __m512d fourth = entries(table, 24);
+  const __m512i outside = _mm512_set1_epi64(static_cast<std::int64_t>(table.size));
+  std::size_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    const __m512d code = _mm512_loadu_pd(codes + i);
+    const __m512i whole = _mm512_cvttpd_epi64(code);
+    const __mmask8 is_whole = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(whole), code, _CMP_EQ_OQ);
+    const __m512i index = _mm512_mask_min_epu64(outside, is_whole, whole, outside);
+    const __m512d low = _mm512_permutex2var_pd(first, index, second);
+    const __m512d high = _mm512_permutex2var_pd(third, index, fourth);
+    const __m512d value =
+        _mm512_mask_mov_pd(low, _mm512_cmpgt_epu64_mask(index, _mm512_set1_epi64(15)), high);
+    const __mmask8 is_nan = _mm512_cmp_pd_mask(code, code, _CMP_UNORD_Q);
+    _mm512_storeu_pd(result + i, _mm512_mask_mov_pd(value, is_nan, code));
+  }
+  return i;
+}
+
 ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<double> table, const double* codes,
                                                    double* result, std::size_t size) {
+  if (table.size < 32) {
+    return look_up_in_registers(table, codes, result, size);
+  }
   const __m256i outside = _mm256_set1_epi32(static_cast<int>(table.size));
   std::size_t i = 0;
   for (; i + 8 <= size; i += 8) {

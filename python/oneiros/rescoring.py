@@ -113,7 +113,7 @@ class Rescoring(Bounded):
 
         Source: docs/systems/ciar.md A4.
         """
-        from oneiros.ranking.promotion import threshold_of  # noqa: PLC0415 - as above
+        from oneiros.ranking.promotion import promoted, threshold_of  # noqa: PLC0415 - as above
         from oneiros.rescored import PromotionReport  # noqa: PLC0415
 
         require_flag("dry_run", dry_run)
@@ -127,7 +127,7 @@ class Rescoring(Bounded):
             rows = self._staged(self._matching(where))
             compiled = self._compiled(chosen)
             scores, future_count = self._scores(compiled, rows, moment, count)
-            high = np.flatnonzero(scores >= least)
+            high = np.flatnonzero(promoted(scores, least))
             taken = np.array(rows.to_array(), np.uint32)[high]
             return PromotionReport(
                 promoted=self._promoted(compiled, taken, scores[high], moment),

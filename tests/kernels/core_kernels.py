@@ -208,4 +208,4 @@ CORE: dict[str, CoreCase] = {
     ),
 }
 WHOLE_LISTS = {"minmax_floor", "weighted_sum", "blend", "spread_neighbours"}
-ELSEWHERE = WHOLE_LISTS | {"kind_weight", "should_promote"}
+ELSEWHERE = WHOLE_LISTS | {"kind_weight"}

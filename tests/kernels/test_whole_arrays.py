@@ -228,3 +228,29 @@ def test_the_worked_figures_of_ciar() -> None:
     assert round(kernels.ciar(0.90, 0.95, 10, 5, clamp=False), 3) == 1.018  # corrected
     picture = kernels.ciar(0.9, 0.9, np.array([0.0, 30.0, 60.0]), 0)
     assert np.round(picture, 3).tolist() == [0.81, 0.405, 0.203]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+def test_should_promote_many(dtype: type[Any]) -> None:
+    scores = (np.random.default_rng(2).random(300_001) * 1.5).astype(dtype)
+    want = scores >= dtype(0.6) if dtype is not np.int8 else scores >= 1
+    if dtype is not np.int8:
+        scores[[0, 200_000]] = math.nan
+        want[[0, 200_000]] = False
+    out = np.ones(scores.size, np.bool_)
+    assert kernels.should_promote(scores, out=out, threads=2) is out
+    assert np.array_equal(out, want)
+    assert np.array_equal(kernels.should_promote(scores), want)
+    assert np.array_equal(kernels.should_promote(scores[::-1]), want[::-1])
+    assert not kernels.should_promote(scores, math.nan).any()
+    with pytest.raises(ValueError, match=r"out: expected shape \(300001,\)"):
+        kernels.should_promote(scores, out=out[1:])
+    with pytest.raises(TypeError, match="out: expected an array of bool, got int8"):
+        kernels.should_promote(scores, out=np.empty(scores.size, np.int8))  # type: ignore[arg-type]
+
+
+def test_should_promote_by_what_no_float32_can_hold() -> None:
+    scores = np.array([0.0, 1e-45, 1.0], np.float32)
+    assert kernels.should_promote(scores, 1e-60).tolist() == [False, True, True]
+    assert kernels.should_promote(0.0, 1e-60) is False
+    assert kernels.should_promote(np.array(math.inf), math.nan) is False

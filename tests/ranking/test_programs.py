@@ -113,6 +113,41 @@ def test_no_value_depends_on_the_threads(threads: int) -> None:
     np.testing.assert_array_equal(tail, want[-7:])
 
 
+@pytest.mark.parametrize("given", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("kernel", ["minmax_floor", "blend"])
+def test_the_extremes_of_a_list_stand_anywhere_and_depend_on_no_thread(
+    kernel: str, given: type[Any]
+) -> None:
+    scores = np.random.default_rng(4).integers(1, 9_000, 100_003).astype(given)
+    if given != np.int16:
+        scores[::7] = math.nan
+    inputs = [scores, np.zeros_like(scores)][: 1 + (kernel == "blend")]
+    weight, low = (parameters_of(kernel).get(name, 0.0) for name in ("weight", "low"))
+    for row in (0, 1, 511, 40_000, 100_001):
+        scores[row], scores[row + 1] = -9_000, 9_999
+        with np.errstate(invalid="ignore"):
+            want = (
+                weight * scores.astype(float) / 9_999
+                if kernel == "blend"
+                else low + (1 - low) * (scores.astype(float) + 9_000) / 18_999
+            )
+        for threads in (1, 2, 3):
+            got = evaluate(kernel, inputs, "float64", threads)
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+        scores[row : row + 2] = 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_first_value_outside_a_domain_is_told(threads: int) -> None:
+    depth = np.ones(200_000, np.float32)
+    depth[[70_000, 150_000, 199_999]] = 7, 8, 9
+    with pytest.raises(ValueError, match="depth: must be 1, 2 or 3, got 7"):
+        evaluate("depth_weight", [depth], "float32", threads)
+    depth[70_000] = 2
+    with pytest.raises(ValueError, match="got 8"):
+        evaluate("depth_weight", [depth], "float32", threads)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("given", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
 def test_any_number_type_is_read_as_numpy_casts_it(given: str, dtype: str) -> None:

@@ -14,7 +14,6 @@ namespace oneiros::formulas {
 inline constexpr double kBelowOne = 0x1.fffffffffffffp-1;
 inline constexpr Rule kRate{0.0, kBelowOne, true, false, "must be > 0 and < 1"};
 inline constexpr Rule kReinforcement{0.0, kBelowOne, false, false, "must be >= 0 and < 1"};
-inline constexpr Rule kThreshold{0.0, 1.0, true, false, "must be > 0 and <= 1"};
 
 // A1, A7: exp(-rate age).
 struct CiarDecay {
@@ -118,17 +117,6 @@ struct CiarShipped {
                                                Real certainty, Real impact, Real age_days,
                                                Real /*access_count*/) {
     return certainty * impact * CiarShippedDecay::value(numbers, age_days) * reinforcement;
-  }
-};
-
-// A4: 1 where score >= threshold, else 0.
-struct ShouldPromote {
-  static constexpr Signature kSignature{"should_promote", {{"score"}}, {{"threshold", kThreshold}}};
-
-  template <typename Real>
-  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score) {
-    const Real verdict = score >= numbers[0] ? Real(1) : Real(0);
-    return is_nan(score) ? score : verdict;
   }
 };
 

@@ -35,7 +35,6 @@ using AllFormulas = FormulaList<
     BoundedBonus,
     // ciar
     CiarDecay, CiarReinforcement, Ciar, CiarShippedDecay, CiarShippedReinforcement, CiarShipped,
-    ShouldPromote,
     // oneiros
     BlendWithBest, Damp, HalfLifeDecay>;
 

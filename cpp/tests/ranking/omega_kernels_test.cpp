@@ -115,6 +115,26 @@ TEST_CASE("minmax_floor: worst to best, alone 1, NaN aside") {
   CHECK(of({-large, large}) == std::vector<double>{0.1, 1.0});
 }
 
+TEST_CASE("minmax_floor: many threads find the extremes of one, and refuse the same value") {
+  std::vector<float> values(100'003, 2.0F);
+  values[99'999] = 4.0F;
+  values[50'000] = 1.0F;
+  const std::vector<oneiros::Operand> column{
+      {oneiros::ElementType::f32, values.data(), values.size()}};
+  std::vector<float> one(values.size());
+  std::vector<float> many(values.size());
+  const KernelParameters low{{"low", {0.1}}};
+  oneiros::evaluate<float>("minmax_floor", low, column, one, 1);
+  oneiros::evaluate<float>("minmax_floor", low, column, many, 3);
+  CHECK(one == many);
+  CHECK(one[99'999] == 1.0F);
+  CHECK(one[50'000] == 0.1F);
+  values[60'000] = -8.0F;
+  values[90'000] = -9.0F;
+  CHECK_THROWS_WITH_AS(oneiros::evaluate<float>("spread_weight", {{"cap", {3.0}}}, column, many, 3),
+                       "session_spread: must be finite and >= 0, got -8", std::invalid_argument);
+}
+
 TEST_CASE("blend: the best BM25 counts 1, none above 0 counts nothing") {
   const KernelParameters weight{{"weight", {0.4}}};
   const auto got = oneiros::values_of<double>("blend", weight, {{8, 4, 0}, {0.5, -1, 1}});

@@ -10,7 +10,7 @@ from oneiros.batch.scorer import Scorer
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
 from oneiros.fields import ENUMS
-from oneiros.ranking.promotion import threshold_of
+from oneiros.ranking.promotion import promoted, threshold_of
 from oneiros.ranking.threads import checked_threads
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ def promote(
         scorer.require_columns(opened)
     with tracked(opened.size if progress else None) as advance:
         (scores,), extra = scorer.score(opened, None, advance)
-    is_promoted = (extra["status"] == _STAGED) & (scores >= least)
+    is_promoted = (extra["status"] == _STAGED) & promoted(scores, least)
     return opened.result({"score": scores, "promote": is_promoted})

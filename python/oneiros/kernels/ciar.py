@@ -9,10 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.argument_checks import as_float
-from oneiros.ranking.array_arguments import FloatArray, Result, is_scalar, judged, run
+from oneiros.ranking.array_arguments import (
+    FloatArray,
+    Result,
+    as_array,
+    has_nan,
+    is_scalar,
+    judged,
+    require_threads,
+    run,
+)
 from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.factors import CiarDecay, CiarReinforcement
-from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.promotion import Promotion, promoted
 
 __all__ = ["CIARComponents", "ciar", "explain_ciar", "should_promote"]
 
@@ -160,7 +169,7 @@ def should_promote(
         score: a CIAR score; NaN is not promoted.
         threshold: above 0 and at most 1; NaN promotes nothing.
         out: a bool array of the result's shape, to hold it.
-        threads: 1 to 256.
+        threads: 1 to 256; the memory is no faster for more than one.
 
     Returns:
         A bool for a number, a bool array for an array.
@@ -170,23 +179,23 @@ def should_promote(
 
     Source: docs/systems/ciar.md A4.
     """
-    parameters = judged(Promotion, threshold=threshold)
-    verdict = np.equal(run("should_promote", {"score": score}, parameters, None, threads), 1.0)
+    least = None if has_nan(threshold) else Promotion(threshold=threshold).threshold
+    require_threads(threads)
+    scores = as_array("score", score)
     if out is not None:
-        return _held(out, verdict)
-    return bool(verdict) if np.ndim(verdict) == 0 else verdict
+        _require_held(out, scores.shape)
+    verdict = promoted(scores, least, out)
+    return verdict if out is not None or verdict.ndim > 0 else bool(verdict)
 
 
-def _held(out: object, verdict: Any) -> npt.NDArray[np.bool_]:
+def _require_held(out: object, shape: tuple[int, ...]) -> None:
     if not isinstance(out, np.ndarray) or out.dtype != np.bool_:
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
         msg = f"out: expected an array of bool, got {kind}"
         raise TypeError(msg)
-    if out.shape != np.shape(verdict):
-        msg = f"out: expected shape {np.shape(verdict)}, got {out.shape}"
+    if out.shape != shape:
+        msg = f"out: expected shape {shape}, got {out.shape}"
         raise ValueError(msg)
-    out[...] = verdict
-    return out
 
 
 _RANGES: dict[str, tuple[float, str]] = {

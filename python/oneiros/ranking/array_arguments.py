@@ -16,7 +16,17 @@ from oneiros.argument_checks import as_float, is_scalar_array
 from oneiros.ranking.declaration import require_int
 from oneiros.ranking.program import Parameter
 
-__all__ = ["FloatArray", "Result", "coded", "has_nan", "is_scalar", "judged", "run"]
+__all__ = [
+    "FloatArray",
+    "Result",
+    "as_array",
+    "coded",
+    "has_nan",
+    "is_scalar",
+    "judged",
+    "require_threads",
+    "run",
+]
 
 FloatArray: TypeAlias = npt.NDArray[Any]
 Result: TypeAlias = Any  # a float, a NumPy scalar or an array, as the arguments say
@@ -123,10 +133,10 @@ def run(
         ValueError: shapes that do not broadcast, an unfit ``out``, ``threads`` out of its range,
             and whatever the kernel refuses.
     """
-    require_int("threads", threads, low=1, high=_MOST_THREADS)
+    require_threads(threads)
     if out is None and all(type(value) in (float, int) for value in values.values()):
         return _of_numbers(kernel, values, parameters)
-    arrays = {name: _as_array(name, value) for name, value in values.items()}
+    arrays = {name: as_array(name, value) for name, value in values.items()}
     given = [array.dtype for name, array in arrays.items() if _has_float_dtype(values[name], array)]
     dtype = np.result_type(*given).newbyteorder("=") if given else np.dtype(np.float64)
     shape = _common_shape(arrays)
@@ -162,13 +172,23 @@ def _of_numbers(
         return math.nan
     result = _core.evaluate(
         kernel=kernel,
-        inputs=[_as_array(name, value).reshape(1) for name, value in values.items()],
+        inputs=[as_array(name, value).reshape(1) for name, value in values.items()],
         parameters=dict(parameters),
         dtype="float64",
         out=None,
         threads=1,
     )
     return float(result[0])
+
+
+def require_threads(threads: object) -> None:
+    """Refuse what is no number of threads.
+
+    Raises:
+        TypeError: no int.
+        ValueError: out of 1 to 256.
+    """
+    require_int("threads", threads, low=1, high=_MOST_THREADS)
 
 
 def _is_python_number(value: object) -> bool:
@@ -179,7 +199,16 @@ def _has_float_dtype(value: object, array: FloatArray) -> bool:
     return array.dtype.kind == "f" and not _is_python_number(value)
 
 
-def _as_array(name: str, value: npt.ArrayLike) -> FloatArray:
+def as_array(name: str, value: npt.ArrayLike) -> FloatArray:
+    """Return an argument of a formula as an array.
+
+    Args:
+        name: the argument's.
+        value: a number, or an array of float32, float64 or integers.
+
+    Raises:
+        TypeError: anything else.
+    """
     if _is_python_number(value) and not isinstance(value, bool):
         return np.array(as_float(value))  # type: ignore[arg-type]
     array = np.asarray(value)

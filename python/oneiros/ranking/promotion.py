@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import require_number, settle
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.ranking.profile import Profile
 
-__all__ = ["Promotion", "threshold_of"]
+__all__ = ["Promotion", "promoted", "threshold_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +44,24 @@ def threshold_of(profile: Profile, threshold: float | None) -> float:
         msg = f"threshold: profile {profile.name!r} has none, so one must be given"
         raise ValueError(msg)
     return profile.promotion.threshold
+
+
+def promoted(
+    scores: npt.NDArray[Any], threshold: float | None, out: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return which scores are the threshold or more; NaN is none.
+
+    Args:
+        scores: of any shape; float32 ones are held against the threshold as a float32.
+        threshold: above 0 and at most 1; None: nothing is promoted.
+        out: of the same shape, to hold the verdicts.
+
+    Source: docs/systems/ciar.md A4.
+    """
+    real = np.dtype(np.float64) if scores.dtype.kind != "f" else scores.dtype
+    zero = real.type(0.0)
+    least = real.type(np.nan if threshold is None else threshold)
+    if least == zero:  # it is above 0, though a float32 cannot hold it
+        least = np.nextafter(zero, real.type(1.0))
+    verdicts: npt.NDArray[np.bool_] = np.greater_equal(scores, least, out=out)
+    return verdicts
