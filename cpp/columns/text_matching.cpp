@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,49 @@
 namespace oneiros {
 
 namespace {
+
+// A word that is sought by its rarest letter, which memchr skips to.
+class SoughtWord {
+ public:
+  explicit SoughtWord(std::string_view word) : word_(word) {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      if (commonness(word[i]) < commonness(word[rare_])) {
+        rare_ = i;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_in(std::string_view text) const {
+    if (word_.empty() || word_.size() > text.size()) {
+      return word_.empty();
+    }
+    const char* at = text.data() + rare_;
+    const char* const end = at + (text.size() - word_.size()) + 1;
+    while (at != end) {
+      at = static_cast<const char*>(
+          std::memchr(at, word_[rare_], static_cast<std::size_t>(end - at)));
+      if (at == nullptr) {
+        return false;
+      }
+      if (std::memcmp(at - rare_, word_.data(), word_.size()) == 0) {
+        return true;
+      }
+      ++at;
+    }
+    return false;
+  }
+
+ private:
+  // Place in the order of how often letters stand in text; other bytes before all letters.
+  static int commonness(char letter) {
+    constexpr std::string_view kRarestFirst = "zqxjkvbpygfwmucldrhsnioate";
+    const std::size_t place = kRarestFirst.find(letter);
+    return place == std::string_view::npos ? -1 : static_cast<int>(place);
+  }
+
+  std::string_view word_;
+  std::size_t rare_ = 0;
+};
 
 using Trigrams = std::vector<std::uint64_t>;  // sorted, each once
 
@@ -60,14 +104,15 @@ void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<const std::string_view> words, Searched searched,
                  std::span<std::uint32_t> found) {
   assert(found.size() == rows.size());
+  const std::vector<SoughtWord> sought(words.begin(), words.end());
   const TextColumn::Reader reader(texts);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const MemoryText held = reader.at(rows[i]);
-    const auto is_held = [&](std::string_view word) {
-      return held.text.find(word) != std::string_view::npos ||
-             (searched == Searched::kTextAndTags && held.tags.find(word) != std::string_view::npos);
-    };
-    found[i] = static_cast<std::uint32_t>(std::count_if(words.begin(), words.end(), is_held));
+    found[i] = static_cast<std::uint32_t>(
+        std::count_if(sought.begin(), sought.end(), [&](const SoughtWord& word) {
+          return word.is_in(held.text) ||
+                 (searched == Searched::kTextAndTags && word.is_in(held.tags));
+        }));
   }
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.profile import Profile
     from oneiros.response import LoadMemories
+    from oneiros.texts.sought import Sought
 
 __all__ = ["Gathered", "Question", "answer", "answer_many", "gather", "signals_for"]
 
@@ -55,6 +56,8 @@ class Question:
     is_explained: bool
     verdicts: Verdicts
     """What was said of memories, by kind; empty where the profile asks for none."""
+    sought: Sought | None
+    """The texts of candidates, to be looked into; None where the profile does not."""
 
 
 class Gathered(NamedTuple):
@@ -149,6 +152,8 @@ def _ask(
             note = question.absent
         else:
             heard = indexes.by_words(question.query, depth, visible.bits, question.syntax)
+            if question.sought is not None and channel.reads_texts:
+                heard = question.sought.relevance_of(heard, channel)
         answers.append(heard)
         count = heard.hits.size
         stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
@@ -185,6 +190,11 @@ def answer_many(
         else:
             queries = [question.query for question in questions]
             heard = indexes.by_words_many(queries, depth, visible.bits, threads)
+            if channel.reads_texts:
+                heard = [
+                    one if question.sought is None else question.sought.relevance_of(one, channel)
+                    for question, one in zip(questions, heard, strict=True)
+                ]
         for one, mine, part, note in zip(heard, answers, stages, notes, strict=True):
             mine.append(one)
             count = one.hits.size
@@ -291,6 +301,8 @@ def signals_for(
             now,
             len(candidates),
         )
+    if question.sought is not None:
+        told |= question.sought.signals(factors, candidates.rows)
     if question.understood.asks_preference:
         told["preference"] = np.ones(1)
     if question.verdicts:

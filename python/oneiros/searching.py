@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from oneiros.projections import Visible
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
+    from oneiros.texts.sought import Sought
 
 __all__ = ["Searching", "require_asking"]
 
@@ -244,7 +245,15 @@ class Searching(Bounded):
             understood=understood,
             is_explained=is_explained,
             verdicts=self._verdicts(chosen),
+            sought=self._sought(chosen, spoken),
         )
+
+    def _sought(self, profile: Profile, spoken: str) -> Sought | None:
+        if not profile.reads_texts:
+            return None
+        from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
+
+        return Sought(self._parts.remember.texts().column, spoken)
 
     def _embedded(
         self,

@@ -20,7 +20,13 @@ from oneiros.errors import StoreCorrupt
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.store import StoredLink
 from tests.engine.random_world import NOW, Store, random_question, random_store
-from tests.engine.test_profiles_against_oracles import K1, B, engine_of, found_by_channels
+from tests.engine.test_profiles_against_oracles import (
+    K1,
+    B,
+    asked_of,
+    engine_of,
+    found_by_channels,
+)
 from tests.engine.test_profiles_against_oracles import raw_scores as raw_of
 from tests.oracles import expansion as plain
 from tests.oracles import profiles as models
@@ -140,7 +146,8 @@ def test_links_bring_what_the_page_says(
     }
     channels, scores = found_by_channels(store, model, query, question, k, shown)
     lexical, cosine = scores["lexical"], scores["vector"]
-    ranked = models.rank(model, store.records, NOW, k, channels, lexical, cosine)
+    records = asked_of(model, store, query)
+    ranked = models.rank(model, records, NOW, k, channels, lexical, cosine)
     rows = {id: row for row, id in enumerate(store.records)}
     direct = [Result(rows[one.id], one.score) for one in ranked]
     assert [rows[one.id] for one in alone] == [one.row for one in direct]

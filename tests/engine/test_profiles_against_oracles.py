@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from tests.engine.random_world import NOW, Store, Vector, random_question, random_store
+from tests.oracles import fusion, texts
 from tests.oracles import profiles as models
 from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
 
@@ -56,6 +57,8 @@ def found_by_channels(
 ) -> tuple[dict[str, list[tuple[str, float]]], Raw]:
     """Return each channel's hits by the model, with the engine's raw scores where it told them."""
     bm25 = dict(store.lexical(query, len(store.records), K1, B))
+    if model.has_text_relevance:
+        bm25 = text_relevance(store, query, model.depth["lexical"])
     cosine = {} if question is None else store.cosines(question)
     for told, exact, slack in ((raw["lexical"], bm25, 1e-12), (raw["vector"], cosine, 2e-6)):
         for id, score in told.items():
@@ -72,6 +75,26 @@ def found_by_channels(
     if question is not None:
         channels["vector"] = best(cosine, model.vector_depth(k))
     return channels, {"lexical": bm25, "vector": cosine}
+
+
+def text_relevance(store: Store, query: str, depth: int) -> dict[str, float]:
+    """O3: 0.7 of BM25 from 0.1 to 1 over what was found, and 0.3 of the share of words."""
+    hits = store.lexical(query, depth, K1, B)
+    normalised = fusion.minmax_floor([score for _, score in hits], 0.1)
+    return {
+        id: 0.7 * part + 0.3 * texts.word_ratio(query, store.records[id]["text"])
+        for (id, _), part in zip(hits, normalised, strict=True)
+    }
+
+
+def asked_of(model: Model, store: Store, query: str) -> dict[str, dict[str, Any]]:
+    """Return the records with the share of the query's words they hold, where the model reads it."""
+    if not model.reads_overlap:
+        return store.records
+    return {
+        id: {**one, "word_ratio": texts.overlap(query, one["text"])}
+        for id, one in store.records.items()
+    }
 
 
 def check(
@@ -134,7 +157,8 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         raw = raw_scores(mind.search(query, k=300, **asked))
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
-    want = models.rank(model, store.records, NOW, k, channels, scores["lexical"], scores["vector"])
+    records = asked_of(model, store, query)
+    want = models.rank(model, records, NOW, k, channels, scores["lexical"], scores["vector"])
     lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
     check(response, want, lives, store)
 

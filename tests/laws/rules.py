@@ -89,6 +89,7 @@ TESTS = {
         _PAGES.format("omega"),
         f"{_WEIGHS}::test_a_keyword_like_question_is_asked_of_words_alone_and_is_not_embedded",
     ),
+    "O3": (_MODEL,),
     "O7": (_FUSION.format("reciprocal_rank"),),
     "O8": (
         "profiles/test_profiles.py::test_the_presets_of_omega",
@@ -104,6 +105,7 @@ TESTS = {
         "engine/test_verdicts.py::test_ten_verdicts_on_a_kind_weigh_all_its_memories",
         "engine/test_verdicts.py::test_draws_are_those_of_the_beta_distribution",
     ),
+    "O18": (_MODEL, "texts/test_memory_texts.py::test_words_are_found_as_the_oracle_says"),
     "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
     "O24": (_EXPANSION,),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),

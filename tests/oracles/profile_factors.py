@@ -73,8 +73,12 @@ def mnemosyne_3_factors(record: Record, now: float, *_: float) -> tuple[Part, ..
 
 
 def omega_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """O11 to O22, the query factors at their neutral 1."""
+    """O11 to O22, the query factors but the overlap at their neutral 1.
+
+    The record holds the share of the query's words under "word_ratio", where there is a query.
+    """
     quality = value(record, "consolidation_quality")
+    overlap = omega.overlap_boost(record.get("word_ratio", 0.0), value(record, "feedback"), 1.0)
     return (
         Part("kind", omega.kind_weight(value(record, "kind"))),
         Part("feedback", omega.feedback_factor(value(record, "feedback"))),
@@ -82,7 +86,8 @@ def omega_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
         Part("decay", omega.decay_of(record, now)),
         Part("thompson", 1.0),
         Part("consolidation", omega.consolidation_boost(quality)),
-        *(Part(name, 1.0) for name in ("overlap", "preference", "context", "cluster", "temporal")),
+        Part("overlap", overlap),
+        *(Part(name, 1.0) for name in ("preference", "context", "cluster", "temporal")),
         Part("rerank", 1.0),
     )
 

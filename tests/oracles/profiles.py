@@ -42,6 +42,10 @@ class Model:
     factors: Factors
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
+    has_text_relevance: bool = False
+    """O3: the text channel ranks by its own relevance, and not by BM25."""
+    reads_overlap: bool = False
+    """O18: the records are ranked with the share of the query's words they hold."""
 
     def vector_depth(self, k: int) -> int:
         """Return how many the vector channel gives for k results. C4: 3k."""
@@ -123,7 +127,7 @@ def by_mnemosyne(channels: Channels, *_: Raw) -> dict[Hashable, float]:
 
 def by_bounded(channels: Channels, *_: Raw) -> dict[Hashable, float]:
     """O32 over O3's normalised words and the cosine clamped to [0, 1]."""
-    normalise = {"lexical": "minmax_floor", "vector": "clamp"}
+    normalise = {"lexical": "clamp", "vector": "clamp"}
     return fusion.weighted_mean(both(channels), omega.channel_weights(), normalise)
 
 
@@ -175,9 +179,15 @@ MODELS: dict[str, Model] = {
         relevance=by_rrf(60.0, "channel"),
         factors=omega_factors,
         keeps=loved,
+        has_text_relevance=True,
+        reads_overlap=True,
     ),
     "omega-bounded": Model(
-        depth=HUNDRED, relevance=by_bounded, factors=bounded_factors, keeps=loved
+        depth=HUNDRED,
+        relevance=by_bounded,
+        factors=bounded_factors,
+        keeps=loved,
+        has_text_relevance=True,
     ),
     "ciar": ciar_model(*ciar.PRESETS["personal_assistant"][:2]),
     "ciar-shipped": Model(depth=HUNDRED, relevance=by_rrf(60.0), factors=shipped_factors),

@@ -69,6 +69,7 @@ def _fields(kind: type[Any]) -> dict[str, st.SearchStrategy[Any]]:
         ("Thompson", "least"): st.floats(1, 1e6),
         ("Thompson", "seed"): st.none() | st.integers(0, 2**53),
         ("Cluster", "least"): SHARE,
+        ("Overlap", "suffixes"): st.sampled_from([(), ("s",), ("ing", "\u00e9")]),
         ("FlooredDecay", "base"): SHARE,
         ("CiarDecay", "rate"): OPEN_SHARE,
         ("ShippedDecay", "rate"): OPEN_SHARE,
@@ -110,7 +111,8 @@ FUSIONS = st.one_of(
     st.just(RetentionWeightedUnion()),
 )
 CHANNELS = st.tuples(
-    st.builds(LexicalChannel, depth=st.integers(1, 100_000), k1=WEIGHT, b=SHARE),
+    st.builds(LexicalChannel, depth=st.integers(1, 100_000), k1=WEIGHT, b=SHARE)
+    | st.builds(LexicalChannel, word_share=SHARE, floor=SHARE),
     st.builds(
         VectorChannel,
         depth=st.integers(1, 100_000),

@@ -165,8 +165,12 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.expansion == GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.1, weight=1
     )
+    words = profile.channels[0]
+    assert isinstance(words, LexicalChannel)
+    assert (words.word_share, words.floor) == (0.3, 0.1)  # O3
     bounded = profiles.get("omega-bounded")
-    assert bounded.fusion == WeightedMean(normalise=("minmax_floor", "clamp"), low=0.1)
+    assert bounded.channels == profile.channels
+    assert bounded.fusion == WeightedMean(normalise=("clamp", "clamp"))
     assert bounded.factors == (TieBreak(), Freshness())
     assert bounded.keep == profile.keep
 

@@ -102,7 +102,7 @@ UNDERSTANDING = Understanding(
 
 OMEGA = Profile(
     name="omega",
-    channels=(LexicalChannel(), VectorChannel()),
+    channels=(LexicalChannel(word_share=0.3, floor=0.1), VectorChannel()),  # O3
     fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0), normalise="channel"),  # O7
     factors=(
         KindWeight(),  # O11
@@ -111,7 +111,7 @@ OMEGA = Profile(
         FlooredDecay(floor=0.35, floor_never_accessed=0.15),  # O14
         Thompson(base=0.8, spread=0.4, least=10.0),  # O15
         Consolidation(gain=0.1, most=3.0),  # O17
-        Overlap(gain=0.5, disliked=0.5),  # O18
+        Overlap(gain=0.5, disliked=0.5, suffixes=("ing", "ed", "es", "s", "ly")),  # O18
         Preference(boost=1.5),  # O19
         Context(tag=0.10, project=0.15, content=0.05, most_content=3.0),  # O20
         Cluster(least=0.5, gain=0.33, most=0.15),  # O21
@@ -128,7 +128,7 @@ OMEGA = Profile(
 
 OMEGA_BOUNDED = OMEGA.replace(
     name="omega-bounded",
-    fusion=WeightedMean(weights=(1.0, 1.0), normalise=("minmax_floor", "clamp"), low=0.1),  # O3
+    fusion=WeightedMean(weights=(1.0, 1.0), normalise=("clamp", "clamp")),  # O3 is the channel's
     factors=(
         TieBreak(window=0.01, priority_gain=0.005, access_gain=0.0025, quality_gain=0.0025),
         Freshness(gain=0.05, tau_days=30.0),

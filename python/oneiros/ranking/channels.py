@@ -31,9 +31,30 @@ class LexicalChannel:
     b: float = 0.75
     """BM25's length normalisation, 0 to 1: of the index of a store that is made with this profile."""
 
+    word_share: float | None = None
+    """Of the share of words found in a relevance that takes the place of BM25, 0 to 1; the rest is
+    BM25 from ``floor`` to 1. None: BM25 is the score. Source: docs/systems/omega.md O3."""
+
+    floor: float | None = None
+    """What the worst BM25 counts in that relevance, 0 to 1; given where ``word_share`` is."""
+
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=(0.0, math.inf, False), b=(0.0, 1.0, False))
+        if (self.word_share is None) != (self.floor is None):
+            msg = (
+                f"floor: must be given where word_share is, got {self.floor} and {self.word_share}"
+            )
+            raise ValueError(msg)
+        for name in ("word_share", "floor"):
+            value = getattr(self, name)
+            if value is not None:
+                settle(self, name, require_number(name, value, low=0.0, high=1.0))
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it looks into the texts of what it finds."""
+        return self.word_share is not None
 
     def depth_for(self, k: int) -> int:
         """Return how many candidates a search for ``k`` results asks for."""

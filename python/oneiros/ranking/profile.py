@@ -129,6 +129,12 @@ class Profile:
         return self._hash
 
     @property
+    def reads_texts(self) -> bool:
+        """Whether a part of it looks into the texts of candidates."""
+        parts = (*self.channels, *self.factors)
+        return any(getattr(part, "reads_texts", False) for part in parts)
+
+    @property
     def not_after_now(self) -> tuple[str, ...]:
         """Times that a table must not hold after ``now``: a search takes such a one as age 0."""
         named = (getattr(factor, "not_after_now", ()) for factor in self.factors)

@@ -34,6 +34,7 @@ class Overlap:
 
     name: ClassVar[str] = "overlap"
     is_lifecycle: ClassVar[bool] = False
+    reads_texts: ClassVar[bool] = True
 
     gain: float = 0.5
     """0 to 1e6."""
@@ -44,8 +45,12 @@ class Overlap:
     weight: float = 1.0
     """Of words, where the query says nothing else, 0 to 1e6."""
 
+    suffixes: tuple[str, ...] = ("ing", "ed", "es", "s", "ly")
+    """Endings that are cut off a word of the query, the longest that leaves three characters."""
+
     def __post_init__(self) -> None:
         settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT, weight=_WEIGHT)
+        settle(self, "suffixes", require_words("suffixes", self.suffixes))
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the numbers of the kernel."""

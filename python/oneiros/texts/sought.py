@@ -1,0 +1,89 @@
+"""What a question looks for in the texts of its candidates. Source: docs/systems/omega.md O3, O18."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from oneiros.channels import ChannelAnswer, RankedList
+from oneiros.kernels import minmax_floor
+from oneiros.numpy_on_use import np
+from oneiros.ranking.factors import Overlap
+from oneiros.texts.memory_texts import word_ratios
+from oneiros.texts.normalised import stemmed, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from oneiros import _core
+    from oneiros.channels import Rows, Scores
+    from oneiros.ranking.channels import LexicalChannel
+    from oneiros.ranking.factor import Factor
+
+__all__ = ["Sought"]
+
+
+class Sought:
+    """The words of one question, and the texts they are sought in.
+
+    Args:
+        column: the texts of all memories.
+        query: what the question says in words.
+    """
+
+    def __init__(self, column: _core.TextColumn, query: str) -> None:
+        self.column = column
+        self._query = query
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that count, normalised."""
+        return words_of(self._query)
+
+    def word_ratios(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Return the share of words that are a part of each row's text, shape (n,). O3."""
+        return word_ratios(self.column, rows, self.words, with_tags=False)
+
+    def overlaps(self, rows: Rows, suffixes: tuple[str, ...]) -> npt.NDArray[np.float64]:
+        """Return the share of words, endings cut, found in each row's text or tags. O18."""
+        return word_ratios(self.column, rows, stemmed(self.words, suffixes), with_tags=True)
+
+    def signals(self, factors: Iterable[Factor], rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what the factors ask of the texts of candidates, one value a row."""
+        for factor in factors:
+            if isinstance(factor, Overlap):
+                return {"word_ratio": self.overlaps(rows, factor.suffixes)}
+        return {}
+
+    def relevance_of(self, heard: ChannelAnswer, channel: LexicalChannel) -> ChannelAnswer:
+        """Return what the lexical channel found in the order of O3's relevance, which is its score.
+
+        A row that was not found is measured by the scale of those that were, and has at least 0
+        from its words' weights; a row without a word of the query scores 0.
+        """
+        share, floor = channel.word_share, channel.floor
+        score_rows = heard.score_rows
+        assert share is not None
+        assert floor is not None
+        if not heard.hits.size:
+            return heard
+        rows, bm25 = heard.hits.rows, heard.hits.scores
+        best, worst = float(bm25.max()), float(bm25.min())
+
+        def relevance(rows: Rows, normalised: Scores) -> Scores:
+            return (1.0 - share) * normalised + share * self.word_ratios(rows)
+
+        def relevance_of_rows(rows: Rows) -> Scores:
+            assert score_rows is not None
+            scores = score_rows(rows)
+            ends = minmax_floor(np.array([worst, best]), floor)
+            scale = (ends[1] - ends[0]) / (best - worst) if best > worst else 0.0
+            normalised = np.clip(ends[1] + (scores - best) * scale, 0.0, 1.0)
+            return np.where(scores == 0.0, 0.0, relevance(rows, normalised))
+
+        found = relevance(rows, minmax_floor(bm25, floor))
+        order = np.lexsort((rows, -found))
+        hits = RankedList(rows[order], found[order])
+        return ChannelAnswer(hits, None if score_rows is None else relevance_of_rows)
