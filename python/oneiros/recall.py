@@ -227,9 +227,11 @@ def _respond(
     if question.is_explained:
         explanations = _explanations(gathered.compiled, ranked, places)
     found: dict[int, Found] = {}
+    direct: tuple[str, ...] | None = None
     if visible.reach is not None and told:
         from oneiros.expanding import expanded  # noqa: PLC0415 - for stores with links
 
+        direct = tuple(ids[row] for row, *_ in told)
         more = expanded(question, projections, visible.reach, gathered, told, explanations)
         told, explanations, found = more.results, more.explanations, more.found
         for stage in more.stages:
@@ -247,6 +249,7 @@ def _respond(
             found,
         ),
         trace=stages.trace(_notes(question, ranked)),
+        direct_ids=direct,
     )
 
 

@@ -170,6 +170,8 @@ class SearchResponse:
     """Content hash of that profile."""
     results: tuple[SearchResult, ...]
     trace: SearchTrace
+    direct_ids: tuple[str, ...] | None = None
+    """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
 
     def __len__(self) -> int:
         return len(self.results)

@@ -306,8 +306,14 @@ class Searching(Bounded):
         for response in responses:
             started = perf_counter()
             if response.results:
+                ids = tuple(response.ids)
+                direct, linked = response.direct_ids, frozenset[str]()
+                if direct is not None:
+                    linked = frozenset(one.id for one in response if one.is_associative)
                 self._parts.remember.reinforcing.put(
-                    ReinforcementEvent(tuple(response.ids), question.now, session, rule)
+                    ReinforcementEvent(
+                        ids, question.now, session, rule, ids if direct is None else direct, linked
+                    )
                 )
             told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
         return told

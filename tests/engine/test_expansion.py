@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,87 +14,20 @@ import oneiros
 from oneiros import Engine
 from oneiros.errors import StoreCorrupt
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
-from oneiros.store import StoredLink
-from tests.engine.random_world import NOW, Store, random_question, random_store
-from tests.engine.test_profiles_against_oracles import (
-    K1,
-    B,
-    asked_of,
-    engine_of,
-    found_by_channels,
+from tests.engine.linked_world import (
+    check,
+    direct_results,
+    linked_engine,
+    linked_store,
+    row_of,
+    with_links,
 )
+from tests.engine.random_world import NOW, random_question
 from tests.engine.test_profiles_against_oracles import raw_scores as raw_of
-from tests.oracles import expansion as plain
-from tests.oracles import profiles as models
-from tests.oracles.associations import PlainLink, Weights, bridges, value_of
-from tests.oracles.cognitive import is_not_yet_valid
+from tests.oracles.associations import Weights, bridges, value_of
 from tests.oracles.expansion import Result
-from tests.oracles.profiles import MODELS
-from tests.oracles.records import DAY
 
 FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedStore(Store):
-    """Memories, of which some are hidden, and links between them."""
-
-    links: dict[tuple[int, int], PlainLink]
-    project: str | None
-    hides_cold: bool
-
-    def is_shown(self, id: str) -> bool:
-        return self.is_linked_to(id) and not (
-            self.hides_cold and self.records[id].get("tier", "hot") != "hot"
-        )
-
-    def is_linked_to(self, id: str) -> bool:
-        """Tell whether links may lead to it: cold memories they may."""
-        one = self.records[id]
-        return (
-            one.get("status") != "archived"
-            and one.get("superseded_by") is None
-            and not is_not_yet_valid(one, NOW)
-            and (self.project is None or one.get("project") == self.project)
-        )
-
-    def weights(self) -> Weights:
-        found: Weights = {}
-        for (a, b), link in self.links.items():
-            left = link.left(NOW, 90.0)
-            found.setdefault(a, {})[b] = found.setdefault(b, {})[a] = left
-        return found
-
-
-def linked_store(seed: int, size: int, project: str | None, hides_cold: bool) -> LinkedStore:
-    random = np.random.default_rng([seed, 2])
-    records = {id: dict(one) for id, one in random_store(seed, size).records.items()}
-    for one in records.values():
-        if random.random() < 0.2:
-            one["tier"] = "cold"
-        if random.random() < 0.1:
-            one["superseded_by"] = f"m{random.integers(size)}"
-        if random.random() < 0.1:
-            one["valid_from"] = NOW + DAY
-        one["project"] = str(random.choice(["x", "x", "y"]))
-    links = {}
-    for _ in range(2 * size):
-        a, b = sorted(random.choice(size, 2, replace=False).tolist())
-        weight = float(random.choice([1.0, 0.5, 0.3, 0.25, random.uniform(0.1, 1)]))
-        last = float(random.choice([math.nan, NOW - DAY * random.uniform(0, 90)]))
-        links[a, b] = PlainLink(weight, 2, NOW - DAY, last)
-    return LinkedStore(records, links, project, hides_cold)
-
-
-def linked_engine(store: LinkedStore) -> Engine:
-    mind = engine_of(store)
-    with mind._shared.remember._writing() as transaction:
-        for (a, b), link in store.links.items():
-            last = None if math.isnan(link.last) else link.last
-            transaction.set_link(
-                StoredLink(f"m{a}", f"m{b}", link.kind, link.weight, link.created, last)
-            )
-    return mind
 
 
 CASES = {
@@ -127,7 +56,6 @@ def test_links_bring_what_the_page_says(
     name: str, seed: int, size: int, k: int, asks: bool, project: str | None
 ) -> None:
     profile = CASES[name]
-    model = MODELS[profile.name]
     store = linked_store(seed, size, project, profile.selection.hide_cold)
     query, vector = random_question(seed)
     question = vector if asks else None
@@ -138,94 +66,29 @@ def test_links_bring_what_the_page_says(
     with linked_engine(store) as mind:
         raw = raw_of(mind.search(query, k=300, **asked))
         told = mind.search(query, k=k, **asked)
-        unlinked = profile.replace(expansion=None)
-        alone = mind.search(query, k=k, **{**asked, "profile": unlinked})
-    shown = {
-        name: {id: score for id, score in told_of.items() if store.is_shown(id)}
-        for name, told_of in raw.items()
-    }
-    channels, scores = found_by_channels(store, model, query, question, k, shown)
-    lexical, cosine = scores["lexical"], scores["vector"]
-    records = asked_of(model, store, query)
-    ranked = models.rank(model, records, NOW, k, channels, lexical, cosine)
-    rows = {id: row for row, id in enumerate(store.records)}
-    direct = [Result(rows[one.id], one.score) for one in ranked]
-    assert [rows[one.id] for one in alone] == [one.row for one in direct]
-    everything = Store(store.records)
-    words = dict(everything.lexical(query, size, K1, B)) | raw["lexical"]
-    near = {**everything.cosines(vector), **raw["vector"]} if asks else {}
-    best = channels["lexical"][:1]
-
-    def own_scores(reached: list[int]) -> dict[int, float]:
-        """Score rows as if both channels had found them, beside the best hit of the words."""
-        ids = [f"m{row}" for row in reached]
-        found = {"lexical": [*best, *((id, words.get(id, 0.0)) for id in ids)]}
-        if asks:
-            found["vector"] = [(id, near.get(id, math.nan)) for id in ids]
-        relevance = model.relevance(found, words, near)
-        scores = {}
-        for row, id in zip(reached, ids, strict=True):
-            record, own = store.records[id], relevance[id]
-            if model.keeps(record, NOW):
-                scores[row] = models.folded(own, model.factors(record, NOW, own, own))
-        return scores
-
+        alone = mind.search(query, k=k, **{**asked, "profile": profile.replace(expansion=None)})
+    direct = direct_results(store, profile, query, question, k, raw)
+    assert alone.ids == [f"m{one.row}" for one in direct]
+    assert [f"m{one.row}" for one in direct] == list(told.direct_ids or told.ids)
     weights = store.weights()
-    allowed = [store.is_linked_to(f"m{row}") for row in range(size)]
-    rule = profile.expansion
-    if isinstance(rule, AssociativeExpansion):
-        linked = plain.associated(direct, own_scores, weights, allowed)
-        want = plain.merged(direct, linked, k, rule.quota)
-    else:
-        assert isinstance(rule, GraphExpansion)
-        linked = plain.in_graph(
-            direct,
-            lambda row: model.keeps(store.records[f"m{row}"], NOW),
-            weights,
-            allowed,
-            weight=rule.weight,
-        )
-        want = plain.merged(direct, linked, k)
-    check(told, want, rows, weights)
-    if isinstance(rule, AssociativeExpansion):
-        check_bridges(told, direct, rows, weights, allowed)
-
-
-def check(
-    told: oneiros.SearchResponse, want: list[Result], rows: dict[str, int], weights: Weights
-) -> None:
-    assert [one.score for one in told] == pytest.approx(
-        [one.score for one in want], rel=1e-9, abs=1e-15
-    )
-    for got, one in zip(told, want, strict=True):
-        near = math.isclose(got.score, one.score, rel_tol=1e-12)
-        same = rows[got.id] == one.row
-        assert same or near
-        if same:
-            assert got.is_associative == bool(one.path)
-            assert len(got.path) == len(one.path)
-        if got.is_associative:
-            assert got.path[-1] == got.id
-            for a, b in itertools.pairwise(got.path):
-                assert weights[rows[a]][rows[b]] > 0
-        assert got.explanation is not None
-        assert got.explanation.evaluate() == got.score
+    check(told, with_links(store, profile, query, question, k, raw, direct), weights)
+    if isinstance(profile.expansion, AssociativeExpansion):
+        check_bridges(told, direct, weights, store.reachable())
 
 
 def check_bridges(
     told: oneiros.SearchResponse,
     direct: list[Result],
-    rows: dict[str, int],
     weights: Weights,
     allowed: list[bool],
 ) -> None:
     ends = [one.row for one in direct[:3]]
     want = {one.row: one for one in bridges(weights, ends, least_link=0.3, allowed=allowed)}
     for one in told:
-        bridge = want.get(rows[one.id])
+        bridge = want.get(row_of(one.id))
         assert bool(one.bridge) == (bridge is not None)
         if bridge is not None:
-            path = tuple(rows[id] for id in one.bridge)
+            path = tuple(map(row_of, one.bridge))
             assert len(path) == len(bridge.path)
             assert value_of(weights, path, 1.0, 1.0) == pytest.approx(bridge.value, rel=1e-12)
 

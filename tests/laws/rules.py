@@ -41,6 +41,7 @@ KERNELS = {
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
+_HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
 _WEIGHS = "engine/test_questions_weigh.py"
@@ -66,7 +67,9 @@ TESTS = {
     "C7": (_MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says"),
     "C9": (_EXPANSION,),
     "C10": (_EXPANSION,),
-    "C11": ("engine/test_strengthening.py::test_stability_follows_the_oracle",),
+    "C11": (_HISTORY, "engine/test_strengthening.py::test_stability_follows_the_oracle"),
+    "C12": (_HISTORY, "engine/test_co_retrieval.py::test_a_memory_becomes_core_and_a_cold_one_hot"),
+    "C13": (_HISTORY,),
     "C14": (_EXPANSION,),
     "C15": ("engine/test_recall.py::test_the_trace_tells_every_stage_and_why_a_channel_is_absent",),
     "C16": (
@@ -121,8 +124,8 @@ TESTS = {
 
 WAITING = {
     "what the texts of query and candidates say": "O1 O5 O6 O10 O16 O23 O26 O27 O28",
-    "associations": "C13 C17 C18 H7",
-    "the dream cycle": ("C12 C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
+    "associations": "C17 C18 H7",
+    "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",
     "time in the query": "O22",
     "normalised and cached responses": "O29 O30",

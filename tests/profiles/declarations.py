@@ -145,7 +145,19 @@ REINFORCEMENTS = st.one_of(
     st.just(CountsOnly()),
     st.builds(Reinforcement, gain=WEIGHT, span_days=ABOVE_ZERO, most=WEIGHT, limit=ABOVE_ZERO),
     st.builds(
-        SpacedReinforcement, gain=WEIGHT, span_days=ABOVE_ZERO, most=WEIGHT, limit=ABOVE_ZERO
+        SpacedReinforcement,
+        gain=WEIGHT,
+        span_days=ABOVE_ZERO,
+        most=WEIGHT,
+        limit=ABOVE_ZERO,
+        associative_gain=st.none() | WEIGHT,
+        link_gain=st.none() | st.floats(0, 1, exclude_min=True),
+    ),
+    st.builds(
+        SpacedReinforcement,
+        core_accesses=st.integers(0, 2**32 - 1),
+        core_stability=WEIGHT,
+        core_sessions=st.integers(1, 100),
     ),
 )
 PHRASES = st.lists(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -117,7 +118,17 @@ def test_cognitive_reads_like_its_page() -> None:
             alpha=0.3,
         ),  # C1, C6
     )
-    assert profile.reinforcement == SpacedReinforcement(gain=0.1, span_days=7, most=2, limit=1)
+    assert profile.reinforcement == SpacedReinforcement(
+        gain=0.1,
+        span_days=7,
+        most=2,
+        limit=1,
+        associative_gain=0.03,  # C11
+        link_gain=0.1,  # C13
+        core_accesses=10,  # C12
+        core_stability=0.85,
+        core_sessions=3,
+    )
     assert profile.selection.hide_cold  # C4
     assert profile.expansion == AssociativeExpansion(  # C9, C10
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3, cold=True, quota=0
@@ -125,7 +136,11 @@ def test_cognitive_reads_like_its_page() -> None:
     assert profile.initial_stability == InitialStability(base=0.1, gain=0.3)  # C3
     assert profile.initial_stability.of(0.5) == pytest.approx(0.25)
     newer = profiles.get("cognitive-0.5")
-    assert newer.replace(name="cognitive", factors=profile.factors) == profile
+    same = {"name": "cognitive", "factors": profile.factors}
+    assert newer.replace(**same, reinforcement=profile.reinforcement) == profile
+    assert newer.reinforcement == replace(
+        profile.reinforcement, associative_gain=0.05, core_sessions=2
+    )
     assert newer.factors == (Retention(beta_days=(45, 240, math.inf, 120)),)
 
 

@@ -151,6 +151,39 @@ class Associations:
             top=top,
         ).results()
 
+    def strengthen(self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float) -> None:
+        """Let the links of pairs of rows gain; new ones are made. Source: docs/systems/cognitive.md C13.
+
+        REQUIRES: each pair is of two rows, which there are.
+        """
+        graph = self._graph
+        if graph is None or not pairs:
+            return
+        graph.grow(row_count=len(self._lifecycle.ids))
+        graph.strengthen(
+            a=[one for one, _ in pairs],
+            b=[other for _, other in pairs],
+            now_seconds=now,
+            gain=gain,
+            tau_days=_TAU_DAYS,
+        )
+
+    def stored(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink]:
+        """Return the links of pairs of rows, as a store holds them; where there is none, nothing."""
+        graph = self._graph
+        if graph is None or not pairs:
+            return []
+        graph.grow(row_count=len(self._lifecycle.ids))
+        found = graph.find(a=[one for one, _ in pairs], b=[other for _, other in pairs])
+        ids = self._lifecycle.ids
+        links = []
+        for (one, other), link in zip(pairs, found, strict=True):
+            if link is not None:
+                weight, kind, created, last = link
+                when = None if math.isnan(last) else last
+                links.append(StoredLink(ids[one], ids[other], kind, weight, created, when))
+        return links
+
     def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
         """Return what is left of each link of a path; 0 where there is none any more."""
         graph = self._graph

@@ -1,11 +1,12 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C9 to C11; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C6, C9 to C13; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
@@ -17,6 +18,18 @@ from oneiros.ranking.reinforcement import SpacedReinforcement
 from oneiros.ranking.selection import Selection
 
 __all__ = ["PROFILES"]
+
+REINFORCEMENT = SpacedReinforcement(
+    gain=0.1,  # C11
+    span_days=7.0,
+    most=2.0,
+    limit=1.0,
+    associative_gain=0.03,
+    link_gain=0.1,  # C13
+    core_accesses=10,  # C12
+    core_stability=0.85,
+    core_sessions=3,
+)
 
 COGNITIVE = Profile(
     name="cognitive",
@@ -37,13 +50,14 @@ COGNITIVE = Profile(
     expansion=AssociativeExpansion(  # C9, C10
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3
     ),
-    reinforcement=SpacedReinforcement(gain=0.1, span_days=7.0, most=2.0, limit=1.0),  # C11
+    reinforcement=REINFORCEMENT,
     initial_stability=InitialStability(base=0.1, gain=0.3),  # C3
 )
 
 COGNITIVE_0_5 = COGNITIVE.replace(
     name="cognitive-0.5",
     factors=(Retention(beta_days=(45.0, 240.0, math.inf, 120.0)),),
+    reinforcement=replace(REINFORCEMENT, associative_gain=0.05, core_sessions=2),
 )
 
 PROFILES = (COGNITIVE, COGNITIVE_0_5)

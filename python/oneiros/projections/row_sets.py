@@ -70,7 +70,7 @@ class RowSets:
         self.live = BitMap()
         self._archived = BitMap()
         self._superseded = BitMap()
-        self._cold = BitMap()  # rows of another tier than hot
+        self._cold = BitMap()  # rows of another tier than hot, and some that were
         self._perishable = BitMap()  # rows with any bound on their validity
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class RowSets:
         if limits.selection.hide_superseded:
             hidden["superseded"] = self._superseded
         if limits.selection.hide_cold:
-            hidden["cold"] = self._cold
+            hidden["cold"] = self._still_cold()
         if limits.status is None:
             hidden["archived"] = self._archived
         if limits.judges_validity and self._perishable:
@@ -202,6 +202,11 @@ class RowSets:
         for rows in (self.live, self._archived, self._superseded, self._cold, self._perishable):
             rows.discard(row)
         self.attributes.forget(row)
+
+    def _still_cold(self) -> BitMap:
+        """Rows that are not hot: a search may have warmed some since the store was read."""
+        rows = np.array(self._cold.to_array(), np.uint32)
+        return set_of(rows[self._lifecycle.column("tier")[rows] != _HOT])
 
     def _out_of_time(self, now: float) -> tuple[BitMap, BitMap]:
         """Rows past their validity, and rows before it. Source: docs/systems/cognitive.md C7."""

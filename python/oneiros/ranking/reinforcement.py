@@ -7,11 +7,12 @@ joins the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, TypeAlias, TypedDict
 
 from oneiros.field_checks import FLOAT32_MAX
-from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
+from oneiros.fields import U32_MAX
+from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle_numbers
 
 __all__ = [
     "REINFORCEMENTS",
@@ -48,10 +49,11 @@ class _Growing:
     limit: float
     is_additive: ClassVar[bool]
 
-    def rule(self) -> ReinforcementRule:
-        """Return the numbers of the core's rule."""
+    def rule(self, *, is_associative: bool = False) -> ReinforcementRule:
+        """Return the numbers of the core's rule, for direct results or those that links brought."""
+        own = getattr(self, "associative_gain", None) if is_associative else None
         return {
-            "gain": self.gain,
+            "gain": self.gain if own is None else own,
             "span_days": self.span_days,
             "most": self.most,
             "limit": self.limit,
@@ -71,6 +73,8 @@ class Reinforcement(_Growing):
 
     name: ClassVar[str] = "growth"
     is_additive: ClassVar[bool] = False
+    link_gain: ClassVar[None] = None
+    promotes: ClassVar[bool] = False
 
     gain: float = 0.1
     """Growth at ``span_days`` of rest, >= 0."""
@@ -95,7 +99,9 @@ class SpacedReinforcement(_Growing):
     ``stability = min(limit, stability + gain * min(most, days / span_days))``, days since the last
     access (creation if never, a negative span 0); without any time as after one span.
 
-    Source: docs/systems/cognitive.md C11, the boost of direct results.
+    A memory of the cold tier comes back to the hot one. What is not given, is not done.
+
+    Source: docs/systems/cognitive.md C11 to C13.
     """
 
     name: ClassVar[str] = "spaced"
@@ -113,8 +119,61 @@ class SpacedReinforcement(_Growing):
     limit: float = 1.0
     """The greatest stability, > 0."""
 
+    associative_gain: float | None = None
+    """In place of ``gain`` for results that links brought, 0 to 1e6; None: the same. C11."""
+
+    link_gain: float | None = None
+    """What the link of each pair of direct results gains, above 0, at most 1; None: nothing. C13."""
+
+    core_accesses: int | None = None
+    """From so many accesses on a memory may become core, >= 0; None: none does. C12."""
+
+    core_stability: float = 0.85
+    """And from this stability on, >= 0."""
+
+    core_sessions: int = 3
+    """And from so many distinct sessions on, >= 1."""
+
     def __post_init__(self) -> None:
-        settle_numbers(self, gain=_WEIGHT, span_days=_POSITIVE, most=_WEIGHT, limit=_POSITIVE)
+        settle_numbers(
+            self,
+            gain=_WEIGHT,
+            span_days=_POSITIVE,
+            most=_WEIGHT,
+            limit=_POSITIVE,
+            core_stability=_NOT_NEGATIVE,
+        )
+        if self.associative_gain is not None:
+            settle_numbers(self, associative_gain=_WEIGHT)
+        if self.link_gain is not None:
+            settle_numbers(self, link_gain=(0.0, 1.0, True))
+        if self.core_accesses is not None:
+            require_int("core_accesses", self.core_accesses, low=0, high=U32_MAX)
+        require_int("core_sessions", self.core_sessions, low=1, high=U32_MAX)
+
+    @property
+    def promotes(self) -> bool:
+        """Whether a memory can become core or hot again."""
+        return True
+
+    def makes_core(self, access_count: int, stability: float, sessions: int) -> bool:
+        """Return whether a memory that was found so often is core from now on. C12."""
+        return (
+            self.core_accesses is not None
+            and access_count >= self.core_accesses
+            and stability >= self.core_stability
+            and sessions >= self.core_sessions
+        )
+
+    def record(self) -> dict[str, object]:
+        """Return name and fields; of becoming core, nothing where none does."""
+        told: dict[str, object] = {"name": self.name}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_core = field.name.startswith("core_")
+            if value is not None and not (is_core and self.core_accesses is None):
+                told[field.name] = value
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +184,12 @@ class CountsOnly:
     """
 
     name: ClassVar[str] = "counts"
+    link_gain: ClassVar[None] = None
+    promotes: ClassVar[bool] = False
 
-    def rule(self) -> ReinforcementRule:
+    def rule(self, *, is_associative: bool = False) -> ReinforcementRule:
         """Return the numbers of the core's rule: a gain of 0, and no limit below a column's."""
+        del is_associative
         return {
             "gain": 0.0,
             "span_days": 1.0,

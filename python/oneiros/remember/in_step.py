@@ -45,7 +45,9 @@ class InStep:
         # Guards the store's writer and the projections; held across a commit and its projection.
         self._lock = threading.RLock()
         self._lifecycle = projections.lifecycle
-        self.reinforcing = Reinforcing(projections.lifecycle, self._write_events)
+        self.reinforcing = Reinforcing(
+            projections.lifecycle, projections.associations, self._write_events
+        )
         self._revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of our own may wait for its projection
@@ -96,7 +98,7 @@ class InStep:
             return
         try:
             for links in reading.links(self._revision):
-                associations.apply(links)
+                self.reinforcing.apply_links(links)
         except StoreCorrupt:  # whoever asks for links is told; all else goes on
             associations.drop()
 
@@ -112,7 +114,7 @@ class InStep:
     def _read_links(self, reading: Reading) -> None:
         """Read the links, of which those of memories not known yet come again with these."""
         if not self._projections.associations.are_read:
-            self._projections.associations.read(reading.links(0))
+            self.reinforcing.read_links(reading.links(0))
 
     def links_to_follow(self) -> Associations | None:
         """Return the links for a search to follow; None where there are none, or damaged ones."""
@@ -214,10 +216,16 @@ class InStep:
             try:
                 with self._store.write() as transaction:
                     self._follow(transaction)
-                    owed, changes = self.reinforcing.owed()
+                    if self.reinforcing.owes_links():
+                        # Of damaged links none is written; whoever asks for links is told.
+                        with contextlib.suppress(StoreCorrupt):
+                            self._read_links(transaction)
+                    owed, changes, links = self.reinforcing.owed()
                     transaction.update_columns(changes)
                     transaction.add_sessions(sessions_of(owed))
-                    revision = transaction.revision if changes else 0
+                    if links:
+                        transaction.set_links(links)
+                    revision = transaction.revision if changes or links else 0
                     events = owed
             except BaseException:
                 # An interrupt may come when the commit was made and not yet noted here: what the

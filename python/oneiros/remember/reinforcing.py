@@ -6,22 +6,37 @@ Source: docs/systems/reverie.md R20.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.fields import ENUMS
+from oneiros.ranking.reinforcement import SpacedReinforcement
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from oneiros.association import Associations
     from oneiros.memory import Memory
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.store import StoredMemory
+    from oneiros.store import StoredLink, StoredMemory
 
 __all__ = ["Reinforcing"]
 
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
+_PROMOTED: Final = ("core", "tier")
+_TIERS: Final = ENUMS["tier"]
+_HOT, _COLD = _TIERS.index("hot"), _TIERS.index("cold")
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+_SAID: Final[dict[str, Callable[[Any], object]]] = {"core": bool, "tier": _TIERS.__getitem__}
+"""How a memory has what a column holds as a number."""
 
 
 class Reinforcing:
@@ -29,12 +44,16 @@ class Reinforcing:
 
     Args:
         lifecycle: the columns.
+        associations: the links.
         write: writes what is owed to the store; called by a thread of the queue.
     """
 
-    def __init__(self, lifecycle: Lifecycle, write: Callable[[], None]) -> None:
+    def __init__(
+        self, lifecycle: Lifecycle, associations: Associations, write: Callable[[], None]
+    ) -> None:
         self._lifecycle = lifecycle
-        # Guards columns and waiting events against each other: an event must never be counted
+        self._associations = associations
+        # Guards columns, links and waiting events against each other: an event must never be counted
         # twice or lost when a row is read anew from the store.
         self._lock = threading.Lock()
         self._behind = WriteBehind(write)
@@ -43,6 +62,7 @@ class Reinforcing:
         """Strengthen what a search returned."""
         with self._lock:
             self._strengthen(event, event.ids)
+            self._strengthen_links(event, event.pairs())
             self._behind.put(event)
 
     def is_owing(self) -> bool:
@@ -51,7 +71,13 @@ class Reinforcing:
 
     def owes(self, memory_id: str) -> bool:
         """Whether something of this memory waits to be written."""
-        return any(memory_id in event.ids for event in self._behind.waiting())
+        return any(
+            memory_id in event.ids or memory_id in event.direct for event in self._behind.waiting()
+        )
+
+    def owes_links(self) -> bool:
+        """Whether links wait to be written."""
+        return any(event.rule.link_gain is not None for event in self._behind.waiting())
 
     def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
         """Read rows from the store, and strengthen again what it does not know of yet."""
@@ -62,6 +88,24 @@ class Reinforcing:
                 ids = {memory.id for memory in batch}
                 for event in waiting:
                     self._strengthen(event, [i for i in event.ids if i in ids])
+
+    def apply_links(self, batch: Sequence[StoredLink]) -> None:
+        """Bring links to what the store says, and strengthen again what it does not know of yet."""
+        with self._lock:
+            self._associations.apply(batch)
+            waiting = self._behind.waiting()
+            if waiting:
+                known = {frozenset((link.one, link.other)) for link in batch}
+                for event in waiting:
+                    pairs = [pair for pair in event.pairs() if frozenset(pair) in known]
+                    self._strengthen_links(event, pairs)
+
+    def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
+        """Take all links of the store, strengthened by what it does not know of yet."""
+        with self._lock:
+            self._associations.read(batches)
+            for event in self._behind.waiting():
+                self._strengthen_links(event, event.pairs())
 
     def owing(self) -> frozenset[str]:
         """Ids of the memories of which something waits to be written."""
@@ -85,8 +129,8 @@ class Reinforcing:
 
     def owed(
         self,
-    ) -> tuple[list[ReinforcementEvent], list[tuple[str, dict[str, object]]]]:
-        """Return the waiting events, and the fields to write for them."""
+    ) -> tuple[list[ReinforcementEvent], list[tuple[str, dict[str, object]]], list[StoredLink]]:
+        """Return the waiting events, and the fields and links to write for them."""
         with self._lock:
             events = list(self._behind.waiting())
             row_of = self._lifecycle.row_of
@@ -94,12 +138,16 @@ class Reinforcing:
                 i for i in dict.fromkeys(i for event in events for i in event.ids) if i in row_of
             ]
             rows = [row_of[memory_id] for memory_id in ids]
-            values_at = self._lifecycle.columns.values_at
-            values = [values_at(name=name, rows=rows) for name in _REINFORCED]
-        return events, [
-            (memory_id, dict(zip(_REINFORCED, row, strict=True)))
-            for memory_id, row in zip(ids, zip(*values, strict=True), strict=True)
+            values = self._values(_REINFORCED, rows)
+            promoted = {i for event in events if event.rule.promotes for i in event.ids}
+            standing = self._values(_PROMOTED, rows) if promoted else values
+            pairs = {tuple(sorted(pair)) for event in events for pair in event.pairs()}
+            links = self._associations.stored(self._rows_of_pairs(sorted(pairs)))
+        changes = [
+            (memory_id, own | more if memory_id in promoted else own)
+            for memory_id, own, more in zip(ids, values, standing, strict=True)
         ]
+        return events, changes, links
 
     def forget(self, memory_id: str) -> None:
         """Drop what waits for a memory that was erased: another may come by its id."""
@@ -134,20 +182,72 @@ class Reinforcing:
         if event.session is not None:
             sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
             spread = list(map(max, spread, sizes))
-        columns.reinforce(
-            rows=rows,
-            now_seconds=event.now,
-            session_spread=spread,
-            **event.rule.rule(),
-        )
+        parts = [(rows, spread, False)]
+        if event.linked:
+            linked = {row_of.get(id) for id in event.linked}
+            both = list(zip(rows, spread, strict=True))
+            parts = [
+                (
+                    [row for row, _ in both if (row in linked) == is_linked],
+                    [most for row, most in both if (row in linked) == is_linked],
+                    is_linked,
+                )
+                for is_linked in (False, True)
+            ]
+        for some, spreads, is_associative in parts:
+            if some:
+                columns.reinforce(
+                    rows=some,
+                    now_seconds=event.now,
+                    session_spread=spreads,
+                    **event.rule.rule(is_associative=is_associative),
+                )
+        if isinstance(event.rule, SpacedReinforcement):
+            self._promote(event.rule, rows)
+
+    def _promote(self, rule: SpacedReinforcement, rows: list[int]) -> None:
+        """Make core what is found often enough, and hot what was cold."""
+        columns = self._lifecycle.columns
+        tiers = columns.values_at(name="tier", rows=rows)
+        warm = [row for row, tier in zip(rows, tiers, strict=True) if tier == _COLD]
+        if warm:
+            columns.write(rows=warm, values={"tier": [_HOT] * len(warm)})
+        counts = columns.values_at(name="access_count", rows=rows)
+        if rule.core_accesses is None or max(counts) < rule.core_accesses:
+            return
+        stabilities = columns.values_at(name="stability", rows=rows)
+        spreads = columns.values_at(name="session_spread", rows=rows)
+        found = zip(rows, counts, stabilities, spreads, strict=True)
+        core = [row for row, *told in found if rule.makes_core(*told)]
+        if core:
+            columns.write(rows=core, values={"core": [True] * len(core)})
+
+    def _strengthen_links(
+        self, event: ReinforcementEvent, pairs: Sequence[tuple[str, str]]
+    ) -> None:
+        gain = event.rule.link_gain
+        if gain is not None and pairs:
+            self._associations.strengthen(self._rows_of_pairs(pairs), now=event.now, gain=gain)
+
+    def _rows_of_pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
+        row_of = self._lifecycle.row_of
+        ends = [(row_of.get(one), row_of.get(other)) for one, other in pairs]
+        return [(one, other) for one, other in ends if one is not None and other is not None]
+
+    def _values(self, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
+        """Fields of rows as memories hold them."""
+        columns = self._lifecycle.columns
+        read = [columns.values_at(name=name, rows=rows) for name in names]
+        held = [
+            list(map(_SAID.get(name, _as_is), values))
+            for name, values in zip(names, read, strict=True)
+        ]
+        return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
 
     def _up_to_date(self, memory: Memory) -> Memory:
         row = self._lifecycle.row_of.get(memory.id)
         if row is None:
             return memory
         with self._lock:
-            values: dict[str, Any] = {
-                name: self._lifecycle.columns.values_at(name=name, rows=[row])[0]
-                for name in (*_REINFORCED, "session_spread")
-            }
+            (values,) = self._values((*_REINFORCED, *_PROMOTED, "session_spread"), [row])
             return replace(memory, sessions=self._lifecycle.sessions_of(row), **values)

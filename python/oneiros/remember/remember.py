@@ -183,14 +183,14 @@ class Remember(InStep):
 
     def link(self, link: StoredLink, *, seen: Seen) -> None:
         """Link two memories, or make the link of the two what it says."""
-        with self._writing() as transaction:
+        with self._writing(after_events_of=(link.one, link.other)) as transaction:
             for memory_id in (link.one, link.other):
                 self._live(transaction, memory_id, seen)
             transaction.set_link(link)
 
     def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
         """Take the link of two memories away; returns whether there was one."""
-        with self._writing() as transaction:
+        with self._writing(after_events_of=(one, other)) as transaction:
             for memory_id in (one, other):
                 self._live(transaction, memory_id, seen)
             return transaction.remove_link(one, other)

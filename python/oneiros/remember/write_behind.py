@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from oneiros.errors import StorePoisoned
@@ -25,6 +26,8 @@ FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 
+MOST_PAIRED = 32  # of a search's direct results: pairs grow with the square
+
 
 @dataclass(frozen=True, slots=True)
 class ReinforcementEvent:
@@ -34,6 +37,16 @@ class ReinforcementEvent:
     now: float
     session: str | None
     rule: ReinforcementDeclaration
+    direct: tuple[str, ...] = ()
+    """Those found together: the direct results, before what links brought was merged in."""
+    linked: frozenset[str] = frozenset()
+    """Those of ``ids`` that links brought."""
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs whose links gain. Source: docs/systems/cognitive.md C13."""
+        if self.rule.link_gain is None:
+            return []
+        return list(combinations(self.direct[:MOST_PAIRED], 2))
 
 
 class WriteBehind:
@@ -90,10 +103,11 @@ class WriteBehind:
         """Take a memory out of every event: it was erased."""
         with self._condition:
             for place, event in enumerate(self._events):
-                if memory_id in event.ids:
+                if memory_id in event.ids or memory_id in event.direct:
                     left = tuple(other for other in event.ids if other != memory_id)
                     self._waiting_count -= len(event.ids) - len(left)
-                    self._events[place] = replace(event, ids=left)
+                    found = tuple(other for other in event.direct if other != memory_id)
+                    self._events[place] = replace(event, ids=left, direct=found)
 
     def raise_failure(self) -> None:
         """Raise what the thread's last write failed with, once."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+import apsw
+
 from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
@@ -121,6 +123,16 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         values = (self.revision, link.kind, link.weight, link.created_at, link.co_retrieved_at)
         self._run(SET, (*values, link.one, link.other))
         return self._connection.changes() > 0
+
+    def set_links(self, links: Iterable[StoredLink]) -> None:
+        """Make many links what they say; those of memories that are gone are passed over."""
+        self._require_whole()
+        self._has_changed = True
+        values = [(self.revision, *link[2:], link.one, link.other) for link in links]
+        try:
+            self._connection.executemany(SET, values)
+        except apsw.Error as error:
+            raise self._failed(error) from error
 
     def remove_link(self, one: str, other: str) -> bool:
         """Take a link away; returns whether there was one."""
