@@ -77,16 +77,13 @@ def retention_case(model: str, code: float) -> CoreCase:
     )
 
 
-def bounded_bonus(
-    relevance: float, best: float, p: float, accesses: float, cq: float, age_days: float
-) -> float:
-    """O32, both bonuses together."""
+def tie_break(relevance: float, best: float, p: float, accesses: float, cq: float) -> float:
+    """O32, near the best."""
     values = (relevance, best, p, accesses, cq)
     if any(math.isnan(value) for value in values):
         return math.nan
     near = omega.is_near_best(relevance, best)
-    bonus = omega.near_best_bonus(p, accesses, cq) if near else 0.0
-    return bonus + omega.age_bonus(age_days)
+    return omega.near_best_bonus(p, accesses, cq) if near else 0.0
 
 
 def blend_with_best(bm25: float, best: float, cosine: float) -> float:
@@ -132,15 +129,14 @@ CORE: dict[str, CoreCase] = {
         "context_boost", tag=0.10, project=0.15, content=0.05, most_content=3.0
     ),
     "cluster_boost": published("cluster_boost", least=0.5, gain=0.33, most=0.15),
-    "bounded_bonus": CoreCase(
-        oracle=bounded_bonus,
+    "tie_break": CoreCase(
+        oracle=tie_break,
         arguments={
             "relevance": NEAR,
             "best_relevance": one_of(1.0),
             "priority": PRIORITY,
             "access_count": COUNT,
             "quality": QUALITY,
-            "age_days": AGE,
         },
         parameters={
             "window": 0.01,
@@ -149,10 +145,13 @@ CORE: dict[str, CoreCase] = {
             "most_accesses": 3.0,
             "quality_gain": 0.0025,
             "most_quality": 3.0,
-            "recency_gain": 0.05,
-            "tau_days": 30.0,
         },
-        exponent=lambda *row: abs(row[-1] / 30),
+    ),
+    "freshness": CoreCase(
+        oracle=omega.age_bonus,
+        arguments={"age_days": AGE},
+        parameters={"gain": 0.05, "tau_days": 30.0},
+        exponent=lambda age: abs(age / 30),
     ),
     "ciar": published("ciar", rate=0.0231, reinforcement=0.1, clamp=1.0),
     "ciar_decay": CoreCase(

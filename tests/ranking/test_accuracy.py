@@ -131,7 +131,7 @@ EXPONENTS: dict[str, Exponent] = {
     "weibull_retention": lambda _, i: (i[0] / i[2]) ** i[1],
     "floored_decay": lambda _, i: i[0] * i[1],
     "decision_rate": lambda p, i: np.minimum(i[1], p["most"]),
-    "bounded_bonus": lambda p, i: i[5] / p["tau_days"],
+    "freshness": lambda p, i: i[0] / p["tau_days"],
     "ciar_decay": lambda p, i: i[0] * p["rate"],
     "ciar": lambda p, i: i[2] * p["rate"],
     "ciar_shipped_decay": lambda p, i: np.minimum(i[0], p["most_days"]) * p["rate"],

@@ -32,7 +32,7 @@ using AllFormulas = FormulaList<
     // omega
     MinmaxFloorBetween, TemporalProximity, KindWeight, FeedbackFactor, PriorityFactor, FlooredDecay,
     DecisionRate, ThompsonBoost, ConsolidationBoost, OverlapBoost, ContextBoost, ClusterBoost,
-    BoundedBonus,
+    TieBreak, Freshness,
     // ciar
     CiarDecay, CiarReinforcement, Ciar, CiarShippedDecay, CiarShippedReinforcement, CiarShipped,
     // oneiros

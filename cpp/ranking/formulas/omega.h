@@ -202,39 +202,41 @@ struct ClusterBoost {
   }
 };
 
-// O32: what omega-bounded adds to the relevance. Within `window` of the best: priority_gain
-// (p - 1) / 4 + access_gain min(accesses, most_accesses) / most_accesses, likewise for the quality;
-// always recency_gain exp(-age / tau). No timestamp: nothing for recency.
-struct BoundedBonus {
-  static constexpr Signature kSignature{"bounded_bonus",
-                                        {{"relevance"},
-                                         {"best_relevance"},
-                                         {"priority"},
-                                         {"access_count"},
-                                         {"quality"},
-                                         {"age_days"}},
-                                        {{"window", kWeight},
-                                         {"priority_gain", kWeight},
-                                         {"access_gain", kWeight},
-                                         {"most_accesses", kPositive},
-                                         {"quality_gain", kWeight},
-                                         {"most_quality", kPositive},
-                                         {"recency_gain", kWeight},
-                                         {"tau_days", kPositive}}};
+// O32: what omega-bounded adds within `window` of the best: priority_gain (p - 1) / 4 + access_gain
+// min(accesses, most_accesses) / most_accesses, likewise for the quality.
+struct TieBreak {
+  static constexpr Signature kSignature{
+      "tie_break",
+      {{"relevance"}, {"best_relevance"}, {"priority"}, {"access_count"}, {"quality"}},
+      {{"window", kWeight},
+       {"priority_gain", kWeight},
+       {"access_gain", kWeight},
+       {"most_accesses", kPositive},
+       {"quality_gain", kWeight},
+       {"most_quality", kPositive}}};
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real relevance, Real best_relevance,
-                                          Real priority, Real access_count, Real quality,
-                                          Real age_days) {
+                                          Real priority, Real access_count, Real quality) {
     const Real by_priority =
         numbers[1] * ((clamped(priority, Real(1), Real(5)) - Real(1)) / Real(4));
     const Real by_access = numbers[2] * (at_most(access_count, numbers[3]) / numbers[3]);
     const Real by_quality = numbers[4] * (clamped(quality, Real(0), numbers[5]) / numbers[5]);
     const Real merits = by_priority + by_access + by_quality;
-    const Real decayed = numbers[6] * decay(age_days * rate_of(numbers[7]));
-    const Real recency = is_nan(age_days) ? Real(0) : decayed;
-    const Real bonus = best_relevance - relevance <= numbers[0] ? merits + recency : recency;
+    const Real bonus = best_relevance - relevance <= numbers[0] ? merits : Real(0);
     return is_nan(relevance + best_relevance + merits) ? kNaN<Real> : bonus;
+  }
+};
+
+// O32: what it adds for youth: gain exp(-age / tau). No timestamp: nothing.
+struct Freshness {
+  static constexpr Signature kSignature{
+      "freshness", {{"age_days"}}, {{"gain", kWeight}, {"tau_days", kPositive}}};
+
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real age_days) {
+    const Real bonus = numbers[0] * decay(age_days * rate_of(numbers[1]));
+    return is_nan(age_days) ? Real(0) : bonus;
   }
 };
 

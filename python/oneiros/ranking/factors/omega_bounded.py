@@ -56,7 +56,15 @@ class TieBreak:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what is added."""
-        return _bonus(program, self, Freshness(gain=0.0))
+        return program.call(
+            "tie_break",
+            program.relevance,
+            program.signal("best_relevance", 1.0),
+            program.column("priority"),
+            program.column("access_count"),
+            program.column("consolidation_quality"),
+            **numbers_of(self),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +91,4 @@ class Freshness:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what is added."""
-        return _bonus(program, TieBreak(priority_gain=0.0, access_gain=0.0, quality_gain=0.0), self)
-
-
-def _bonus(program: ProgramBuilder, tie_break: TieBreak, freshness: Freshness) -> int:
-    """Return the register of both bonuses: the kernel adds what the two would."""
-    return program.call(
-        "bounded_bonus",
-        program.relevance,
-        program.signal("best_relevance", 1.0),
-        program.column("priority"),
-        program.column("access_count"),
-        program.column("consolidation_quality"),
-        program.age("created_at", unit="days"),
-        **numbers_of(tie_break),
-        recency_gain=freshness.gain,
-        tau_days=freshness.tau_days,
-    )
+        return program.call("freshness", program.age("created_at", unit="days"), **numbers_of(self))
