@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_flag, require_utf8
 from oneiros.query.asking import Asking
-from oneiros.searching import Searching, require_asking
+from oneiros.searching import DeepLimits, Searching, require_asking
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,6 +40,8 @@ class AskingWhy(Searching):
         reinforce: bool | None = None,
         explain: bool = True,
         include_expired: bool = False,
+        deep_recall: bool = False,
+        include_expired_in_deep_recall: bool = False,
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
@@ -59,6 +61,8 @@ class AskingWhy(Searching):
             reinforce: taken, and of no effect here.
             explain: taken, and of no effect here.
             include_expired: the search's.
+            deep_recall: the search's.
+            include_expired_in_deep_recall: the search's.
             valid_at: the search's.
             status: the search's.
             syntax: the search's.
@@ -78,8 +82,9 @@ class AskingWhy(Searching):
         self._follow_others()
         asking = Asking(where, hint)
         question = self._question(query, embedding, k, now, profile, True, syntax, asking)
-        limits = self._limits(question, where, status, include_expired, valid_at)
-        return self._answer(id, question, limits)
+        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
+        limits = self._limits(question, where, status, include_expired, valid_at, deep)
+        return self._answer(id, self._in_depth(question, limits), limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:
         from oneiros.hiding import hidings  # noqa: PLC0415

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import VectorChannel
+from oneiros.ranking.deep_recall import LAPSED
 from oneiros.ranking.factor import is_function
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanation, Explanations
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.projections.row_sets import BackAgain
     from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
@@ -56,6 +58,8 @@ class Question:
     is_explained: bool
     verdicts: Verdicts
     """What was said of memories, by kind; empty where the profile asks for none."""
+    back_again: BackAgain | None
+    """What deep recall brings back; None where it is none."""
     sought: Sought | None
     """The texts of candidates, to be looked into; None where the profile does not."""
 
@@ -236,7 +240,7 @@ def _respond(
         told, explanations, found = more.results, more.explanations, more.found
         for stage in more.stages:
             stages.end(*stage)
-    return SearchResponse(
+    response = SearchResponse(
         query=question.query,
         now=question.now,
         profile=question.profile.name,
@@ -251,6 +255,10 @@ def _respond(
         trace=stages.trace(_notes(question, ranked)),
         direct_ids=direct,
     )
+    if question.back_again is not None:
+        for (row, *_), result in zip(told, response.results, strict=True):
+            result.via_deep_recall = question.back_again.hold(row)
+    return response
 
 
 def _explanations(
@@ -304,6 +312,8 @@ def signals_for(
             now,
             len(candidates),
         )
+    if question.back_again is not None:
+        told[LAPSED] = question.back_again.is_lapsed(candidates.rows)
     if question.sought is not None:
         told |= question.sought.signals(factors, candidates.rows)
     if question.understood.asks_preference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneiros import _core
 from oneiros.argument_checks import (
@@ -38,9 +38,16 @@ if TYPE_CHECKING:
     from oneiros.scopes import Where
     from oneiros.texts.sought import Sought
 
-__all__ = ["Searching", "require_asking"]
+__all__ = ["DeepLimits", "Searching", "require_asking"]
 
 _check_valid_at = time_check("valid_at")
+
+
+class DeepLimits(NamedTuple):
+    """What deep recall was asked to bring back."""
+
+    is_deep: bool
+    includes_lapsed: bool
 
 
 class Searching(Bounded):
@@ -59,6 +66,8 @@ class Searching(Bounded):
         reinforce: bool | None = None,
         explain: bool = False,
         include_expired: bool = False,
+        deep_recall: bool = False,
+        include_expired_in_deep_recall: bool = False,
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
@@ -80,6 +89,10 @@ class Searching(Bounded):
             explain: give each result its explanation.
             include_expired: return also what is past its ``valid_until`` or ``ttl``
                 (docs/systems/cognitive.md C7); what is not valid yet stays hidden.
+            deep_recall: return also what is superseded, at half its score; such results are
+                ``via_deep_recall`` (docs/systems/cognitive.md C4, C6).
+            include_expired_in_deep_recall: with ``deep_recall``, return also what is past its
+                validity, at half its score, unless ``include_expired`` keeps it whole.
             valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
                 given. Scores, and what is due to be strengthened, go by ``now`` all the same.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
@@ -102,8 +115,10 @@ class Searching(Bounded):
         asking = Asking(where, hint)
         question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
-        limits = self._limits(question, where, status, include_expired, valid_at)
+        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
+        limits = self._limits(question, where, status, include_expired, valid_at, deep)
         visible = self._visible(question, limits)
+        question = self._in_depth(question, limits)
         response = answer(question, parts.projections, visible, self._load_seen)
         return self._reinforced([response], question, session, reinforce)[0]
 
@@ -120,6 +135,8 @@ class Searching(Bounded):
         reinforce: bool | None = None,
         explain: bool = False,
         include_expired: bool = False,
+        deep_recall: bool = False,
+        include_expired_in_deep_recall: bool = False,
         valid_at: Time | None = None,
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
@@ -142,6 +159,8 @@ class Searching(Bounded):
             reinforce: whether what is returned counts as accessed, as :meth:`search` says.
             explain: give each result its explanation.
             include_expired: as for :meth:`search`.
+            deep_recall: as for :meth:`search`.
+            include_expired_in_deep_recall: as for :meth:`search`.
             valid_at: as for :meth:`search`.
             status: only memories of these statuses.
             syntax: how all queries are read, as for :meth:`search`.
@@ -173,8 +192,10 @@ class Searching(Bounded):
         if not questions:
             return []
         parts = self._parts
-        limits = self._limits(questions[0], where, status, include_expired, valid_at)
+        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
+        limits = self._limits(questions[0], where, status, include_expired, valid_at, deep)
         visible = self._visible(questions[0], limits)
+        questions = [self._in_depth(question, limits) for question in questions]
         responses = answer_many(
             questions, parts.projections, visible, self._load_seen, thread_count
         )
@@ -187,9 +208,12 @@ class Searching(Bounded):
         status: str | Sequence[str] | None,
         include_expired: bool,
         valid_at: Time | None,
+        deep: DeepLimits,
     ) -> Limits:
         require_where(where)
         require_flag("include_expired", include_expired)
+        require_flag("deep_recall", deep.is_deep)
+        require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
         return Limits(
             selection=question.profile.selection,
             where=where,
@@ -197,7 +221,18 @@ class Searching(Bounded):
             now=question.now,
             valid_at=None if valid_at is None else _check_valid_at(valid_at),
             includes_expired=bool(include_expired),
+            is_deep=bool(deep.is_deep),
+            includes_lapsed=bool(deep.includes_lapsed),
         )
+
+    def _in_depth(self, question: Question, limits: Limits) -> Question:
+        """The question as deep recall asks it, where it is one."""
+        back_again = self._parts.projections.row_sets.came_back(limits)
+        if back_again is None:
+            return question
+        from oneiros.ranking.deep_recall import in_deep_recall  # noqa: PLC0415 - for few searches
+
+        return replace(question, profile=in_deep_recall(question.profile), back_again=back_again)
 
     def _visible(self, question: Question, limits: Limits) -> Visible:
         """What the search may return, and where links may lead it."""
@@ -208,9 +243,13 @@ class Searching(Bounded):
         links = None if expansion is None else parts.remember.links_to_follow()
         if expansion is None or links is None:
             return visible
+        linked = visible
+        if limits.is_deep and not expansion.needs_scores:  # then nothing has a score to halve
+            limits = replace(limits, is_deep=False)
+            linked = row_sets.visible(limits, scope)
         if expansion.cold and limits.selection.hide_cold:
             limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
-        return visible._replace(reach=row_sets.reach(limits, scope, visible, links))
+        return visible._replace(reach=row_sets.reach(limits, scope, linked, links))
 
     def _question(
         self,
@@ -245,6 +284,7 @@ class Searching(Bounded):
             understood=understood,
             is_explained=is_explained,
             verdicts=self._verdicts(chosen),
+            back_again=None,
             sought=self._sought(chosen, spoken),
         )
 

@@ -47,6 +47,10 @@ def test_search_finds_what_was_valid_then_and_what_is_no_more(run: Run, store: P
     assert "offer" not in found(run, store, "coffee")
     assert "offer" in found(run, store, "coffee", "--valid-at", "2025-01-30T00:00:00Z")
     assert "offer" in found(run, store, "coffee", "--include-expired")
+    with Engine(store) as mind:
+        mind.supersede("offer", mind.add("a tea offer"))
+    assert "offer" not in found(run, store, "coffee", "--include-expired")
+    assert "offer" in found(run, store, "coffee", "--include-expired", "--deep")
 
 
 @pytest.mark.parametrize(

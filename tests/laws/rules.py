@@ -42,6 +42,7 @@ KERNELS = {
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
+_DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
 _WEIGHS = "engine/test_questions_weigh.py"
@@ -61,10 +62,10 @@ TESTS = {
     "A12": (_MODEL,),
     "A13": ("engine/test_strengthening.py::test_what_a_search_returns_is_strengthened",),
     "C3": (f"{_STORE}::test_a_memory_without_a_stability_starts_as_the_profile_says",),
-    "C4": (_PAGES.format("cognitive"), _MODEL),
+    "C4": (_DEEP, _PAGES.format("cognitive"), _MODEL),
     "C5": (_FUSION.format("retention_weighted_union"),),
-    "C6": (_MODEL,),
-    "C7": (_MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says"),
+    "C6": (_DEEP, _MODEL),
+    "C7": (_DEEP, _MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says"),
     "C9": (_EXPANSION,),
     "C10": (_EXPANSION,),
     "C11": (_HISTORY, "engine/test_strengthening.py::test_stability_follows_the_oracle"),

@@ -50,6 +50,9 @@ def _asked(
     valid_at: Annotated[
         str | None, typer.Option(help="Only what was valid then; a time as for --now.")
     ] = None,
+    deep_recall: Annotated[
+        bool, typer.Option("--deep", help="Also what is superseded, at half its score.")
+    ] = False,
     include_expired: Annotated[
         bool, typer.Option("--include-expired", help="Also what is past its validity.")
     ] = False,
@@ -65,6 +68,7 @@ def _asked(
         "now": seconds_of("--now", now),
         "valid_at": seconds_of("--valid-at", valid_at),
         "include_expired": include_expired,
+        "deep_recall": deep_recall,
         "profile": None if profile is None else named_profile("--profile", profile),
         "syntax": syntax,
     }

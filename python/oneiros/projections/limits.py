@@ -32,6 +32,16 @@ class Limits:
     """What was valid then, whatever the profile hides; None: now, where the profile asks."""
     includes_expired: bool = False
     """What is past its validity stays."""
+    is_deep: bool = False
+    """What is superseded comes back, of whatever tier. Source: docs/systems/cognitive.md C4, C6."""
+    includes_lapsed: bool = False
+    """In deep recall what is past its validity comes back, too."""
+
+    @property
+    def penalises_lapsed(self) -> bool:
+        """Whether what is past its validity comes back, and counts less for it."""
+        is_hidden = self.judges_validity and not self.includes_expired
+        return self.is_deep and self.includes_lapsed and is_hidden
 
     @property
     def judges_validity(self) -> bool:

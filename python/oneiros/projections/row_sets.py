@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
 
-__all__ = ["Reach", "RowSets", "Visible", "of_status"]
+__all__ = ["BackAgain", "Reach", "RowSets", "Visible", "of_status"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _HOT: Final = ENUMS["tier"].index("hot")
@@ -35,6 +35,23 @@ class Reach(NamedTuple):
     associations: Associations
     bits: npt.NDArray[np.uint8] | None
     """Packed bits of the rows; None: every row."""
+
+
+class BackAgain(NamedTuple):
+    """The rows that come back in deep recall."""
+
+    superseded: BitMap
+    lapsed: BitMap
+    """Past their validity."""
+
+    def is_lapsed(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        """Return 1 for each row past its validity, else 0."""
+        lapsed = np.array(self.lapsed.to_array(), np.uint32)
+        return np.isin(rows, lapsed).astype(np.float64)
+
+    def hold(self, row: int) -> bool:
+        """Return whether it came back."""
+        return row in self.superseded or row in self.lapsed
 
 
 class Visible(NamedTuple):
@@ -160,18 +177,28 @@ class RowSets:
         caller's own.
         """
         hidden = {}
-        if limits.selection.hide_superseded:
+        if limits.selection.hide_superseded and not limits.is_deep:
             hidden["superseded"] = self._superseded
         if limits.selection.hide_cold:
-            hidden["cold"] = self._still_cold()
+            cold = self._still_cold()
+            hidden["cold"] = cold - self._superseded if limits.is_deep else cold
         if limits.status is None:
             hidden["archived"] = self._archived
         if limits.judges_validity and self._perishable:
             expired, not_yet_valid = self._out_of_time(limits.moment)
-            if not limits.includes_expired:
+            if not (limits.includes_expired or limits.penalises_lapsed):
                 hidden["expired"] = expired
             hidden["not_yet_valid"] = not_yet_valid
         return hidden
+
+    def came_back(self, limits: Limits) -> BackAgain | None:
+        """What brings memories back in deep recall; None where it is none."""
+        if not limits.is_deep:
+            return None
+        lapsed = BitMap()
+        if limits.penalises_lapsed:
+            lapsed, _ = self._out_of_time(limits.moment)
+        return BackAgain(self._superseded, lapsed)
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
