@@ -79,6 +79,7 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
         on_error: str = "raise",
         now: Time | None = None,
         progress: bool = False,
+        links: bool | None = None,
     ) -> AddReport:
         """Add a batch in one transaction: it is stored whole or not at all.
 
@@ -91,6 +92,9 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
                 in the report's ``failures``.
             now: as in :meth:`add`.
             progress: show a bar on the error stream.
+            links: whether memories that are alike are linked, and raise the stability of such as
+                were there, where the engine's profile does that (docs/systems/cognitive.md C17,
+                C18); default: in batches of up to 1,000 records.
 
         Returns:
             :class:`AddReport`: ids in the order of the records, what was updated, repeated, refused.
@@ -101,6 +105,8 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
+        if links is not None:
+            require_flag("links", links)
         return self._parts.remember.add(
             records_of(records, progress=progress),
             now=self._now(now),
@@ -108,6 +114,8 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
             on_error=on_error,
             bounds=Bounds(self._bounds, self._inside, self._seen),
             initial_stability=self._parts.profile.initial_stability,
+            ingest=self._parts.profile.ingest,
+            links=links,
         )
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:

@@ -43,6 +43,7 @@ _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
+_INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
 _WEIGHS = "engine/test_questions_weigh.py"
@@ -76,6 +77,8 @@ TESTS = {
     "C16": (
         "engine/test_links.py::test_a_link_fades_from_the_last_co_retrieval_on_and_never_in_the_store",
     ),
+    "C17": (_INGEST,),
+    "C18": (_INGEST,),
     "H1": (_PAGES.format("the_house_profile"), _MODEL),
     "H2": (_FUSION.format("blend"),),
     "H3": (_FUSION.format("blend"),),
@@ -125,7 +128,7 @@ TESTS = {
 
 WAITING = {
     "what the texts of query and candidates say": "O1 O5 O6 O10 O16 O23 O26 O27 O28",
-    "associations": "C17 C18 H7",
+    "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",
     "time in the query": "O22",

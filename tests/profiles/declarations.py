@@ -18,6 +18,7 @@ from oneiros.ranking.fusion import (
     WeightedMean,
     WeightedSum,
 )
+from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.profile import Profile
@@ -199,6 +200,18 @@ PROFILES = st.builds(
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
     understanding=st.none() | UNDERSTANDINGS,
     initial_stability=st.none() | st.builds(InitialStability, base=WEIGHT, gain=WEIGHT),
+    ingest=st.none()
+    | st.builds(
+        IngestAssociation,
+        least_cosine=st.floats(-1, 1),
+        base=st.floats(0, 1, exclude_min=True),
+        slope=SHARE,
+        most_weight=st.floats(0, 1, exclude_min=True),
+        together=st.integers(1, 1_024),
+        above_cosine=st.floats(-1, 1),
+        raised_by=SHARE,
+        most_records=st.integers(0, 2**31 - 1),
+    ),
 ).flatmap(
     lambda profile: (
         st.one_of(st.just(profile), ASSOCIATIVE.map(lambda one: profile.replace(expansion=one)))

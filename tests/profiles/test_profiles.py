@@ -45,6 +45,7 @@ from oneiros.ranking.fusion import (
     WeightedMean,
     WeightedSum,
 )
+from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.profile import Profile
@@ -130,6 +131,16 @@ def test_cognitive_reads_like_its_page() -> None:
         core_sessions=3,
     )
     assert profile.selection.hide_cold  # C4
+    assert profile.ingest == IngestAssociation(  # C17, C18
+        least_cosine=0.4,
+        base=0.2,
+        slope=0.5,
+        most_weight=0.5,
+        together=64,
+        above_cosine=0.75,
+        raised_by=0.05,
+        most_records=1_000,
+    )
     assert profile.expansion == AssociativeExpansion(  # C9, C10
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3, cold=True, quota=0
     )

@@ -1,6 +1,6 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C9 to C13; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C6, C9 to C13, C17, C18; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Retention
 from oneiros.ranking.fusion import RetentionWeightedUnion
+from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
@@ -51,6 +52,9 @@ COGNITIVE = Profile(
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3
     ),
     reinforcement=REINFORCEMENT,
+    ingest=IngestAssociation(  # C17, C18
+        least_cosine=0.4, base=0.2, slope=0.5, most_weight=0.5, above_cosine=0.75, raised_by=0.05
+    ),
     initial_stability=InitialStability(base=0.1, gain=0.3),  # C3
 )
 

@@ -13,6 +13,7 @@ from oneiros.ranking.declaration import settle
 from oneiros.ranking.expansion import EXPANSIONS, ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
 from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
+from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.profile_record import (
@@ -45,9 +46,17 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
     "initial_stability": (InitialStability,),
+    "ingest": (IngestAssociation,),
     "understanding": (),  # see _kinds
 }
-_OPTIONAL = ("expansion", "reinforcement", "promotion", "initial_stability", "understanding")
+_OPTIONAL = (
+    "expansion",
+    "reinforcement",
+    "promotion",
+    "initial_stability",
+    "ingest",
+    "understanding",
+)
 _KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
 
@@ -92,6 +101,9 @@ class Profile:
 
     initial_stability: InitialStability | None = None
     """The stability of a memory added without one; None: that of docs/systems/fields.md."""
+
+    ingest: IngestAssociation | None = None
+    """How what is added is linked, and raises what is like it; None: not at all."""
 
     understanding: Understanding | None = None
     """How the words of a question weigh its parts; None: they do not."""

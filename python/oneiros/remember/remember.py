@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
 from oneiros.numpy_on_use import np
+from oneiros.remember.associating import links_of, raise_alike
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
 from oneiros.remember.in_step import InStep, uncollected
 from oneiros.remember.text_vectors import TextVectors
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from oneiros.embedders import Embedder
     from oneiros.memory import Memory
+    from oneiros.ranking.ingest import IngestAssociation
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.scopes import Where
     from oneiros.store import StoredLink, StoredMemory, Transaction
@@ -52,24 +54,39 @@ class Remember(InStep):
         on_error: str,
         bounds: Bounds,
         initial_stability: InitialStability | None = None,
+        ingest: IngestAssociation | None = None,
+        links: bool | None = None,
     ) -> AddReport:
-        """Add records in one transaction: all (less those refused, as ``on_error`` says) or none."""
+        """Add records in one transaction: all (less those refused, as ``on_error`` says) or none.
+
+        Args:
+            records: mappings or memories.
+            now: for what they leave out.
+            on_conflict: "raise" or "update".
+            on_error: "raise", "skip" or "collect".
+            bounds: what the caller may touch.
+            initial_stability: of what comes without one; None: the field's default.
+            ingest: how new memories are linked and raise others; None: not at all.
+            links: False: not at all; True: also in batches that are larger than the rule's.
+        """
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
         with uncollected():
-            return self._add(batch, records, now=now, on_conflict=on_conflict, bounds=bounds)
+            batch.read(records, self.vectors, now, bounds.inside)
+            is_small = ingest is not None and len(batch.entries) <= ingest.most_records
+            rule = ingest if links or (links is None and is_small) else None
+            return self._add(batch, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule)
 
     def _add(
         self,
         batch: Batch,
-        records: Iterable[object],
         *,
         now: float,
         on_conflict: str,
         bounds: Bounds,
+        ingest: IngestAssociation | None,
     ) -> AddReport:
-        batch.read(records, self.vectors, now, bounds.inside)
         seen = bounds.seen
         fresh: list[Entry] = []
         updated: list[str] = []
@@ -95,6 +112,11 @@ class Remember(InStep):
                 [cells_of(entry.values) for entry in fresh], [entry.blob for entry in fresh]
             )
             transaction.count_duplicates(sequences, within=bounds.fields)
+            if ingest is not None:
+                made = links_of(fresh, ingest, now)
+                if made:
+                    transaction.set_links(made)
+                raise_alike(transaction, self._projections, fresh, ingest, bounds.fields)
         return batch.report({entry.id for entry in fresh}.union(updated), updated)
 
     def _record_width(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
