@@ -24,7 +24,7 @@ from oneiros import Engine, LexicalIndex
 __all__ = ["filters", "in_own_process", "store", "tail"]
 
 TAIL = 0.01
-SELECTIVITIES = (0.5, 0.1, 0.01, 0.001)
+SELECTIVITIES = (1 / 2, 1 / 10, 1 / 100, 1 / 256, 1 / 1_000, 1 / 10_000)
 WHERE_QUERIES = 50
 COMMITS = 500
 NOW = 1_770_000_000.0

@@ -175,7 +175,7 @@ def _filters(rows: Sequence[Row]) -> Sheet:
     cells = [
         (
             row["corpus"],
-            f"{row['share']:.1%}",
+            f"1/{1 / row['share']:,.0f}",
             _pair(row, "top10"),
             *([_pair(row, "new"), _pair(row, "written")] if "new_p50" in row else ["-", "-"]),
             f"{row['where_p50']:,.0f}" if "where_p50" in row else "-",

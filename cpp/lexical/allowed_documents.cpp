@@ -1,22 +1,18 @@
 #include "lexical/allowed_documents.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "lexical/set_bits.h"
 
 namespace oneiros::lexical {
 
 AllowedDocuments::AllowedDocuments(std::size_t document_count,
-                                   std::vector<DocumentNumber> documents)
+                                   const std::vector<DocumentNumber>& documents)
     : bits_(document_count / 8 + kPadding) {
   for (const DocumentNumber document : documents) {
     allow(document);
   }
-  are_sparse_ = documents.size() * kSparse < document_count;
-  if (are_sparse_) {
-    documents_ = std::move(documents);
-  }
+  list(document_count);
 }
 
 AllowedDocuments::AllowedDocuments(const AllowedDocuments& former,
@@ -40,10 +36,7 @@ void AllowedDocuments::list(std::size_t document_count) {
   const std::size_t count = count_bits(bits_);
   are_sparse_ = count * kSparse < document_count;
   if (are_sparse_) {
-    documents_.reserve(count);
-    for_each_bit(bits_, [this](std::size_t document) {
-      documents_.push_back(static_cast<DocumentNumber>(document));
-    });
+    documents_ = list_bits(bits_, count);
   }
 }
 

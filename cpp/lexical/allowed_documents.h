@@ -16,10 +16,10 @@ class AllowedDocuments {
   // Fewer than one of so many documents are listed, too.
   static constexpr std::size_t kSparse = 8;
 
-  // Of so many, those for which is_allowed(document) holds, or these, which ascend.
+  // Of so many, those for which is_allowed(document) holds, or these, in any order.
   template <typename IsAllowed>
   AllowedDocuments(std::size_t document_count, IsAllowed is_allowed);
-  AllowedDocuments(std::size_t document_count, std::vector<DocumentNumber> documents);
+  AllowedDocuments(std::size_t document_count, const std::vector<DocumentNumber>& documents);
   // As another, but the other way round for those that changed.
   AllowedDocuments(const AllowedDocuments& former, std::span<const DocumentNumber> changed);
 

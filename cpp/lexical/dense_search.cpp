@@ -17,6 +17,9 @@ namespace {
 // How many postings are added to a window's scores in the time of one look-up.
 constexpr std::size_t kLookUpCost = 128;
 
+// And in the time of asking for one row, where nobody knows which documents are allowed.
+constexpr std::size_t kRowCost = 64;
+
 // And in the time of looking through a window for documents that can still reach the least.
 constexpr std::size_t kCountCost = 512;
 
@@ -32,6 +35,10 @@ class DenseSearch {
         lengths_(view.segment->documents().lengths()),
         allowed_(allowed),
         documents_(allowed.in(view.segment->serial())),
+        candidate_cost_(documents_ != nullptr || allowed.are_all()
+                            ? kLookUpCost
+                            : kRowCost + static_cast<std::size_t>(
+                                             allowed.share() * static_cast<double>(kLookUpCost))),
         threshold_(threshold),
         space_(space),
         window_(space, documents_ == nullptr ? nullptr : documents_->bits()) {}
@@ -168,7 +175,7 @@ class DenseSearch {
       const std::size_t postings = window_.share(list.postings.size(), view_.document_limit);
       if (postings > kCountCost &&
           (is_sure_of_few(gathered, postings) ||
-           window_.count(least_above(gathered)) * kLookUpCost <= postings)) {
+           window_.count(least_above(gathered)) * candidate_cost_ <= postings)) {
         break;
       }
       window_.gather(list);
@@ -183,7 +190,7 @@ class DenseSearch {
   // Whether, as in the window before, far fewer documents are taken than are worth gathering so
   // many postings: since documents get longer and the least rises, they hardly get more.
   bool is_sure_of_few(std::size_t gathered, std::size_t postings) const {
-    return gathered == taken_of_ && taken_count_ * kLookUpCost * 2 <= postings;
+    return gathered == taken_of_ && taken_count_ * candidate_cost_ * 2 <= postings;
   }
 
   // What a document must have gathered from the lists from `gathered` on.
@@ -211,10 +218,25 @@ class DenseSearch {
     window_.take(static_cast<std::uint16_t>(least), candidates_);
   }
 
-  bool is_wanted(DocumentNumber document) const {
-    return view_.is_visible(document) &&
-           (documents_ != nullptr ? documents_->contains(document)
-                                  : allowed_.are_all() || allowed_.contains(rows_[document]));
+  // Drops the candidates that may not be found. What a row says is hard to foretell, so nothing
+  // depends on a branch, and the memory is asked for many rows at once.
+  void drop_unwanted() {
+    if (documents_ != nullptr) {
+      std::erase_if(candidates_,
+                    [&](const Candidate& one) { return !documents_->contains(one.document); });
+    } else if (!allowed_.are_all()) {
+      constexpr std::size_t kAhead = 16;
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        rows_.prefetch(candidates_[std::min(i + kAhead, candidates_.size() - 1)].document);
+        const Candidate one = candidates_[i];
+        candidates_[kept] = one;
+        kept += allowed_.contains(rows_[one.document]) ? 1U : 0U;
+      }
+      candidates_.resize(kept);
+    }
+    std::erase_if(candidates_,
+                  [&](const Candidate& one) { return !view_.is_visible(one.document); });
   }
 
   std::uint32_t least() const { return threshold_.least(); }
@@ -222,7 +244,7 @@ class DenseSearch {
   // Adds to the candidates, which ascend, what the lists below `gathered` are worth to them, the
   // best first, and keeps those that reach the least.
   void consider(std::size_t gathered) {
-    std::erase_if(candidates_, [&](const Candidate& one) { return !is_wanted(one.document); });
+    drop_unwanted();
     for (std::size_t i = gathered; i-- > 0 && !candidates_.empty();) {
       look_up_candidates(lists_[i]);
       std::erase_if(candidates_,
@@ -254,6 +276,8 @@ class DenseSearch {
   const DocumentLengths lengths_;
   const AllowedRows& allowed_;
   const AllowedDocuments* const documents_;  // null: not known
+  // What a document that is taken costs in the next list: only an allowed one is looked up.
+  const std::size_t candidate_cost_;
   ImpactThreshold& threshold_;
   std::size_t first_essential_ = 0;
   // Of the last window: the lists from here on were gathered, and so many documents taken.

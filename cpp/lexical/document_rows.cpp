@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <vector>
 
 namespace oneiros::lexical {
@@ -64,11 +63,27 @@ DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> ru
   return find_in_run(row, rank, begin, run, runs);
 }
 
-std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t> rows,
-                                                  std::span<const LengthRun> runs) const {
-  if (size() == 0) {
-    return {};
+std::vector<DocumentNumber> PackedRows::documents_by_rank(std::span<const LengthRun> runs) const {
+  std::vector<DocumentNumber> next;  // of each run: those of a run ascend with their rows
+  next.reserve(runs.size());
+  for (const LengthRun& run : runs) {
+    next.push_back(run.first);
   }
+  std::vector<DocumentNumber> documents(size());
+  for (std::size_t rank = 0; rank < size(); ++rank) {
+    documents[rank] = next[runs_[rank]]++;
+  }
+  return documents;
+}
+
+std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t> rows,
+                                                  std::span<const LengthRun> runs,
+                                                  const DocumentNumber* by_rank) const {
+  std::vector<DocumentNumber> documents;
+  if (size() == 0) {
+    return documents;
+  }
+  documents.reserve(rows.size());
   struct Asked {
     std::uint32_t row;
     std::uint32_t run;
@@ -78,19 +93,24 @@ std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t>
   constexpr std::size_t kGroup = 32;
   std::array<Asked, kGroup> group{};
   std::vector<Place> met;  // in each run
-  met.reserve(runs.size());
-  for (const LengthRun& run : runs) {
-    met.push_back({.document = run.first, .rank = 0});
+  if (by_rank == nullptr) {
+    met.reserve(runs.size());
+    for (const LengthRun& run : runs) {
+      met.push_back({.document = run.first, .rank = 0});
+    }
   }
-  struct Found {
-    DocumentNumber document;
-    std::uint32_t run;
-  };
-  std::vector<Found> found;
-  std::vector<std::size_t> ends(runs.size());  // how many were found in each run
   std::uint32_t former = gaps_.least_of(0);
   std::size_t rank = 0;
   auto at = std::ranges::lower_bound(rows, former);
+  if (by_rank != nullptr && gaps_[size() - 1] == former) {  // rows without a gap
+    const auto end = std::ranges::lower_bound(at, rows.end(), former + size());
+    constexpr std::ptrdiff_t kAhead = 32;
+    for (; at != end; ++at) {
+      __builtin_prefetch(by_rank + (*(end - at > kAhead ? at + kAhead : at) - former));
+      documents.push_back(by_rank[*at - former]);
+    }
+    return documents;
+  }
   while (at != rows.end() && rank != size()) {
     std::size_t asked = 0;
     for (; at != rows.end() && asked < kGroup; ++at) {
@@ -99,7 +119,12 @@ std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t>
         break;
       }
       former = *at;
-      if (gaps_[rank] + rank == *at) {
+      if (gaps_[rank] + rank != *at) {
+        continue;
+      }
+      if (by_rank != nullptr) {
+        documents.push_back(by_rank[rank]);
+      } else {
         group[asked++] = {.row = *at, .run = runs_[rank], .rank = rank};
       }
     }
@@ -110,16 +135,9 @@ std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t>
       const DocumentNumber document = find_in_run(one.row, one.rank, met[one.run], one.run, runs);
       if (document != kNoDocument) {
         met[one.run] = {.document = document, .rank = one.rank};
-        found.push_back({.document = document, .run = one.run});
-        ++ends[one.run];
+        documents.push_back(document);
       }
     }
-  }
-  // Those of a run ascend already.
-  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::size_t{0});
-  std::vector<DocumentNumber> documents(found.size());
-  for (const Found& one : found) {
-    documents[ends[one.run]++] = one.document;
   }
   return documents;
 }

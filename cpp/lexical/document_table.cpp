@@ -159,7 +159,7 @@ void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
 }
 
 std::size_t DocumentTable::resident_bytes() const {
-  return rows_.resident_bytes() + packed_rows_.document_bytes() + packed_rows_.row_bytes() +
+  return rows_.resident_bytes() + packed_rows_.document_bytes() + row_bytes() +
          lengths_.resident_bytes() + deaths_.resident_bytes() +
          runs_.capacity() * sizeof(LengthRun) + occurrence_bytes();
 }

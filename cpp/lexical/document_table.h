@@ -11,6 +11,7 @@
 #include "lexical/document.h"
 #include "lexical/document_lengths.h"
 #include "lexical/document_rows.h"
+#include "lexical/documents_by_rank.h"
 #include "lexical/growing_array.h"
 #include "lexical/merge_policy.h"
 #include "lexical/occurrence_bytes.h"
@@ -60,9 +61,10 @@ class DocumentTable {
   }
   // The row's document, of those that were copied; kNoDocument if there is none.
   DocumentNumber find(std::uint32_t row) const { return packed_rows_.find(row, runs_); }
-  // Those of the rows that have one, both ascending.
+  // Those of the rows, which ascend, that have one; in no order.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows) const {
-    return packed_rows_.find_each(rows, runs_);
+    return packed_rows_.find_each(rows, runs_,
+                                  by_rank_.for_asked(rows.size(), packed_rows_, runs_));
   }
   DocumentLengths lengths() const {
     return runs_.empty() ? DocumentLengths(lengths_.elements()) : DocumentLengths(runs_, size());
@@ -76,7 +78,9 @@ class DocumentTable {
   }
   std::size_t resident_bytes() const;    // for the writer
   std::size_t occurrence_bytes() const;  // what the occurrences have of that
-  std::size_t row_bytes() const { return packed_rows_.row_bytes(); }  // what leads from rows there
+  std::size_t row_bytes() const {        // what leads from rows there
+    return packed_rows_.row_bytes() + by_rank_.resident_bytes();
+  }
 
   // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
   // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
@@ -126,6 +130,7 @@ class DocumentTable {
   GrowingArray<std::uint32_t> lengths_;
   // which have these.
   PackedRows packed_rows_;
+  mutable DocumentsByRank by_rank_;
   std::vector<LengthRun> runs_;
   SparseArray<Epoch> deaths_;
   // Documents' occurrences one after the other: where those of each kStride-th document begin, and

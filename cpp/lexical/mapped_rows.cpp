@@ -11,7 +11,7 @@ namespace oneiros::lexical {
 namespace {
 
 // As many documents are looked through in the time that one row takes to be looked up.
-constexpr std::size_t kRowCost = 16;
+constexpr std::size_t kRowCost = 4;
 
 // Goes by rows or by documents, whichever are fewer.
 class Mapping {
@@ -19,9 +19,7 @@ class Mapping {
   Mapping(const RowBits& rows, const View& view)
       : allowed_(rows.bits), are_few_(rows.count * kRowCost <= view.sealed_document_count()) {
     if (are_few_) {
-      listed_.reserve(rows.count);
-      for_each_bit(rows.bits,
-                   [this](std::size_t row) { listed_.push_back(static_cast<std::uint32_t>(row)); });
+      listed_ = list_bits(rows.bits, rows.count);
     }
   }
 

@@ -37,7 +37,8 @@ class PackedNumbers {
   // Asks the memory for the number, for i of any size.
   void prefetch(std::size_t i) const {
     if (i < size_) {
-      __builtin_prefetch(open(i / kBlock).bytes);
+      const OpenBlock block = open(i / kBlock);
+      __builtin_prefetch(block.bytes + i % kBlock * block.bits / 8);
     }
   }
   // REQUIRES: block < block_count().

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
 // Rows that are fewer than one to so many documents are mapped at once, others when they were seen
 // so many times: then what searches have lost by waiting is about what mapping takes.
-constexpr std::size_t kFew = 256;
+constexpr std::size_t kFew = 64;
 constexpr std::uint32_t kSights = 4;
 
 // Of so many rows or more, sets that differ in few are near: those of fewer are as soon mapped

@@ -1,12 +1,10 @@
 // The bits of a set, eight a byte, the lowest first.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
+#include <vector>
 
 #include "lexical/window_loops.h"
 
@@ -16,30 +14,9 @@ inline std::size_t count_bits(std::span<const std::uint8_t> bits) {
   return window_loops().count_bits(bits.data(), bits.size());
 }
 
-// Calls visit(bit) for each that is set, ascending. Quick where there are few.
-template <typename Visit>
-void for_each_bit(std::span<const std::uint8_t> bits, Visit visit) {
-  constexpr std::size_t kWords = 8;
-  std::uint64_t words[kWords];
-  for (std::size_t at = 0; at < bits.size(); at += sizeof(words)) {
-    const std::size_t size = std::min(sizeof(words), bits.size() - at);
-    if (size < sizeof(words)) {
-      std::ranges::fill(words, 0);
-    }
-    std::memcpy(words, bits.data() + at, size);
-    std::uint64_t any = 0;
-    for (const std::uint64_t word : words) {
-      any |= word;
-    }
-    if (any == 0) {
-      continue;
-    }
-    for (std::size_t i = 0; i < kWords; ++i) {
-      for (std::uint64_t word = words[i]; word != 0; word &= word - 1) {
-        visit((at + i * sizeof(word)) * 8 + static_cast<std::size_t>(std::countr_zero(word)));
-      }
-    }
-  }
-}
+// Those that are set, ascending; about `count`. Quick where they are few. Where they are is hard to
+// foretell, so hardly anything depends on a branch: lines, words and a word's first two bits are
+// written down whether there is any or not, and count only if there is.
+std::vector<std::uint32_t> list_bits(std::span<const std::uint8_t> bits, std::size_t count);
 
 }  // namespace oneiros::lexical

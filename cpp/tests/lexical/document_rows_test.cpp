@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "lexical/documents_by_rank.h"
 #include "lexical/growing_rows.h"
 #include "lexical/packed_numbers.h"
 
@@ -101,7 +102,13 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
             }
           }
           std::ranges::sort(expected);
-          CHECK(packed.find_each(asked, drawn.runs) == expected);
+          const std::vector<DocumentNumber> by_rank = packed.documents_by_rank(drawn.runs);
+          for (const DocumentNumber* const known :
+               {by_rank.data(), static_cast<const DocumentNumber*>(nullptr)}) {
+            std::vector<DocumentNumber> found = packed.find_each(asked, drawn.runs, known);
+            std::ranges::sort(found);
+            CHECK(found == expected);
+          }
         }
       }
     }
@@ -183,4 +190,32 @@ TEST_CASE("GrowingRows: what was there before a reader came, it finds while othe
   }
   reader.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("DocumentsByRank: made once for all threads, when so many were asked for that it pays") {
+  std::mt19937 random(9);
+  std::set<std::uint32_t> rows;
+  for (std::uint32_t row = 0; row < 6'400; ++row) {
+    rows.insert(rows.end(), row);
+  }
+  const Drawn drawn = draw(rows, 7, random);
+  const PackedRows packed(drawn.rows, drawn.runs);
+  const std::vector<DocumentNumber> expected = packed.documents_by_rank(drawn.runs);
+  DocumentsByRank by_rank;
+  CHECK(by_rank.for_asked(100, packed, drawn.runs) == nullptr);
+  CHECK(by_rank.resident_bytes() == 0);
+  std::atomic<std::size_t> wrong_count = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        const DocumentNumber* const known = by_rank.for_asked(40, packed, drawn.runs);
+        wrong_count += known != nullptr && !std::equal(expected.begin(), expected.end(), known);
+      }
+    });
+  }
+  threads.clear();
+  CHECK(wrong_count == 0);
+  CHECK(by_rank.for_asked(0, packed, drawn.runs) != nullptr);
+  CHECK(by_rank.resident_bytes() >= expected.size() * sizeof(DocumentNumber));
 }
