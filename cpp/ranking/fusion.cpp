@@ -172,6 +172,9 @@ void part_as(const WeightedSum& rule, const Candidates& candidates, std::size_t 
 
 void part_as(const Blend& rule, const Candidates& candidates, std::size_t channel,
              std::span<double> values) {
+  if (rule.lexical != channel && rule.vector != channel) {
+    return;  // it brings candidates, and no score
+  }
   // The blend of this channel's scores and none of the other's, at the weight that both have: what
   // the other adds is 0 then.
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);

@@ -11,8 +11,8 @@ import numpy as np
 
 from oneiros.expanding import expanded
 from oneiros.explaining import Explanation, Explanations, FactorValue
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.recall import gather, signals_for
+from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
+from oneiros.recall import NO_TIME, gather, signals_for
 from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
@@ -139,6 +139,10 @@ class Placing:
                 return "it has no embedding"
             is_far = channel.minimum is not None and score < channel.minimum
             return f"farther than the least cosine {channel.minimum:g}" if is_far else beyond
+        if isinstance(channel, TemporalChannel):
+            if question.understood.time is None:
+                return NO_TIME
+            return beyond if score else "farther from the time that is named than that is long"
         if score is not None:
             return beyond
         is_plain = self._question.syntax == "plain"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from oneiros.numpy_on_use import np
-from oneiros.ranking.channels import VectorChannel
+from oneiros.projections.indexes import ABSENT
+from oneiros.query.understood import PLAIN
+from oneiros.ranking.channels import TemporalChannel, VectorChannel
 from oneiros.ranking.deep_recall import LAPSED
 from oneiros.ranking.factor import is_function
 from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
@@ -15,6 +16,7 @@ from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from oneiros import _core
@@ -33,7 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathered", "Question", "answer", "answer_many", "gather", "signals_for"]
 
-_STAGE_OF_CHANNEL = {"lexical": "bm25_search", "vector": "vector_search"}
+_STAGE_OF_CHANNEL = {
+    "lexical": "bm25_search",
+    "vector": "vector_search",
+    "temporal": "temporal_search",
+}
+
+
+NO_TIME = "absent: the query names no time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,9 @@ def _ask(
             permitted = indexes.permitted(question.query, visible.bits, question.syntax)
             heard = indexes.by_vector(question.vector, channel, depth, permitted)
             note = question.absent
+        elif isinstance(channel, TemporalChannel):
+            heard = _by_time(question, projections, visible, depth)
+            note = NO_TIME if question.understood.time is None else ""
         else:
             heard = indexes.by_words(question.query, depth, visible.bits, question.syntax)
             if question.sought is not None and channel.reads_texts:
@@ -162,6 +174,20 @@ def _ask(
         count = heard.hits.size
         stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return answers
+
+
+def _by_time(
+    question: Question, projections: Projections, visible: Visible, depth: int
+) -> ChannelAnswer:
+    """The temporal channel; absent where the question names no time."""
+    asked = question.understood.time
+    if asked is None:
+        return ABSENT
+    from oneiros.channels.temporal import nearest_in_time  # noqa: PLC0415 - few name one
+
+    permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
+    rows = projections.row_sets.permitted_rows(permitted)
+    return nearest_in_time(projections.lifecycle, rows, asked, depth)
 
 
 def answer_many(
@@ -191,6 +217,9 @@ def answer_many(
             vectors = [question.vector for question in questions]
             heard = indexes.by_vectors(vectors, channel, depth, visible.bits, threads)
             notes = [question.absent for question in questions]
+        elif isinstance(channel, TemporalChannel):
+            heard = [_by_time(one, projections, visible, depth) for one in questions]
+            notes = ["" if one.understood.time else NO_TIME for one in questions]
         else:
             queries = [question.query for question in questions]
             heard = indexes.by_words_many(queries, depth, visible.bits, threads)
@@ -316,8 +345,10 @@ def signals_for(
         told[LAPSED] = question.back_again.is_lapsed(candidates.rows)
     if question.sought is not None:
         told |= question.sought.signals(factors, candidates.rows)
-    if question.understood.asks_preference:
-        told["preference"] = np.ones(1)
+    if question.understood is not PLAIN:
+        from oneiros.query.signals import query_signals  # noqa: PLC0415 - not for plain questions
+
+        told |= query_signals(question.understood, compiled.profile, lifecycle, candidates)
     if question.verdicts:
         from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415
 

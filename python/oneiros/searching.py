@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from oneiros.bounded import Time
     from oneiros.projections import Visible
+    from oneiros.query.asking import TimePair
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
     from oneiros.texts.sought import Sought
@@ -72,6 +73,7 @@ class Searching(Bounded):
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
         hint: str | None = None,
+        date_range: TimePair | None = None,
     ) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
@@ -102,6 +104,9 @@ class Searching(Bounded):
             hint: which of the profile's hints weighs (docs/systems/omega.md O8), a kind or a sort of
                 question; default: the single kind that ``where`` asks for. What the profile does not
                 list weighs as no hint.
+            date_range: when it was, a pair of times as ``now`` is given, None for an open end; in
+                place of the time that the query names, if it does ("last week", "in March 2024";
+                docs/systems/omega.md O4).
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -112,7 +117,7 @@ class Searching(Bounded):
         """
         require_asking(session, reinforce)
         self._follow_others()
-        asking = Asking(where, hint)
+        asking = Asking.checked(where, hint, date_range)
         question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
@@ -141,6 +146,7 @@ class Searching(Bounded):
         status: str | Sequence[str] | None = None,
         syntax: str = "plain",
         hint: str | None = None,
+        date_range: TimePair | None = None,
         threads: int | None = None,
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
@@ -165,6 +171,7 @@ class Searching(Bounded):
             status: only memories of these statuses.
             syntax: how all queries are read, as for :meth:`search`.
             hint: as for :meth:`search`, for all questions.
+            date_range: as for :meth:`search`, for all questions.
             threads: for the channels, >= 1; default: one a core.
 
         Returns:
@@ -180,10 +187,10 @@ class Searching(Bounded):
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
-        asking, chosen = Asking(where, hint), self._profile(profile)
-        asking.require()
+        asking, chosen = Asking.checked(where, hint, date_range), self._profile(profile)
         spoken = [_spoken(query, syntax) for query in asked]
-        is_mute = [bool(asking.understood(words, chosen).skips_vectors) for words in spoken]
+        read = [asking.understood(words, chosen, moment) for words in spoken]
+        is_mute = [bool(understood.skips_vectors) for understood in read]
         vectors = self._embedded(spoken, vectors, is_mute)
         questions = [
             self._question(query, vector, k, moment, chosen, explain, syntax, asking)
@@ -265,9 +272,8 @@ class Searching(Bounded):
         require_text("query", query)
         require_utf8("syntax", syntax)
         require_flag("explain", is_explained)
-        asking.require()
-        spoken, chosen = _spoken(query, syntax), self._profile(profile)
-        understood = asking.understood(spoken, chosen)
+        spoken, chosen, moment = _spoken(query, syntax), self._profile(profile), self._now(now)
+        understood = asking.understood(spoken, chosen, moment)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
             found = self._query_vector(spoken, embedding)
@@ -278,7 +284,7 @@ class Searching(Bounded):
             vector=vector,
             absent=absent,
             k=count("k", k),
-            now=self._now(now),
+            now=moment,
             profile=ranked_by(chosen, understood),
             profile_hash=chosen.hash,
             understood=understood,

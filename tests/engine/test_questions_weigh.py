@@ -115,13 +115,13 @@ def test_hint_and_intent_weigh_the_factors_of_words_and_context() -> None:
     from oneiros.query.understood import ranked_by, understand  # noqa: PLC0415
 
     omega = profiles.get("omega")
-    understood = understand("why is it so", omega, "lesson_learned", None)
+    understood = understand("why is it so", omega, "lesson_learned", None, None)
     weighed = ranked_by(omega, understood)
     by_name = {factor.name: factor for factor in weighed.factors}
     assert by_name["overlap"] == Overlap(weight=0.5 * 0.3)
     assert by_name["context"] == Context(weight=0.8)
     assert ranked_by(omega, understood) is weighed
-    assert ranked_by(omega, understand("tea", omega, None, None)) is omega
+    assert ranked_by(omega, understand("tea", omega, None, None, None)) is omega
 
 
 @pytest.mark.parametrize(

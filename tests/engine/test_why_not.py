@@ -275,7 +275,7 @@ def test_an_embedder_is_asked_as_a_search_asks_it() -> None:
     with oneiros.Engine(":memory:", embedder=LetterCounts(), clock=lambda: NOW) as mind:
         mind.add("abba", id="a")
         mind.add("hhhh", id="h")
-        assert [c.rank for c in mind.why_not("ab", "h").channels] == [None, 2]
+        assert [c.rank for c in mind.why_not("ab", "h").channels] == [None, 2, None]
         assert mind.why_not("ab", "h").channels[1].score == pytest.approx(0.0)
 
 

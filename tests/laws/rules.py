@@ -46,6 +46,7 @@ _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
 _INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _STORE = "engine/test_profile_of_a_store.py"
+_TIMES = "engine/test_times_in_questions.py"
 _WEIGHS = "engine/test_questions_weigh.py"
 _FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
 
@@ -79,7 +80,11 @@ TESTS = {
     ),
     "C17": (_INGEST,),
     "C18": (_INGEST,),
-    "H1": (_PAGES.format("the_house_profile"), _MODEL),
+    "H1": (
+        _PAGES.format("the_house_profile"),
+        _MODEL,
+        f"{_TIMES}::test_a_time_brings_memories_that_no_word_does",
+    ),
     "H2": (_FUSION.format("blend"),),
     "H3": (_FUSION.format("blend"),),
     "H5": (f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",),
@@ -92,6 +97,11 @@ TESTS = {
     "M7": ("profiles/test_profile.py::test_weights_are_brought_to_the_sum_1",),
     "M8": (_MODEL,),
     "M9": (_PAGES.format("mnemosyne"),),
+    "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model",),
+    "O22": (
+        f"{_TIMES}::test_memories_out_of_the_time_are_weighed_by_how_surely_it_was_named",
+        "query/test_dates.py::test_times_as_people_say_them",
+    ),
     "O2": (
         _PAGES.format("omega"),
         f"{_WEIGHS}::test_a_keyword_like_question_is_asked_of_words_alone_and_is_not_embedded",
@@ -131,7 +141,6 @@ WAITING = {
     "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",
-    "time in the query": "O22",
     "normalised and cached responses": "O29 O30",
 }
 """What a rule waits for -> rules."""

@@ -121,6 +121,7 @@ CHANNELS = st.tuples(
         minimum=st.none() | st.floats(-1, 1),
     ),
 ).flatmap(st.permutations)
+
 ASSOCIATIVE = st.builds(
     AssociativeExpansion,
     least_link=SHARE,

@@ -10,7 +10,7 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import UnknownProfile
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.ranking.factors import (
     CiarDecay,
@@ -172,7 +172,10 @@ def test_mnemosyne_reads_like_its_page() -> None:
 
 def test_omega_reads_like_its_page() -> None:
     profile = profiles.get("omega")
-    assert profile.fusion == ReciprocalRankFusion(k=60, weights=(1, 1), normalise="channel")  # O7
+    words = LexicalChannel(word_share=0.3, floor=0.1)
+    assert profile.channels == (words, VectorChannel(), TemporalChannel())  # O3, O2, O4
+    weights = (1, 1, 1.2)
+    assert profile.fusion == ReciprocalRankFusion(k=60, weights=weights, normalise="channel")  # O7
     told = """
     kind feedback priority decay thompson consolidation overlap preference context cluster temporal
     rerank
@@ -196,7 +199,7 @@ def test_omega_reads_like_its_page() -> None:
     assert (words.word_share, words.floor) == (0.3, 0.1)  # O3
     bounded = profiles.get("omega-bounded")
     assert bounded.channels == profile.channels
-    assert bounded.fusion == WeightedMean(normalise=("clamp", "clamp"))
+    assert bounded.fusion == WeightedMean(weights=weights, normalise=("clamp", "clamp", "clamp"))
     assert bounded.factors == (TieBreak(), Freshness())
     assert bounded.keep == profile.keep
 
@@ -234,7 +237,8 @@ def test_the_presets_of_omega(
     preset: str, vector: float, text: float, word: float, context: float, graph: float
 ) -> None:
     profile = profiles.get("omega", preset=preset)  # O8
-    assert profile.fusion == ReciprocalRankFusion(k=60, weights=(text, vector), normalise="channel")
+    weights = (text, vector, 1.2)
+    assert profile.fusion == ReciprocalRankFusion(k=60, weights=weights, normalise="channel")
     by_name = {factor.name: factor for factor in profile.factors}
     assert by_name["overlap"] == Overlap(weight=word)
     assert by_name["context"] == Context(weight=context)
@@ -266,9 +270,10 @@ def test_the_presets_of_ciar(
 
 def test_the_house_profile_reads_like_its_page() -> None:
     profile = profiles.get("oneiros")
-    lexical, vector = profile.channels
+    lexical, vector, temporal = profile.channels
     assert lexical == LexicalChannel(depth=100, k1=0.9, b=0.4)  # H1, H5
     assert vector == VectorChannel(depth=100)  # H1
+    assert temporal == TemporalChannel(depth=100)  # H1
     assert profile.fusion == Blend(weight=0.4)  # H3
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15),

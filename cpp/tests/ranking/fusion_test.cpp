@@ -147,6 +147,17 @@ TEST_CASE("fusion: blend of both raw scores of all") {
         Scores{weight, weight * 0.25 + (1 - weight) * 0.75, weight * 0.5});
 }
 
+TEST_CASE("fusion: what a blend does not know adds nothing to it") {
+  const Names names{"lexical", "vector", "temporal"};
+  const Candidates candidates = candidates_of({{{1}, {4.0}}, {{1}, {0.5}}, {{2}, {1.0}}});
+  const Fusion fusion("blend", {{"weight", 0.5}}, names);
+  Scores found(2);
+  fusion.fuse(candidates, found);
+  CHECK(found == Scores{0.75, 0.0});
+  fusion.part(candidates, 2, found);
+  CHECK(found == Scores{0.0, 0.0});
+}
+
 TEST_CASE("fusion: blend leaves the whole weight to the channel that is there") {
   const Candidates words = candidates_of({{{7, 5}, {8.0, 2.0}}, {{}, {}}});
   CHECK(fused("blend", {{"weight", 0.4}}, words) == Scores{1.0, 0.25});

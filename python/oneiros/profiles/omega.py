@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import GraphExpansion
 from oneiros.ranking.factors import (
     Cluster,
@@ -102,8 +102,12 @@ UNDERSTANDING = Understanding(
 
 OMEGA = Profile(
     name="omega",
-    channels=(LexicalChannel(word_share=0.3, floor=0.1), VectorChannel()),  # O3
-    fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0), normalise="channel"),  # O7
+    channels=(
+        LexicalChannel(word_share=0.3, floor=0.1),  # O3
+        VectorChannel(),  # O2
+        TemporalChannel(),  # O4
+    ),
+    fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0, 1.2), normalise="channel"),  # O7
     factors=(
         KindWeight(),  # O11
         Feedback(gain=0.15, most=10.0, loss=0.2, floor=0.2),  # O12
@@ -128,7 +132,9 @@ OMEGA = Profile(
 
 OMEGA_BOUNDED = OMEGA.replace(
     name="omega-bounded",
-    fusion=WeightedMean(weights=(1.0, 1.0), normalise=("clamp", "clamp")),  # O3 is the channel's
+    fusion=WeightedMean(  # O3 is the channel's
+        weights=(1.0, 1.0, 1.2), normalise=("clamp", "clamp", "clamp")
+    ),
     factors=(
         TieBreak(window=0.01, priority_gain=0.005, access_gain=0.0025, quality_gain=0.0025),
         Freshness(gain=0.05, tau_days=30.0),

@@ -5,7 +5,7 @@ Source: docs/systems/house.md H1 to H3, H5, H6; reinforcement R20 until H7.
 
 from __future__ import annotations
 
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
 from oneiros.ranking.fusion import Blend
@@ -20,6 +20,7 @@ ONEIROS = Profile(
     channels=(
         LexicalChannel(depth=100, k1=0.9, b=0.4),  # H1, H5
         VectorChannel(depth=100),  # H1
+        TemporalChannel(depth=100),  # H1
     ),
     fusion=Blend(weight=0.4),  # H2, H3
     factors=(  # H6

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["Indexes", "LexicalOptions"]
+__all__ = ["ABSENT", "Indexes", "LexicalOptions"]
 
-_ABSENT: Final = ChannelAnswer(_core.Hits(), score_rows=None)
+ABSENT: Final = ChannelAnswer(_core.Hits(), score_rows=None)
+"""What a channel says that has nothing to go by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ class Indexes:
         """The vector channel; absent without a vector to ask with, or any to find."""
         index = self.vectors
         if not index or vector is None:
-            return _ABSENT
+            return ABSENT
         return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
 
     def by_vectors(
@@ -120,7 +121,7 @@ class Indexes:
         threads: int,
     ) -> list[ChannelAnswer]:
         """The vector channel for a batch: one call for all vectors that are there."""
-        found = [_ABSENT] * len(vectors)
+        found = [ABSENT] * len(vectors)
         present = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
         index = self.vectors
         if not index or not present:

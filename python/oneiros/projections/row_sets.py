@@ -170,6 +170,12 @@ class RowSets:
             bits = allowed_bits(self.live, len(self._lifecycle.ids))
         return Reach(associations, bits)
 
+    def permitted_rows(self, bits: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint32]:
+        """The rows of packed bits, rising; of None, all live ones."""
+        if bits is None:
+            return np.array(BitMap(self.live).to_array(), np.uint32)
+        return np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(np.uint32)
+
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
 

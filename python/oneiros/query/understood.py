@@ -11,10 +11,11 @@ from oneiros.ranking.understanding import Weights
 from oneiros.ranking.weighing import weighed
 
 if TYPE_CHECKING:
+    from oneiros.query.dates import TimeRange
     from oneiros.ranking.profile import Profile
     from oneiros.scopes import Where
 
-__all__ = ["PLAIN", "Understood", "kind_asked_for", "ranked_by", "understand"]
+__all__ = ["PLAIN", "Understood", "asks_times", "kind_asked_for", "ranked_by", "understand"]
 
 KEYWORD_LIKE: Final = "skipped: the query is keyword-like"
 
@@ -31,32 +32,46 @@ class Understood(NamedTuple):
     """Whether a word of preference stands in it."""
     skips_vectors: str = ""
     """Why the vector channel is not asked; empty where it is."""
+    time: TimeRange | None = None
+    """Which time it names, where the profile asks for one."""
 
     @property
     def note(self) -> str:
         """What is told of it in the trace; empty where it changes nothing."""
         told = [] if self.intent is None else [f"intent {self.intent}"]
         told += [] if self.hint is None else [f"hint {self.hint}"]
+        told += [] if self.time is None else [str(self.time)]
         return ", ".join(told)
 
 
+NEUTRAL: Final = Weights()
 PLAIN: Final = Understood()
 """Of a profile that reads nothing in the words."""
 
 
-def understand(query: str, profile: Profile, hint: str | None, where: Where | None) -> Understood:
+@lru_cache(maxsize=256)
+def asks_times(profile: Profile) -> bool:
+    """Tell whether a time that a question names makes a difference to the profile."""
+    parts = (*profile.channels, *profile.factors)
+    return any(part.name == "temporal" for part in parts)
+
+
+def understand(
+    query: str, profile: Profile, hint: str | None, where: Where | None, time: TimeRange | None
+) -> Understood:
     """Read a question.
 
     Args:
         query: its words, without the signs of a syntax.
         profile: whose tables and lists are read.
+        time: which time it names.
         hint: which row of the profile's hints weighs; None: that of the single kind that ``where``
             asks for.
         where: the search's filter.
     """
     reader = profile.understanding
     if reader is None:
-        return PLAIN
+        return PLAIN if time is None else Understood(time=time)
     words = spaced(query)
     intent = intent_of(query, reader, words)
     chosen = kind_asked_for(where) if hint is None else hint
@@ -67,6 +82,7 @@ def understand(query: str, profile: Profile, hint: str | None, where: Where | No
         weights=_weights(profile, chosen, intent),
         asks_preference=holds_any(words, reader.preference),
         skips_vectors=KEYWORD_LIKE if skips else "",
+        time=time,
     )
 
 
@@ -96,4 +112,4 @@ def kind_asked_for(where: Where | None) -> str | None:
 
 def ranked_by(profile: Profile, understood: Understood) -> Profile:
     """Return the profile with the weights that the question asks for."""
-    return profile if understood is PLAIN else weighed(profile, understood.weights)
+    return weighed(profile, understood.weights) if understood.weights != NEUTRAL else profile

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from oneiros.ranking.declaration import require_int, require_number, settle, settle_numbers
 
-__all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "VectorChannel"]
+__all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
 _DEEPEST = 100_000
 
@@ -96,7 +96,30 @@ class VectorChannel:
         return min(max(self.per_result * k, 1), _DEEPEST)
 
 
-ChannelDeclaration = LexicalChannel | VectorChannel
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalChannel:
+    """Nearness to the time that a question names; absent where it names none.
+
+    A memory's time is that of its event, else of its creation.
+
+    Source: docs/systems/omega.md O4; docs/systems/house.md H1.
+    """
+
+    name: ClassVar[str] = "temporal"
+
+    depth: int = 100
+    """Candidates asked for, 1 to 100,000."""
+
+    def __post_init__(self) -> None:
+        require_int("depth", self.depth, low=1, high=_DEEPEST)
+
+    def depth_for(self, k: int) -> int:
+        """Return how many candidates a search for ``k`` results asks for."""
+        del k
+        return self.depth
+
+
+ChannelDeclaration = LexicalChannel | VectorChannel | TemporalChannel
 """Any channel a profile can name."""
 
-CHANNELS: tuple[type[ChannelDeclaration], ...] = (LexicalChannel, VectorChannel)
+CHANNELS: tuple[type[ChannelDeclaration], ...] = (LexicalChannel, VectorChannel, TemporalChannel)

@@ -76,7 +76,8 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     if retention is None:
         retention = program.constant(1.0)
     if fusion.is_sum:
-        channels = [channel.name for channel in profile.channels]
+        silent = getattr(fusion, "silent", ())
+        channels = [one.name for one in profile.channels if one.name not in silent]
         terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in channels), *terms)
     text = program.build()
     core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))

@@ -130,6 +130,8 @@ class Blend:
     needs_scores: ClassVar[bool] = True
     reads_scores: ClassVar[bool] = True
     is_sum: ClassVar[bool] = True
+    silent: ClassVar[tuple[str, ...]] = ("temporal",)
+    """Channels that bring candidates and add nothing to a relevance."""
 
     weight: float = 0.4
     """Of the words, 0 to 1."""
@@ -138,10 +140,10 @@ class Blend:
         settle_numbers(self, weight=_SHARE)
 
     def require_channels(self, names: Sequence[str]) -> None:
-        """Refuse any channel but "lexical" and "vector"."""
+        """Refuse any channel but "lexical", "vector" and "temporal", which brings candidates alone."""
         for name in names:
-            if name not in ("lexical", "vector"):
-                msg = f"fusion: blend takes the channels lexical and vector, got {name}"
+            if name not in ("lexical", "vector", "temporal"):
+                msg = f"fusion: blend takes the channels lexical, vector and temporal, got {name}"
                 raise ValueError(msg)
 
     def parameters(self) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""The temporal channel: the rows nearest to a stretch of time. Source: docs/systems/omega.md O4."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from oneiros import _core
+from oneiros.channels import ChannelAnswer, RankedList
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.channels import Rows, Scores
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.query.dates import TimeRange
+
+    Times = npt.NDArray[np.float64]
+
+__all__ = ["nearest_in_time", "proximity", "times_of"]
+
+
+def times_of(lifecycle: Lifecycle, rows: Rows) -> Times:
+    """Return when what the rows tell of happened, else when they were made; shape (n,), seconds."""
+    event, created = lifecycle.column("event_at")[rows], lifecycle.column("created_at")[rows]
+    return np.where(np.isnan(event), created, event)
+
+
+def proximity(times: Times, asked: TimeRange) -> Scores:
+    """Return how near times are to a range: 1 in it, above 0 within one range of it, else 0."""
+    found: Scores = _core.evaluate(
+        kernel="temporal_proximity",
+        inputs=[times, np.full(len(times), asked.start), np.full(len(times), asked.end)],
+        parameters={},
+        dtype="float64",
+        out=None,
+        threads=1,
+    )
+    return found
+
+
+def nearest_in_time(
+    lifecycle: Lifecycle, rows: Rows, asked: TimeRange, depth: int
+) -> ChannelAnswer:
+    """Return the rows nearest to a range of time: those in it, then those within one range of it.
+
+    Args:
+        lifecycle: the columns.
+        rows: that may be returned, rising.
+        asked: the range; an endless one has no rows beside it.
+        depth: most rows to return; of equally near ones, those added first.
+    """
+    times = times_of(lifecycle, rows)
+    length = asked.end - asked.start
+    reach = length if math.isfinite(length) else 0.0
+    is_near = (times >= asked.start - reach) & (times <= asked.end + reach)
+    near = rows[is_near]
+    scores = proximity(times[is_near], asked)
+    best = np.flatnonzero(scores == 1.0)[:depth]
+    if len(best) == depth:  # nothing is more: spares the sorting of a long time's memories
+        near, scores = near[best], scores[best]
+    order = np.argsort(-scores, kind="stable")[:depth]
+    order = order[scores[order] > 0.0]
+
+    def score_rows(asked_rows: Rows) -> Scores:
+        return proximity(times_of(lifecycle, asked_rows), asked)
+
+    return ChannelAnswer(RankedList(near[order], scores[order]), score_rows)

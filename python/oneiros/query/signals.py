@@ -1,0 +1,34 @@
+"""What a question says of each candidate, as the factors of a profile read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneiros.channels.temporal import times_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros import _core
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.query.understood import Understood
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["query_signals"]
+
+
+def query_signals(
+    understood: Understood, profile: Profile, lifecycle: Lifecycle, candidates: _core.Candidates
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the signals by name: one value a candidate, or one for all.
+
+    Source: docs/systems/omega.md O19, O22.
+    """
+    told: dict[str, npt.NDArray[np.float64]] = {}
+    if understood.asks_preference:
+        told["preference"] = np.ones(1)
+    if understood.time is not None and any(one.name == "temporal" for one in profile.factors):
+        told["temporal_case"] = understood.time.case_of(times_of(lifecycle, candidates.rows))
+    return told

@@ -1,0 +1,184 @@
+"""The times that questions name: docs/systems/omega.md O4, O22."""
+
+from __future__ import annotations
+
+import calendar
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneiros.query.dates import range_in
+
+WEDNESDAY = datetime(2025, 6, 18, 12, tzinfo=UTC)
+NOW = WEDNESDAY.timestamp()
+ANY_DAY = st.datetimes(datetime(1950, 1, 1), datetime(2090, 12, 31)).map(
+    lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0)
+)
+FORMS = (
+    "{d:%Y-%m-%d}",
+    "{d:%Y/%m/%d}",
+    "{d:%d.%m.%Y}",
+    "{d:%B} {d.day}, {d.year}",
+    "{d:%b} {d.day} {d.year}",
+    "{d.day} {d:%B} {d.year}",
+    "{d.day}th of {d:%B}, {d.year}",
+    "{d.day} {d:%B}, {d.year}",
+)
+
+
+def seconds(moment: datetime) -> float:
+    return moment.replace(tzinfo=UTC).timestamp()
+
+
+def day(text: str) -> float:
+    return seconds(datetime.fromisoformat(text))
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end", "certainty"),
+    [
+        ("what did we do last week", "2025-06-09", "2025-06-16", "inferred"),
+        ("in March 2024", "2024-03-01", "2024-04-01", "explicit"),
+        ("three days before the release on 2025-05-01", "2025-04-28", "2025-04-29", "explicit"),
+        ("yesterday's talk, or yesterday", "2025-06-17", "2025-06-18", "inferred"),
+        ("between 2024-01-05 and 2024-02-01", "2024-01-05", "2024-02-02", "explicit"),
+        ("2 weeks ago", "2025-06-01", "2025-06-08", "inferred"),
+        ("since Monday", "2025-06-16", "2025-06-18T12:00", "inferred"),
+        ("in 2023", "2023-01-01", "2024-01-01", "explicit"),
+        ("between August 11 and August 15 2023", "2023-08-11", "2023-08-16", "explicit"),
+        ("between 11 and 15 August 2023", "2023-08-11", "2023-08-16", "explicit"),
+        ("from March to May 2024", "2024-03-01", "2024-06-01", "explicit"),
+        ("from November to February 2024", "2023-11-01", "2024-03-01", "explicit"),
+        ("March 3 - March 9 2024", "2024-03-03", "2024-03-10", "explicit"),
+        ("after 2025-01-01", "2025-01-02", "2025-06-18T12:00", "explicit"),
+        ("in the last two weeks", "2025-06-04T12:00", "2025-06-18T12:00", "inferred"),
+        ("last year", "2024-01-01", "2025-01-01", "inferred"),
+        ("during the last year", "2024-06-18T12:00", "2025-06-18T12:00", "inferred"),
+        ("last Monday", "2025-06-16", "2025-06-17", "inferred"),
+        ("last Wednesday", "2025-06-11", "2025-06-12", "inferred"),
+        ("on Wednesday", "2025-06-18", "2025-06-19", "inferred"),
+        ("next Friday", "2025-06-20", "2025-06-21", "inferred"),
+        ("last weekend", "2025-06-14", "2025-06-16", "inferred"),
+        ("this month", "2025-06-01", "2025-07-01", "inferred"),
+        ("last July", "2024-07-01", "2024-08-01", "inferred"),
+        ("in July", "2024-07-01", "2024-08-01", "explicit"),
+        ("a couple of months ago", "2025-04-01", "2025-05-01", "inferred"),
+        ("a few days ago", "2025-06-15", "2025-06-16", "soft"),
+        ("around May 2024", "2024-05-01", "2024-06-01", "soft"),
+        ("as of May 2024", "2024-05-01", "2024-06-01", "soft"),
+        ("the day before yesterday", "2025-06-16", "2025-06-17", "inferred"),
+        ("the week before 16 November 2023", "2023-11-09", "2023-11-16", "explicit"),
+        ("two weeks before August 11, 2023", "2023-07-25", "2023-08-01", "explicit"),
+        ("the second week of November", "2024-11-08", "2024-11-15", "explicit"),
+        ("last weekend before April 10, 2023", "2023-04-08", "2023-04-10", "explicit"),
+        ("the weekend after 2025-05-01", "2025-05-03", "2025-05-05", "explicit"),
+        ("last week, as told on 6 November 2023", "2023-11-06", "2023-11-07", "explicit"),
+        ("2025-05-01T10:00:00Z", "2025-05-01", "2025-05-02", "explicit"),
+        ("on May 5", "2025-05-05", "2025-05-06", "explicit"),
+        ("on 5 July", "2024-07-05", "2024-07-06", "explicit"),
+    ],
+)
+def test_times_as_people_say_them(query: str, start: str, end: str, certainty: str) -> None:
+    found = range_in(query, NOW)
+    assert found is not None
+    assert found[:3] == (day(start), day(end), certainty)
+    assert found.words in query
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("before March 2024", -math.inf, day("2024-03-01")),
+        ("until March 2024", -math.inf, day("2024-04-01")),
+        ("after 2026-01-01", day("2026-01-02"), math.inf),
+    ],
+)
+def test_ranges_may_be_endless(query: str, start: float, end: float) -> None:
+    found = range_in(query, NOW)
+    assert found is not None
+    assert found[:3] == (start, end, "explicit")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("may I go", "march on Washington", "they march in step", "may 5 people come", "a mar"),
+        *("python 3.11", "v2024.1", "release 2024.1.2", "10.0.0.1", "1.4.15", "2024-13-45"),
+        *("it costs $2023", "2023 USD", "€2,023.50", "in 2,023 cases", "100% of 2023%"),
+        *(
+            "call 555-2024",
+            "+49 2023 1999",
+            "ERR-2024-05",
+            "#2024",
+            "in ERR-2023",
+            "file_2023-05-01",
+        ),
+        *("room 2019", "2048 bits", "build2023-05-01", "2023-05-01abc", "/logs/2023-05-01/x"),
+        *("5/1/2025", "May 35", "a day", "5 days", "years ago", "mondays", "daylight", "weekly"),
+        *("second thoughts", "the last straw", "this one", "how long ago", "decide"),
+        *("before the accident", "after the trip", "since then", "between us", ""),
+    ],
+)
+def test_what_is_no_time(query: str) -> None:
+    assert range_in(query, NOW) is None
+
+
+@settings(max_examples=60)
+@given(ANY_DAY, st.sampled_from(FORMS))
+def test_every_day_is_read_as_it_is_written(moment: datetime, form: str) -> None:
+    found = range_in(f"what happened on {form.format(d=moment)}?", NOW)
+    assert found is not None
+    assert found[:3] == (seconds(moment), seconds(moment) + 86_400, "explicit")
+
+
+@settings(max_examples=60)
+@given(ANY_DAY, st.integers(1, 60), st.sampled_from(["before", "after"]))
+def test_days_are_counted_from_an_anchor(moment: datetime, count: int, side: str) -> None:
+    found = range_in(f"the talk {count} days {side} {moment:%Y-%m-%d}", NOW)
+    want = moment + timedelta(days=-count if side == "before" else count)
+    assert found is not None
+    assert found[:2] == (seconds(want), seconds(want) + 86_400)
+
+
+@settings(max_examples=60)
+@given(st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1)), st.integers(1, 40))
+def test_times_ago_hold_the_same_moment_back_then(now: datetime, count: int) -> None:
+    moment = seconds(now)
+    days = range_in(f"{count} days ago", moment)
+    weeks = range_in(f"{count} weeks ago", moment)
+    months = range_in(f"{count} months ago", moment)
+    years = range_in(f"{count} years ago", moment)
+    assert days is not None
+    assert weeks is not None
+    assert months is not None
+    assert years is not None
+    assert days.start <= moment - count * 86_400 < days.end == days.start + 86_400
+    assert weeks.start <= moment - count * 604_800 < weeks.end == weeks.start + 604_800
+    ordinal = now.year * 12 + now.month - 1 - count
+    first = datetime(ordinal // 12, ordinal % 12 + 1, 1)
+    length = calendar.monthrange(first.year, first.month)[1]
+    assert (months.start, months.end) == (seconds(first), seconds(first) + length * 86_400)
+    assert years.start == seconds(datetime(now.year - count, 1, 1))
+
+
+@settings(max_examples=100)
+@given(st.text(st.sampled_from("1290-/.: MaymjJIn5dbefor2024"), max_size=40), st.floats(0, 4e9))
+def test_whatever_is_asked_there_is_a_range_or_none(query: str, now: float) -> None:
+    found = range_in(query, now)
+    assert found is None or found.start < found.end
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["between ", "the ", "early ", "three days before ", "3 days ago ", "2024-", "1-", "2023"],
+)
+def test_hostile_text_is_read_in_one_go(unit: str) -> None:
+    range_in(unit * (65_536 // len(unit)), NOW)  # and returns
+
+
+@pytest.mark.parametrize("now", [-1e15, 1e15, -6e10])
+def test_a_clock_beyond_the_calendar_names_no_time(now: float) -> None:
+    assert range_in("5 hundred years, or 999 years ago", now) is None
