@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
 
 from oneiros.association.found import Found
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
+from oneiros.ranking.path_weight import PATH_WEIGHT, by_links
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from oneiros import _core
     from oneiros.projections import Projections
     from oneiros.projections.row_sets import Reach
+    from oneiros.ranking.compiled import CompiledProfile
     from oneiros.recall import Gathered, Question
 
 __all__ = ["Expanded", "Row", "expanded"]
@@ -29,6 +32,11 @@ Row: TypeAlias = tuple[int, float, float, float]
 """A row with its relevance, retention and score."""
 
 _Explain: TypeAlias = Callable[[], Explanation]
+
+_NONE: Final[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]] = (
+    np.empty(0, np.uint32),
+    np.empty(0, np.float64),
+)
 
 
 class _Linked(NamedTuple):
@@ -76,7 +84,7 @@ def expanded(
     reach = reach._replace(bits=bits)
     bridges: dict[int, tuple[int, ...]] = {}
     if isinstance(rule, AssociativeExpansion):
-        linked = _associated(rule, question, gathered, reach, direct)
+        linked = _associated(rule, question, projections, gathered, reach, direct)
         bridges = _bridges(rule, question, reach, direct)
         near = sum(len(one.path) == 2 for one in linked)
         stages = [("associative_expansion", len(direct), near, "")]
@@ -84,11 +92,8 @@ def expanded(
         linked = _in_graph(rule, question, gathered, reach, direct)
         stages = []
     merged = _merged(direct, linked, question.k, rule.places(question.k))
-    brought = sum(one is not None for _, _, one in merged)
-    bridging = sum(told[0] in bridges for told, _, _ in merged)
-    note = f"{bridging} on bridges" if bridging else ""
-    stages.append(("graph_expansion", len(direct), brought, note))
     ids = gathered.lifecycle.ids
+    brought = bridging = 0
     found = {}
     for place, (told, _, one) in enumerate(merged):
         bridge = bridges.get(told[0], ())
@@ -98,6 +103,10 @@ def expanded(
                 None if one is None else one.weight,
                 tuple(ids[row] for row in bridge),
             )
+            brought += one is not None
+            bridging += bool(bridge)
+    note = f"{bridging} on bridges" if bridging else ""
+    stages.append(("graph_expansion", len(direct), brought, note))
     return Expanded(
         [told for told, _, _ in merged],
         None if explanations is None else _Explained(explanations, merged),
@@ -109,6 +118,7 @@ def expanded(
 def _associated(
     rule: AssociativeExpansion,
     question: Question,
+    projections: Projections,
     gathered: Gathered,
     reach: Reach,
     direct: Sequence[Row],
@@ -127,38 +137,28 @@ def _associated(
     )
     if not reached:
         return []
-    ranked, of = _ranked(question, gathered, reached.rows)
-    weights, hops = reached.values[of], reached.path_sizes[of]
-    scores = ranked.scores * weights
-    stays = (of >= 0) & ((hops == 1) | (scores >= rule.least_score))
-    places = np.flatnonzero(stays)
-    places = places[np.lexsort((ranked.rows[places], -scores[places]))][: question.k]
-    explained = Explanations(gathered.compiled, ranked, places.tolist())
-
-    def explain(number: int, weight: float, score: float) -> Explanation:
-        told = explained[number]
-        return replace(
-            told,
-            channels=tuple(replace(channel, rank=None) for channel in told.channels),
-            factors=(*told.factors, FactorValue("association", weight)),
-            score=score,
-        )
-
-    results, relevance, retention = ranked.rows, ranked.relevance, ranked.retention
+    weights, hops = reached.values, reached.path_sizes
+    compiled = projections.compiled(by_links(question.profile))
+    ranked = _ranked(question, gathered, compiled, reached.rows, weights)
+    explained = Explanations(compiled, ranked, range(len(ranked)))
+    place_of = {row: place for place, row in enumerate(reached.rows.tolist())}
     paths = reached.paths
-    linked = []
-    for number, place in enumerate(places.tolist()):
-        row, score, weight = int(results[place]), float(scores[place]), float(weights[place])
-        way = paths[of[place], : hops[place]].tolist()
-        linked.append(
-            _Linked(
-                (row, float(relevance[place]), float(retention[place]), score),
-                (*way, row),
-                weight,
-                lambda n=number, w=weight, s=score: explain(n, w, s),  # type: ignore[misc]
-            )
-        )
+    linked: list[_Linked] = []
+    for number, told in enumerate(ranked.results()):
+        place = place_of[told[0]]
+        if hops[place] > 1 and told[3] < rule.least_score:
+            continue
+        path = (*paths[place, : hops[place]].tolist(), told[0])
+        explain = partial(_associated_explained, explained, number)
+        linked.append(_Linked(told, path, float(weights[place]), explain))
+        if len(linked) == question.k:
+            break
     return linked
+
+
+def _associated_explained(explained: Explanations, number: int) -> Explanation:
+    told = explained[number]  # no channel ranked it
+    return replace(told, channels=tuple(replace(channel, rank=None) for channel in told.channels))
 
 
 def _in_graph(
@@ -183,26 +183,15 @@ def _in_graph(
     )
     if not reached:
         return []
-    ranked, of = _ranked(question, gathered, reached.rows)
-    retention = {
-        int(row): float(value)
-        for row, value, place in zip(ranked.rows, ranked.retention, of, strict=True)
-        if place >= 0
-    }
-    linked = []
+    ranked = _ranked(question, gathered, gathered.compiled, reached.rows, reached.values)
+    retention = {row: retained for row, _, retained, _ in ranked.results()}
+    linked: list[_Linked] = []
     for row, score, way in reached.results():
         if row in retention:  # the profile's rules let it stay
             seed, path = seeds[way[0]], (*way, row)
-            linked.append(
-                _Linked(
-                    (row, seed, retention[row], score),
-                    path,
-                    score / seed if seed else 0.0,
-                    lambda p=path, s=score: _in_graph_explained(  # type: ignore[misc]
-                        rule, question.now, reach, seeds[p[0]], p, s
-                    ),
-                )
-            )
+            told = (row, seed, retention[row], score)
+            explain = partial(_in_graph_explained, rule, question.now, reach, seed, path, score)
+            linked.append(_Linked(told, path, score / seed if seed else 0.0, explain))
     return linked
 
 
@@ -224,44 +213,40 @@ def _in_graph_explained(
 
 
 def _ranked(
-    question: Question, gathered: Gathered, rows: npt.NDArray[np.uint32]
-) -> tuple[_core.Ranked, npt.NDArray[np.int64]]:
-    """Score rows as candidates that no channel found, with all their raw scores.
+    question: Question,
+    gathered: Gathered,
+    compiled: CompiledProfile,
+    rows: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64],
+) -> _core.Ranked:
+    """Rank rows as candidates that no channel found, with all their raw scores.
 
-    What words are worth is measured by the best hit of the search, which stands among them.
-
-    Returns:
-        The ranking; and for each place of it, where in ``rows`` it stands, -1 for the best hit.
+    What words are worth is measured by the best hit of the search, which stands among them, and
+    is left out where the profile reads weights: it has none.
     """
     from oneiros.recall import signals_for  # noqa: PLC0415 - which has led here
 
-    answers, compiled = gathered.answers, gathered.compiled
+    answers = gathered.answers
     asked = [number for number, heard in enumerate(answers) if heard.score_rows is not None]
     standing = rows
     for number, channel in enumerate(question.profile.channels):
         if isinstance(channel, LexicalChannel) and answers[number].hits.size:
-            best = answers[number].hits.rows[:1]
-            if best[0] not in rows:
-                standing = np.concatenate([rows, best])
+            standing = np.concatenate((rows, answers[number].hits.rows[:1]))
     first = asked[0] if asked else 0
-    none = np.empty(0, np.uint32), np.empty(0, np.float64)
     here = standing, np.full(len(standing), np.nan)
     candidates = compiled.plan.candidates(
-        hits=[here if number == first else none for number in range(len(answers))]
+        hits=[here if number == first else _NONE for number in range(len(answers))]
     )
     for number in asked:
         score_rows = answers[number].score_rows
         assert score_rows is not None
         candidates.fill(channel=number, scores=score_rows(candidates.missing(channel=number)))
-    own = gathered._replace(
-        candidates=candidates,
-        signals=signals_for(compiled, gathered.lifecycle, candidates, question),
-    )
-    ranked = own.best(question, k=len(standing))
-    order = np.argsort(rows)
-    at = np.minimum(np.searchsorted(rows, ranked.rows, sorter=order), len(rows) - 1)
-    of = order[at]
-    return ranked, np.where(rows[of] == ranked.rows, of, -1)
+    own = gathered._replace(compiled=compiled, candidates=candidates, signals={})
+    own.signals.update(signals_for(compiled, gathered.lifecycle, candidates, question))
+    by_row = np.full(len(candidates), np.nan)
+    by_row[: len(rows)] = weights
+    own.signals[PATH_WEIGHT] = by_row
+    return own.best(question, k=len(candidates))
 
 
 def _bridges(
