@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanation as Explanation
     from oneiros.lexical import LexicalIndex as LexicalIndex
     from oneiros.memory import Memory as Memory
+    from oneiros.query.context import Context as Context
     from oneiros.ranking.callable_factor import CallableFactor as CallableFactor
     from oneiros.ranking.expression import Expression as Expression
     from oneiros.ranking.profile import Profile as Profile
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module it lives in
     "CallableFactor": "ranking.callable_factor",
+    "Context": "query.context",
     "DuplicateId": "errors",
     "EmbedderMismatch": "errors",
     "Engine": "engine",
@@ -83,6 +85,7 @@ _MODULES = ("analyzers", "kernels", "profiles")
 
 __all__ = [
     "CallableFactor",
+    "Context",
     "DuplicateId",
     "EmbedderMismatch",
     "Engine",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.projections import Limits
     from oneiros.query.asking import TimePair
+    from oneiros.query.context import Context
     from oneiros.ranking.profile import Profile
     from oneiros.recall import Question
     from oneiros.scopes import Where
@@ -48,6 +49,7 @@ class AskingWhy(Searching):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        context: Context | None = None,
     ) -> WhyNot:
         """Tell why a search does not return a memory; never counts as an access.
 
@@ -70,6 +72,7 @@ class AskingWhy(Searching):
             syntax: the search's.
             hint: the search's.
             date_range: the search's.
+            context: the search's.
 
         Returns:
             :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
@@ -83,7 +86,7 @@ class AskingWhy(Searching):
         require_utf8("id", id)
         require_asking(session, reinforce)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range)
+        asking = Asking.checked(where, hint, date_range, context)
         question = self._question(query, embedding, k, now, profile, True, syntax, asking)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(question, where, status, include_expired, valid_at, deep)

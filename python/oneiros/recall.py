@@ -348,7 +348,9 @@ def signals_for(
     if question.understood is not PLAIN:
         from oneiros.query.signals import query_signals  # noqa: PLC0415 - not for plain questions
 
-        told |= query_signals(question.understood, compiled.profile, lifecycle, candidates)
+        told |= query_signals(
+            question.understood, compiled.profile, lifecycle, candidates, question.sought
+        )
     if question.verdicts:
         from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415
 

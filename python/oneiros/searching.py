@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.projections import Visible
     from oneiros.query.asking import TimePair
+    from oneiros.query.context import Context
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
     from oneiros.texts.sought import Sought
@@ -74,6 +75,7 @@ class Searching(Bounded):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        context: Context | None = None,
     ) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
@@ -107,6 +109,8 @@ class Searching(Bounded):
             date_range: when it was, a pair of times as ``now`` is given, None for an open end; in
                 place of the time that the query names, if it does ("last week", "in March 2024";
                 docs/systems/omega.md O4).
+            context: what the caller is doing, an :class:`oneiros.Context`: favours memories that
+                belong to it, where the profile asks for that (docs/systems/omega.md O16, O20).
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -117,7 +121,7 @@ class Searching(Bounded):
         """
         require_asking(session, reinforce)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range)
+        asking = Asking.checked(where, hint, date_range, context)
         question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
@@ -147,6 +151,7 @@ class Searching(Bounded):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        context: Context | None = None,
         threads: int | None = None,
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
@@ -172,6 +177,7 @@ class Searching(Bounded):
             syntax: how all queries are read, as for :meth:`search`.
             hint: as for :meth:`search`, for all questions.
             date_range: as for :meth:`search`, for all questions.
+            context: as for :meth:`search`, for all questions.
             threads: for the channels, >= 1; default: one a core.
 
         Returns:
@@ -187,9 +193,10 @@ class Searching(Bounded):
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
-        asking, chosen = Asking.checked(where, hint, date_range), self._profile(profile)
+        asking, chosen = Asking.checked(where, hint, date_range, context), self._profile(profile)
         spoken = [_spoken(query, syntax) for query in asked]
-        read = [asking.understood(words, chosen, moment) for words in spoken]
+        row_sets = self._parts.projections.row_sets
+        read = [asking.understood(words, chosen, moment, row_sets) for words in spoken]
         is_mute = [bool(understood.skips_vectors) for understood in read]
         vectors = self._embedded(spoken, vectors, is_mute)
         questions = [
@@ -273,7 +280,8 @@ class Searching(Bounded):
         require_utf8("syntax", syntax)
         require_flag("explain", is_explained)
         spoken, chosen, moment = _spoken(query, syntax), self._profile(profile), self._now(now)
-        understood = asking.understood(spoken, chosen, moment)
+        row_sets = self._parts.projections.row_sets
+        understood = asking.understood(spoken, chosen, moment, row_sets)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
             found = self._query_vector(spoken, embedding)

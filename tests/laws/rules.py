@@ -123,6 +123,11 @@ TESTS = {
         "engine/test_verdicts.py::test_draws_are_those_of_the_beta_distribution",
     ),
     "O18": (_MODEL, "texts/test_memory_texts.py::test_words_are_found_as_the_oracle_says"),
+    "O16": (
+        "engine/test_context.py::test_the_situations_are_those_of_the_page",
+        "engine/test_context.py::test_what_belongs_to_the_context_is_boosted_as_the_page_says",
+        "engine/test_context.py::test_a_situation_says_how_near_a_memory_must_be",
+    ),
     "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
     "O24": (_EXPANSION,),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
@@ -137,7 +142,7 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1 O5 O6 O10 O16 O23 O26 O27 O28",
+    "what the texts of query and candidates say": "O1 O5 O6 O10 O23 O26 O27 O28",
     "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",

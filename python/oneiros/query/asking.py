@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneiros.argument_checks import require_instance
 from oneiros.field_checks import text as text_check
 from oneiros.query.dates import TimeRange, given_range, range_in
 from oneiros.query.understood import PLAIN, Understood, asks_times, understand
 
 if TYPE_CHECKING:
+    from oneiros.projections.row_sets import RowSets
+    from oneiros.query.context import Context
     from oneiros.query.dates import Time
     from oneiros.ranking.profile import Profile
     from oneiros.scopes import Where
@@ -27,9 +30,16 @@ class Asking(NamedTuple):
     hint: str | None
     time: TimeRange | None
     """In place of the time that the words name."""
+    context: Context | None
 
     @classmethod
-    def checked(cls, where: Where | None, hint: str | None, date_range: TimePair | None) -> Asking:
+    def checked(
+        cls,
+        where: Where | None,
+        hint: str | None,
+        date_range: TimePair | None,
+        context: Context | None,
+    ) -> Asking:
         """Take what a search was given.
 
         Raises:
@@ -39,13 +49,34 @@ class Asking(NamedTuple):
             where,
             None if hint is None else _check_hint(hint),
             None if date_range is None else given_range(date_range),
+            None if context is None else _require_context(context),
         )
 
-    def understood(self, query: str, profile: Profile, now: float) -> Understood:
-        """Return what the profile makes of the words."""
+    def understood(self, query: str, profile: Profile, now: float, row_sets: RowSets) -> Understood:
+        """Return what the profile makes of the words, and of what the caller does.
+
+        Raises:
+            ValueError: a situation that the profile does not know.
+        """
         time = None
         if asks_times(profile):
             time = range_in(query, now) if self.time is None else self.time
         if time is None and profile.understanding is None:
-            return PLAIN
-        return understand(query, profile, self.hint, self.where, time)
+            found = PLAIN
+        else:
+            found = understand(query, profile, self.hint, self.where, time)
+        if self.context is None:
+            return found
+        reader, situation = profile.understanding, None
+        if reader is not None and self.context.situation is not None:
+            situation = reader.situation_of(self.context.situation)
+        is_asked = any(one.name == "context" for one in profile.factors)
+        surroundings = self.context.surroundings(row_sets) if is_asked else None
+        return found._replace(surroundings=surroundings, situation=situation)
+
+
+def _require_context(value: Context) -> Context:
+    from oneiros.query.context import Context  # noqa: PLC0415 - few searches give one
+
+    require_instance("context", value, (Context,), "an oneiros.Context")
+    return value

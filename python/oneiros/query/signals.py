@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oneiros.channels.temporal import times_of
+from oneiros.ranking.factors import Context
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -15,20 +16,30 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.query.understood import Understood
     from oneiros.ranking.profile import Profile
+    from oneiros.texts.sought import Sought
 
 __all__ = ["query_signals"]
 
 
 def query_signals(
-    understood: Understood, profile: Profile, lifecycle: Lifecycle, candidates: _core.Candidates
+    understood: Understood,
+    profile: Profile,
+    lifecycle: Lifecycle,
+    candidates: _core.Candidates,
+    sought: Sought | None,
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return the signals by name: one value a candidate, or one for all.
 
-    Source: docs/systems/omega.md O19, O22.
+    Source: docs/systems/omega.md O16, O19, O20, O22.
     """
     told: dict[str, npt.NDArray[np.float64]] = {}
     if understood.asks_preference:
         told["preference"] = np.ones(1)
     if understood.time is not None and any(one.name == "temporal" for one in profile.factors):
         told["temporal_case"] = understood.time.case_of(times_of(lifecycle, candidates.rows))
+    if understood.surroundings is not None:
+        told |= understood.surroundings.signals(candidates.rows, sought)
+        if understood.situation is not None:
+            weight = next(one.weight for one in profile.factors if isinstance(one, Context))
+            told["context_weight"] = np.array([weight * understood.situation.context])
     return told

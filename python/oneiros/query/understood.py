@@ -11,8 +11,10 @@ from oneiros.ranking.understanding import Weights
 from oneiros.ranking.weighing import weighed
 
 if TYPE_CHECKING:
+    from oneiros.query.context import Surroundings
     from oneiros.query.dates import TimeRange
     from oneiros.ranking.profile import Profile
+    from oneiros.ranking.understanding import Situation
     from oneiros.scopes import Where
 
 __all__ = ["PLAIN", "Understood", "asks_times", "kind_asked_for", "ranked_by", "understand"]
@@ -34,6 +36,10 @@ class Understood(NamedTuple):
     """Why the vector channel is not asked; empty where it is."""
     time: TimeRange | None = None
     """Which time it names, where the profile asks for one."""
+    surroundings: Surroundings | None = None
+    """What belongs to what the caller is doing, where the profile asks for it."""
+    situation: Situation | None = None
+    """What holds while the caller does it."""
 
     @property
     def note(self) -> str:
@@ -112,4 +118,8 @@ def kind_asked_for(where: Where | None) -> str | None:
 
 def ranked_by(profile: Profile, understood: Understood) -> Profile:
     """Return the profile with the weights that the question asks for."""
-    return weighed(profile, understood.weights) if understood.weights != NEUTRAL else profile
+    situation = understood.situation
+    if understood.weights == NEUTRAL and situation is None:
+        return profile
+    minimum = None if situation is None else situation.min_vec
+    return weighed(profile, understood.weights, minimum)

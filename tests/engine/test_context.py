@@ -1,0 +1,102 @@
+"""What the caller is doing favours what belongs to it: docs/systems/omega.md O16, O20."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from oneiros.profiles.omega import UNDERSTANDING
+from tests.oracles import omega
+from tests.oracles.omega_tables import CONTEXTS, PROFILES
+
+NOW = 1_750_000_000.0
+TAGS = ("errors", "net", "slow")
+WORDS = ("pool", "src", "retry")
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"text": st.lists(st.sampled_from([*WORDS, "ant"]), max_size=4).map(" ".join)},
+        optional={
+            "tags": st.lists(st.sampled_from(TAGS), max_size=3, unique=True),
+            "project": st.sampled_from(["atlas", "boreas"]),
+        },
+    ),
+    min_size=1,
+    max_size=8,
+)
+CONTEXT = st.fixed_dictionaries(
+    {},
+    optional={
+        "tags": st.lists(st.sampled_from(TAGS), max_size=3),
+        "project": st.sampled_from(["atlas", "nowhere"]),
+        "file": st.sampled_from(["src/net/pool.py", "a.b", "RetryPool.cc"]),
+        "situation": st.sampled_from(list(CONTEXTS)),
+    },
+)
+FILE_WORDS = {"src/net/pool.py": ("src", "net", "pool"), "RetryPool.cc": ("retry", "pool")}
+
+
+def engine_of(records: list[dict[str, Any]]) -> oneiros.Engine:
+    mind = oneiros.Engine(":memory:", profile="omega", analyzer="simple", clock=lambda: NOW)
+    mind.add_many(
+        {**one, "id": f"m{n}", "text": f"ant {one['text']}"} for n, one in enumerate(records)
+    )
+    return mind
+
+
+@settings(max_examples=40, deadline=None)
+@given(RECORDS, CONTEXT, st.sampled_from([None, "error_pattern"]))
+def test_what_belongs_to_the_context_is_boosted_as_the_page_says(
+    records: list[dict[str, Any]], given: dict[str, Any], hint: str | None
+) -> None:
+    context = oneiros.Context(**given)
+    with engine_of(records) as mind:
+        response = mind.search("ant", 20, context=context, hint=hint, explain=True)
+        (batch,) = mind.search_many(["ant"], 20, context=context, hint=hint, reinforce=False)
+        missed = mind.why_not("ant", "m0", k=20, context=context, hint=hint)
+    assert [(one.id, one.score) for one in response] == [(one.id, one.score) for one in batch]
+    weight = PROFILES[hint or "_default"][3]
+    weight *= CONTEXTS[given["situation"]][3] if "situation" in given else 1.0
+    for result in response.results:
+        one = records[int(result.id[1:])]
+        told = result.explanation
+        assert told is not None
+        want = omega.context_boost(
+            len(set(one.get("tags", ())) & set(given.get("tags", ()))),
+            float("project" in one and one["project"] == given.get("project")),
+            sum(word in one["text"] for word in FILE_WORDS.get(given.get("file", ""), ())),
+            weight,
+        )
+        found = {factor.name: factor.value for factor in told.factors}
+        assert found["context"] == pytest.approx(want, rel=1e-12)
+        assert told.evaluate() == result.score
+    assert missed.score == {one.id: one.score for one in response}["m0"]
+
+
+def test_the_situations_are_those_of_the_page() -> None:
+    assert dict(UNDERSTANDING.situations) == CONTEXTS
+
+
+def test_a_situation_says_how_near_a_memory_must_be() -> None:
+    mind = oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW)
+    mind.add("ant", id="near", embedding=[1.0, 0.0])
+    mind.add("bee", id="far", embedding=[0.45, 0.893])
+    asked: dict[str, Any] = {"embedding": [1.0, 0.0], "reinforce": False}
+    everything = mind.search("unheard", **asked)
+    general = mind.search("unheard", context=oneiros.Context(situation="general"), **asked)
+    debugging = mind.search("unheard", context=oneiros.Context(situation="error_debug"), **asked)
+    assert set(everything.ids) == set(debugging.ids) == {"near", "far"}
+    assert general.ids == ["near"]
+    assert general.profile_hash == everything.profile_hash
+    why = mind.why_not("unheard", "far", context=oneiros.Context(situation="general"), **asked)
+    assert why.channels[1].detail == "farther than the least cosine 0.5"
+
+
+def test_a_profile_that_asks_no_context_takes_one() -> None:
+    mind = oneiros.Engine(":memory:", clock=lambda: NOW)
+    mind.add("ant", id="a", tags=["x"])
+    asked = mind.search("ant", context=oneiros.Context(tags=["x"], situation="any"))
+    assert asked.ids == ["a"]
