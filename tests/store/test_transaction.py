@@ -8,7 +8,7 @@ import pytest
 
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.memory import Memory
-from oneiros.store import Store
+from oneiros.store import Store, StoredLink
 from tests.store.samples import FULL, add, memory, rows
 
 
@@ -231,3 +231,24 @@ def test_a_transaction_is_over_at_the_end_of_its_block(store: Store) -> None:
         transaction.insert(memory("b"))
     with pytest.raises(OneirosError, match="the transaction is over"):
         transaction.load(["a"])
+
+
+def test_many_links_are_set_as_one_by_one_and_those_of_nobody_passed_over(store: Store) -> None:
+    add(store, memory("a"), memory("b"), memory("c"))
+    first = StoredLink("a", "b", 2, 0.5, 1.0, None)
+    with store.write() as transaction:
+        transaction.set_link(first)
+    with store.write() as transaction:
+        transaction.set_links(
+            [
+                StoredLink("b", "a", 0, 0.25, 9.0, 7.0),
+                StoredLink("c", "a", 1, 0.125, 3.0, None),
+                StoredLink("a", "nobody", 0, 0.5, 1.0, None),
+            ]
+        )
+    with store.read() as reading:
+        (links,) = reading.links(0)
+    assert sorted(links) == [
+        StoredLink("a", "b", 0, 0.25, 1.0, 7.0),  # made when it was made
+        StoredLink("a", "c", 1, 0.125, 3.0, None),
+    ]

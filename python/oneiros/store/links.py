@@ -8,7 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from oneiros.errors import StoreCorrupt
 
-__all__ = ["ALL_LINKS", "CHANGED_LINKS", "KINDS", "REMOVE", "SET", "StoredLink", "stored_link"]
+__all__ = [
+    "ALL_LINKS",
+    "CHANGED_LINKS",
+    "KINDS",
+    "REMOVE",
+    "SET",
+    "SET_BY_SEQUENCE",
+    "StoredLink",
+    "stored_link",
+]
 
 KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation")
 """What made a link, by the number that stands for it."""
@@ -24,13 +33,17 @@ CHANGED_LINKS: Final = f"{_SELECT} WHERE link.revision > ?"
 _ENDS: Final = """
 SELECT min(one.sequence, other.sequence), max(one.sequence, other.sequence){0}
 FROM memory AS one, memory AS other WHERE one.id = ? AND other.id = ?"""
-SET: Final = f"""
-INSERT INTO link (first, second, revision, kind, weight, created_at, co_retrieved_at)
-{_ENDS.format(", ?, ?, ?, ?, ?")}
+_INSERT: Final = (
+    "INSERT INTO link (first, second, revision, kind, weight, created_at, co_retrieved_at)"
+)
+_REPLACING: Final = """
 ON CONFLICT (first, second) DO UPDATE SET
   revision = excluded.revision, kind = excluded.kind, weight = excluded.weight,
   created_at = iif(weight > 0, created_at, excluded.created_at),
   co_retrieved_at = excluded.co_retrieved_at"""
+SET: Final = f"{_INSERT}{_ENDS.format(', ?, ?, ?, ?, ?')}{_REPLACING}"
+SET_BY_SEQUENCE: Final = f"{_INSERT} VALUES (?, ?, ?, ?, ?, ?, ?){_REPLACING}"
+"""The ends by their sequence numbers, the smaller first."""
 REMOVE: Final = f"""
 UPDATE link SET weight = 0, revision = ?
 WHERE weight > 0 AND (first, second) = ({_ENDS.format("")})"""

@@ -13,12 +13,14 @@ from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
-from oneiros.store.links import REMOVE, SET, StoredLink
+from oneiros.store.links import REMOVE, SET, SET_BY_SEQUENCE, StoredLink
 from oneiros.store.row_writing import RowWriting
 
 __all__ = ["VERDICTS", "Transaction"]
 
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
+
+_SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
 
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
@@ -128,9 +130,17 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         """Make many links what they say; those of memories that are gone are passed over."""
         self._require_whole()
         self._has_changed = True
-        values = [(self.revision, *link[2:], link.one, link.other) for link in links]
+        links = list(links)
+        ids = {id for link in links for id in link[:2]}
         try:
-            self._connection.executemany(SET, values)
+            known = self._connection.executemany(_SEQUENCE, [(id,) for id in ids])
+            sequence_of: dict[str, int] = dict(known)
+            values = [
+                (*sorted((sequence_of[one], sequence_of[other])), self.revision, *held)
+                for one, other, *held in links
+                if one in sequence_of and other in sequence_of
+            ]
+            self._connection.executemany(SET_BY_SEQUENCE, values)
         except apsw.Error as error:
             raise self._failed(error) from error
 
