@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_flag, require_utf8
+from oneiros.limiting import DeepLimits
 from oneiros.query.asking import Asking
-from oneiros.searching import DeepLimits, Searching, require_asking
+from oneiros.searching import Searching, require_asking
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,0 +1,114 @@
+"""What a search may return and where links may lead it; and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from oneiros.argument_checks import require_flag, statuses
+from oneiros.bounded import Bounded, require_where
+from oneiros.field_checks import time as time_check
+from oneiros.projections import Limits
+from oneiros.remember.write_behind import ReinforcementEvent
+
+if TYPE_CHECKING:
+    from oneiros.bounded import Time
+    from oneiros.projections import Visible
+    from oneiros.recall import Question
+    from oneiros.response import SearchResponse
+    from oneiros.scopes import Where
+
+__all__ = ["DeepLimits", "Limiting"]
+
+_check_valid_at = time_check("valid_at")
+
+
+class DeepLimits(NamedTuple):
+    """What deep recall was asked to bring back."""
+
+    is_deep: bool
+    includes_lapsed: bool
+
+
+class Limiting(Bounded):
+    """Memories of which a search may return some."""
+
+    def _limits(
+        self,
+        question: Question,
+        where: Where | None,
+        status: str | Sequence[str] | None,
+        include_expired: bool,
+        valid_at: Time | None,
+        deep: DeepLimits,
+    ) -> Limits:
+        require_where(where)
+        require_flag("include_expired", include_expired)
+        require_flag("deep_recall", deep.is_deep)
+        require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
+        return Limits(
+            selection=question.profile.selection,
+            where=where,
+            status=statuses(status),
+            now=question.now,
+            valid_at=None if valid_at is None else _check_valid_at(valid_at),
+            includes_expired=bool(include_expired),
+            is_deep=bool(deep.is_deep),
+            includes_lapsed=bool(deep.includes_lapsed),
+        )
+
+    def _in_depth(self, question: Question, limits: Limits) -> Question:
+        """The question as deep recall asks it, where it is one."""
+        back_again = self._parts.projections.row_sets.came_back(limits)
+        if back_again is None:
+            return question
+        from oneiros.ranking.deep_recall import in_deep_recall  # noqa: PLC0415 - for few searches
+
+        return replace(question, profile=in_deep_recall(question.profile), back_again=back_again)
+
+    def _visible(self, question: Question, limits: Limits) -> Visible:
+        """What the search may return, and where links may lead it."""
+        parts = self._parts
+        row_sets, scope = parts.projections.row_sets, self._scope()
+        visible = row_sets.visible(limits, scope)
+        expansion = question.profile.expansion
+        links = None if expansion is None else parts.remember.links_to_follow()
+        if expansion is None or links is None:
+            return visible
+        linked = visible
+        if limits.is_deep and not expansion.needs_scores:  # then nothing has a score to halve
+            limits = replace(limits, is_deep=False)
+            linked = row_sets.visible(limits, scope)
+        if expansion.cold and limits.selection.hide_cold:
+            limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
+        return visible._replace(reach=row_sets.reach(limits, scope, linked, links))
+
+    def _reinforced(
+        self,
+        responses: list[SearchResponse],
+        question: Question,
+        session: str | None,
+        reinforce: bool | None,
+    ) -> list[SearchResponse]:
+        """Strengthen what was found, if it is to be, and say so in the traces."""
+        rule = question.profile.reinforcement
+        is_asked = not question.is_explained if reinforce is None else reinforce
+        if rule is None or not is_asked:
+            return responses
+        told = []
+        for response in responses:
+            started = perf_counter()
+            if response.results:
+                ids = tuple(response.ids)
+                direct, linked = response.direct_ids, frozenset[str]()
+                if direct is not None:
+                    linked = frozenset(one.id for one in response if one.is_associative)
+                self._parts.remember.reinforcing.put(
+                    ReinforcementEvent(
+                        ids, question.now, session, rule, ids if direct is None else direct, linked
+                    )
+                )
+            told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
+        return told
