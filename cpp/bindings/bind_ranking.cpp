@@ -3,11 +3,11 @@
 #include <shared_mutex>
 
 #include "bindings/arrays.h"
+#include "bindings/candidates.h"
 #include "bindings/gil.h"
 #include "bindings/hits.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
-#include "ranking/candidates.h"
 #include "ranking/plan.h"
 #include "ranking/reciprocal_rank.h"
 
@@ -44,22 +44,6 @@ py::list results_of(const RankedAnswer& answer) {
   }
   return results;
 }
-
-// Python may fill in scores on one thread while a plan reads them on another.
-struct GuardedCandidates {
-  explicit GuardedCandidates(std::span<const ChannelHits> channels) : candidates(channels) {}
-
-  std::size_t require_channel(std::size_t channel) const {
-    if (channel >= candidates.channel_count()) {
-      throw py::value_error("channel: must be below " + std::to_string(candidates.channel_count()) +
-                            ", got " + std::to_string(channel));
-    }
-    return channel;
-  }
-
-  Candidates candidates;
-  mutable std::shared_mutex mutex;
-};
 
 // What channels found, as spans, and the arrays of those that came as such.
 struct GivenHits {
@@ -136,7 +120,8 @@ void fill(GuardedCandidates& guarded, std::size_t channel, const py::array& scor
 }
 
 py::array rows_of(const GuardedCandidates& guarded) {
-  const auto rows = guarded.candidates.rows();  // the union itself never changes
+  const std::shared_lock lock(guarded.mutex);
+  const auto rows = guarded.candidates.rows();
   return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(rows.size()), rows.data());
 }
 

@@ -11,5 +11,6 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_lexical(module);
   oneiros::register_programs(module);
   oneiros::register_ranking(module);
+  oneiros::register_sessions(module);
   oneiros::register_snapshot(module);
 }

@@ -13,6 +13,7 @@ void register_columns(py::module_& module);
 void register_text_column(py::module_& module);
 void register_association(py::module_& module);
 void register_ranking(py::module_& module);
+void register_sessions(py::module_& module);
 void register_programs(py::module_& module);
 void register_encoding(py::module_& module);
 void register_snapshot(py::module_& module);

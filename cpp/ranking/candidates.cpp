@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace oneiros {
 
@@ -40,6 +41,32 @@ Candidates::Candidates(std::span<const ChannelHits> channels) {
     std::visit([&](auto by_rank) { spread(ranks(channel), by_rank, scores); },
                channels[channel].scores);
   }
+}
+
+void Candidates::append(std::span<const std::uint32_t> added) {
+  std::vector<std::uint32_t> all(rows().begin(), rows().end());
+  all.insert(all.end(), added.begin(), added.end());
+  std::ranges::sort(all);
+  if (const auto twice = std::ranges::adjacent_find(all); twice != all.end()) {
+    throw std::invalid_argument("rows: " + std::to_string(*twice) + " is a candidate already");
+  }
+  const std::size_t before = size();
+  std::vector<double> scores(channel_count() * all.size(), kNoScore);
+  for (std::size_t channel = 0; channel < channel_count(); ++channel) {
+    std::copy_n(scores_.begin() + static_cast<std::ptrdiff_t>(channel * before), before,
+                scores.begin() + static_cast<std::ptrdiff_t>(channel * all.size()));
+  }
+  hits_.append(added);
+  lent_.clear();
+  scores_ = std::move(scores);
+}
+
+void Candidates::lend(std::vector<double> shares) {
+  if (shares.size() != size()) {
+    throw std::invalid_argument("shares: expected one a row (" + std::to_string(size()) +
+                                "), got " + std::to_string(shares.size()));
+  }
+  lent_ = std::move(shares);
 }
 
 std::vector<std::uint32_t> Candidates::missing(std::size_t channel) const {

@@ -41,6 +41,16 @@ class Candidates {
   // Whether the query asked the channel: it found something, or was asked to fill in scores.
   [[nodiscard]] bool is_present(std::size_t channel) const noexcept { return is_present_[channel]; }
 
+  // Adds rows that no channel found, without ranks or scores, behind the others.
+  // Throws std::invalid_argument for one that is there already, or given twice.
+  void append(std::span<const std::uint32_t> rows);
+
+  // Says what each row gains from its neighbours, in the order of rows().
+  // Throws std::invalid_argument for another number of values.
+  void lend(std::vector<double> shares);
+  // As it was said last; empty before, and after append().
+  [[nodiscard]] std::span<const double> lent() const noexcept { return lent_; }
+
   // The rows without a score there, in the order of rows().
   [[nodiscard]] std::vector<std::uint32_t> missing(std::size_t channel) const;
 
@@ -52,6 +62,7 @@ class Candidates {
   RankedUnion<std::uint32_t> hits_;
   std::vector<double> scores_;  // channels x rows
   std::vector<bool> is_present_;
+  std::vector<double> lent_;
 };
 
 }  // namespace oneiros

@@ -12,6 +12,7 @@
 
 #include "ranking/kernel_code.h"
 #include "ranking/parameter.h"
+#include "ranking/session_neighbours.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros {
@@ -154,17 +155,14 @@ void run_spread_neighbours(const ListCall<Real>& call) {
   };
   const auto score = [&](std::size_t row) { return row == kNobody ? Real(0) : scores[row]; };
   for (std::size_t i = 0; i < size; ++i) {
-    Real sum = scores[i];
-    Real share = static_cast<Real>(call.numbers[0]);
     std::size_t before = i;
     std::size_t after = i;
-    for (double distance = 1; distance <= call.numbers[2]; ++distance) {
-      before = step(left, before);
-      after = step(right, after);
-      sum += share * (score(before) + score(after));
-      share *= static_cast<Real>(call.numbers[1]);
-    }
-    call.result[i] = sum;
+    call.result[i] = spread_score(scores[i], static_cast<Real>(call.numbers[0]),
+                                  static_cast<Real>(call.numbers[1]), call.numbers[2], [&] {
+                                    before = step(left, before);
+                                    after = step(right, after);
+                                    return score(before) + score(after);
+                                  });
   }
 }
 

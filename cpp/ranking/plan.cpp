@@ -116,6 +116,9 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
   if (name == "best_relevance") {
     return {Source::best_relevance, 0};
   }
+  if (name == "neighbours") {
+    return {Source::lent, 0};
+  }
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
     for (const auto& [prefix, source] : {std::pair{"score:", Source::score},
                                          {"has:", Source::has},
@@ -160,6 +163,11 @@ void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
       case Source::best_relevance:
         give({&run.best_relevance, 1});
         break;
+      case Source::lent:
+        if (!candidates.lent().empty()) {
+          give(candidates.lent());
+        }
+        break;
       case Source::score:
         give(candidates.scores(index));
         break;
@@ -188,13 +196,23 @@ void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
   }
 }
 
+void Plan::require_channels(const Candidates& candidates) const {
+  if (candidates.channel_count() != channels_.size()) {
+    throw std::invalid_argument("candidates: expected " + std::to_string(channels_.size()) +
+                                " channels, got " + std::to_string(candidates.channel_count()));
+  }
+}
+
+std::vector<double> Plan::fused(const Candidates& candidates) const {
+  require_channels(candidates);
+  std::vector<double> relevance(candidates.size());
+  fusion_.fuse(candidates, relevance);
+  return relevance;
+}
+
 void Plan::evaluate(const RankRequest& request, bool is_explained, Run& run) const {
   require(std::isfinite(request.now_seconds), "now_seconds", "must be finite", request.now_seconds);
-  if (request.candidates.channel_count() != channels_.size()) {
-    throw std::invalid_argument("candidates: expected " + std::to_string(channels_.size()) +
-                                " channels, got " +
-                                std::to_string(request.candidates.channel_count()));
-  }
+  require_channels(request.candidates);
   for (const auto& [name, values] : request.signals) {
     if (binding_of(name).source != Source::signal) {
       throw std::invalid_argument("signals: the plan gives " + name + " itself");

@@ -66,13 +66,17 @@ class Plan {
  public:
   // The program's inputs by name: every column, gathered; "relevance", the fused one, and
   // "best_relevance", the largest; "score:<channel>" (NaN: none), "has:<channel>" (1 or 0) and
-  // "rank:<channel>" (0: absent); "part:<channel>", what it adds to the fused relevance, where that
-  // is a sum and an explanation is asked for; and what the request's signals give. An input that
-  // nobody gives has its default.
-  // Throws std::invalid_argument as Fusion, and for an output that is no register.
+  // "rank:<channel>" (0: absent); "neighbours", what its neighbours lend it; "part:<channel>", what
+  // it adds to the fused relevance, where that is a sum and an explanation is asked for; and what
+  // the request's signals give. An input that nobody gives has its default. Throws
+  // std::invalid_argument as Fusion, and for an output that is no register.
   Plan(std::string_view fusion, const FusionParameters& parameters,
        std::vector<std::string> channels, std::shared_ptr<const Program> program,
        PlanOutputs outputs);
+
+  // The relevance of each candidate as it is fused, before any term that the program adds.
+  // Throws std::invalid_argument for candidates of another number of channels.
+  [[nodiscard]] std::vector<double> fused(const Candidates& candidates) const;
 
   // The best k of the candidates. A row whose score is NaN, or whose keep is 0 or NaN, is none.
   // Throws std::invalid_argument for candidates of another number of channels, a row that does not
@@ -90,6 +94,7 @@ class Plan {
  private:
   struct Run;
 
+  void require_channels(const Candidates& candidates) const;
   void evaluate(const RankRequest& request, bool is_explained, Run& run) const;
   void bind(const RankRequest& request, bool is_explained, Run& run) const;
   [[nodiscard]] Ranked collect(const RankRequest& request, bool is_explained, const Run& run) const;
@@ -100,6 +105,7 @@ class Plan {
     column,
     relevance,
     best_relevance,
+    lent,
     score,
     has,
     rank,

@@ -56,6 +56,19 @@ void RankedUnion<Id>::build(std::span<const std::span<const Id>> rankings) {
 }
 
 template <std::integral Id>
+void RankedUnion<Id>::append(std::span<const Id> ids) {
+  const std::size_t size = size_ + ids.size();
+  std::vector<std::uint32_t> its_ranks(list_count_ * size, 0);
+  for (std::size_t list = 0; list < list_count_; ++list) {
+    std::ranges::copy(ranks(list), its_ranks.begin() + static_cast<std::ptrdiff_t>(list * size));
+  }
+  ids_.resize(size_);
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  ranks_ = std::move(its_ranks);
+  size_ = size;
+}
+
+template <std::integral Id>
 void RankedUnion<Id>::add(std::size_t list, std::span<const Id> ranking) {
   IdTable<Id>& table = table_of_thread<Id>();
   Id* const ids = ids_.data();

@@ -13,13 +13,17 @@ namespace oneiros {
 template <std::integral Id>
 [[nodiscard]] std::size_t entry_count(std::span<const std::span<const Id>> rankings);
 
-// Immutable but for build(). An object that is built again keeps its memory.
+// Immutable but for build() and append(). An object that is built again keeps its memory.
 template <std::integral Id>
 class RankedUnion {
  public:
   // Unites ranked lists, best first, in order of first appearance, list by list. Ranks start at 1;
   // an id repeated within one list keeps its best. Throws as entry_count().
   void build(std::span<const std::span<const Id>> rankings);
+
+  // Adds ids that no list holds, behind the others. REQUIRES: none is there already, or given
+  // twice.
+  void append(std::span<const Id> ids);
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t list_count() const noexcept { return list_count_; }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.row_sets import BackAgain
+    from oneiros.projections.stored_rows import StoredIdsByRow
     from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
@@ -83,6 +84,8 @@ class Gathered(NamedTuple):
     lifecycle: Lifecycle
     signals: dict[str, npt.NDArray[np.float64]]
     """What verdicts, and functions of the user's own, say of the candidates."""
+    brought: dict[int, int]
+    """Rows that are candidates because they stand beside a hit in its session -> the hit's row."""
 
     def best(self, question: Question, k: int | None = None) -> _core.Ranked:
         """Return the best k, by default the question's, explained where that was asked."""
@@ -148,7 +151,7 @@ def gather(question: Question, projections: Projections, visible: Visible) -> Ga
     """Find the candidates of one search, and go no further."""
     stages = _Stages()
     answers = _ask(question, projections, visible, stages)
-    return _united(question, projections, answers, stages)
+    return _united(question, projections, visible, answers, stages)
 
 
 def _ask(
@@ -246,7 +249,7 @@ def _respond(
     load: LoadMemories,
     stages: _Stages,
 ) -> SearchResponse:
-    gathered = _united(question, projections, answers, stages)
+    gathered = _united(question, projections, visible, answers, stages)
     ranked = gathered.best(question)
     ids = projections.lifecycle.ids
     results = ranked.results()
@@ -280,6 +283,7 @@ def _respond(
             explanations,
             load,
             found,
+            _hits_of(told, gathered.brought, ids),
         ),
         trace=stages.trace(_notes(question, ranked)),
         direct_ids=direct,
@@ -288,6 +292,17 @@ def _respond(
         for (row, *_), result in zip(told, response.results, strict=True):
             result.via_deep_recall = question.back_again.hold(row)
     return response
+
+
+def _hits_of(
+    told: Sequence[tuple[int, float, float, float]],
+    brought: dict[int, int],
+    ids: Sequence[str] | StoredIdsByRow,
+) -> dict[int, str]:
+    """By place of a result, the id of the hit that brought it."""
+    if not brought:
+        return {}
+    return {place: ids[brought[row]] for place, (row, *_) in enumerate(told) if row in brought}
 
 
 def _explanations(
@@ -301,12 +316,38 @@ def _explanations(
 def _united(
     question: Question,
     projections: Projections,
+    visible: Visible,
     answers: Sequence[ChannelAnswer],
     stages: _Stages,
 ) -> Gathered:
-    """Unite what the channels found; where raw scores are read, give everyone all of them."""
+    """Unite what the channels found, and what stands beside the best of it.
+
+    Where raw scores are read, everyone is given all of them.
+    """
     compiled = projections.compiled(question.profile)
     candidates = compiled.plan.candidates(hits=[heard.hits for heard in answers])
+    filled = _fill(compiled, candidates, answers)
+    hit_count = sum(heard.hits.size for heard in answers)
+    note = f"{filled} raw scores beyond those found" if filled else ""
+    found_count = len(candidates)
+    stages.end("fusion", hit_count, found_count, note)
+    brought: dict[int, int] = {}
+    if (rule := compiled.neighbours) is not None and not projections.sessions.order.is_empty:
+        plan, sessions = compiled.plan, projections.sessions
+        brought = sessions.bring(plan, candidates, rule, visible.bits)
+        if brought:
+            _fill(compiled, candidates, answers)
+        sessions.lend(plan, candidates, rule)
+        stages.end("session_neighbours", found_count, len(candidates))
+    lifecycle = projections.lifecycle
+    signals = signals_for(compiled, lifecycle, candidates, question)
+    return Gathered(answers, compiled, candidates, lifecycle, signals, brought)
+
+
+def _fill(
+    compiled: CompiledProfile, candidates: _core.Candidates, answers: Sequence[ChannelAnswer]
+) -> int:
+    """Give candidates the raw scores they lack, where they are read; returns how many."""
     filled = 0
     if compiled.fills_scores:
         for number, heard in enumerate(answers):
@@ -314,12 +355,7 @@ def _united(
                 missing = candidates.missing(channel=number)
                 candidates.fill(channel=number, scores=heard.score_rows(missing))
                 filled += count
-    hit_count = sum(heard.hits.size for heard in answers)
-    note = f"{filled} raw scores beyond those found" if filled else ""
-    stages.end("fusion", hit_count, len(candidates), note)
-    lifecycle = projections.lifecycle
-    signals = signals_for(compiled, lifecycle, candidates, question)
-    return Gathered(answers, compiled, candidates, lifecycle, signals)
+    return filled
 
 
 def signals_for(

@@ -86,6 +86,7 @@ class SearchResult:
         "combined_score",
         "found_by_links",
         "id",
+        "neighbour_of",
         "relevance_score",
         "retention_score",
         "via_deep_recall",
@@ -105,6 +106,8 @@ class SearchResult:
         self._explanations = explanations
         self._place = place
         self.found_by_links: Found | None = None
+        self.neighbour_of: str | None = None
+        """The hit beside which it stands in its session, and which alone brought it; else None."""
         self.via_deep_recall = False
 
     @property
@@ -237,6 +240,7 @@ def shelve(
     explanations: Sequence[Explanation | None] | None,
     load: LoadMemories,
     found: Mapping[int, Found] | None = None,
+    neighbours: Mapping[int, str] | None = None,
 ) -> tuple[SearchResult, ...]:
     """Build the results of one response; their memories load together on the first touch.
 
@@ -246,6 +250,7 @@ def shelve(
         explanations: one an id, each looked at when its result is asked for it; or None.
         load: the store's loader, ids in, memories out, None for one that is gone.
         found: by place, what links have to do with a result.
+        neighbours: by place, the hit in whose session a result stands near, which brought it.
     """
     shelf = _Shelf(ids, load)
     results = tuple(
@@ -254,4 +259,6 @@ def shelve(
     )
     for place, how in (found or {}).items():
         results[place].found_by_links = how
+    for place, hit in (neighbours or {}).items():
+        results[place].neighbour_of = hit
     return results

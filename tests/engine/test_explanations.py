@@ -25,7 +25,11 @@ NOW = 1_750_000_000.0
 HOSTILE = "m\x1b[2J\u202e<script>alert('&amp;')</script>\" onload=\"x"
 
 SUMS = {name for name in profiles.names() if not name.startswith(("omega", "cognitive"))}
-OWN_PARTS = {"mnemosyne": ("importance",), "mnemosyne-3": ("importance",)}
+OWN_PARTS = {
+    "mnemosyne": ("importance",),
+    "mnemosyne-3": ("importance",),
+    "oneiros": ("neighbours",),
+}
 
 TOLD = Explanation(
     channels=(ChannelScore("lexical", 2, 3.5), ChannelScore("vector", None, None)),
@@ -128,10 +132,10 @@ def test_a_blend_shows_what_words_and_meaning_add(mind: oneiros.Engine) -> None:
     mind.add("cat", id="c", embedding=[0.8, 0.6])
     response = mind.search("ant", embedding=[1.0, 0.0], profile="oneiros", explain=True)
     parts = {result.id: [part.value for part in result.explanation.parts] for result in response}
-    assert parts["a"] == pytest.approx([0.4, 0.6])  # H3
-    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8])
+    assert parts["a"] == pytest.approx([0.4, 0.6, 0.0])  # H3; no neighbours
+    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8, 0.0])
     alone = mind.search("ant", profile="oneiros", explain=True).results[0].explanation
-    assert [part.value for part in alone.parts] == [1.0, 0.0]
+    assert [part.value for part in alone.parts] == [1.0, 0.0, 0.0]
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:

@@ -87,6 +87,7 @@ TESTS = {
     ),
     "H2": (_FUSION.format("blend"),),
     "H3": (_FUSION.format("blend"),),
+    "H4": ("engine/test_session_neighbours.py::test_results_are_the_oracle",),
     "H5": (f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",),
     "H6": (_MODEL,),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),

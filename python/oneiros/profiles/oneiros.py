@@ -1,6 +1,6 @@
 """The house profile, and the default: both scores blended, the lifecycle damped.
 
-Source: docs/systems/house.md H1 to H3, H5, H6; reinforcement R20 until H7.
+Source: docs/systems/house.md H1 to H7; reinforcement R20 until H7.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
+from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import Reinforcement
 
@@ -23,6 +24,7 @@ ONEIROS = Profile(
         TemporalChannel(depth=100),  # H1
     ),
     fusion=Blend(weight=0.4),  # H2, H3
+    neighbours=Neighbours(share=0.5, decay=0.5, reach=2, seeds=10, above_mean=True),  # H4
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
         Strength(damping=0.15),

@@ -13,6 +13,7 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.indexes import Indexes, LexicalOptions
 from oneiros.projections.lifecycle import Lifecycle
 from oneiros.projections.row_sets import RowSets
+from oneiros.projections.session_neighbours import SessionNeighbours
 from oneiros.texts.memory_texts import MemoryTexts
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Projections:
         self.indexes = Indexes(options, vector_index)
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
+        self.sessions = SessionNeighbours(self.lifecycle)
         self._compiled: dict[Profile, CompiledProfile] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
@@ -90,6 +92,7 @@ class Projections:
         self.changed_count += len(rows)
         self.row_sets.apply(rows, batch)
         self.indexes.apply(rows, batch)
+        self.sessions.apply(rows)
         self.texts.apply(rows, batch)
         self.row_sets.publish(rows, batch)
 
@@ -100,6 +103,7 @@ class Projections:
             self.row_sets.erase(row)
             self.indexes.erase(row)
             self.associations.erase(row)
+            self.sessions.erase(row)
             self.texts.erase(row)
             self.lifecycle.erase(memory_id)  # the last: who was interrupted before finds the row
 

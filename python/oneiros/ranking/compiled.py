@@ -36,6 +36,8 @@ class CompiledProfile:
     """Of the factors, in order."""
     operations: tuple[Operation, ...]
     """Of the factors, in order."""
+    neighbours: _core.NeighbourRule | None
+    """What neighbours in a session lend; None: nothing."""
     parts: tuple[str, ...]
     """What the relevance is the sum of, in order; empty where it is no sum."""
     factors: tuple[int, ...]
@@ -59,6 +61,13 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     program = ProgramBuilder(kinds)
     fusion = profile.fusion
     terms = fusion.emit(program)
+    if profile.neighbours is not None:
+        lent = program.signal("neighbours", 0.0)
+        terms = (
+            *(terms if fusion.is_sum else (("fusion", program.relevance),)),
+            ("neighbours", lent),
+        )
+        program.add_to_relevance(lent)
     relevance = score = program.relevance
     values = []
     retention: int | None = None
@@ -104,6 +113,7 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         ),
         names=tuple(factor.name for factor in profile.factors),
         operations=tuple(map(operation_of, profile.factors)),
+        neighbours=None if profile.neighbours is None else profile.neighbours.rule(),
         parts=tuple(name for name, _ in terms),
         factors=tuple(registers[3:end]),
         relevance=registers[0],

@@ -16,6 +16,7 @@ from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fus
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import KEEP_RULES
+from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile_record import (
     content_hash,
     parse_toml,
@@ -41,6 +42,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _LISTS = ("channels", "factors", "keep")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see _kinds
+    "neighbours": (Neighbours,),
     "selection": (Selection,),
     "expansion": EXPANSIONS,
     "reinforcement": REINFORCEMENTS,
@@ -50,6 +52,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "understanding": (),  # see _kinds
 }
 _OPTIONAL = (
+    "neighbours",
     "expansion",
     "reinforcement",
     "promotion",
@@ -80,6 +83,9 @@ class Profile:
 
     fusion: Fusion = field(default_factory=ReciprocalRankFusion)
     """How ranks become a relevance."""
+
+    neighbours: Neighbours | None = None
+    """What stands next to a candidate in its session adds to its relevance; None: nothing."""
 
     factors: tuple[Factor, ...] = ()
     """What the relevance is multiplied by, or gains, in this order, each name once."""

@@ -72,6 +72,10 @@ class ProgramBuilder:
             raise ValueError(msg)
         self._relevance = register
 
+    def add_to_relevance(self, register: int) -> None:
+        """Add a term to the relevance, before anything reads it but the fusion itself."""
+        self._relevance = self.call("add", self.relevance, register)
+
     def column(self, name: str, default: float | None = None) -> int:
         """Return the register of a column.
 

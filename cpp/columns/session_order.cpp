@@ -1,0 +1,127 @@
+#include "columns/session_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+namespace oneiros {
+
+struct SessionOrder::Key {
+  std::uint32_t session;
+  std::uint32_t row;
+  double time;
+
+  [[nodiscard]] bool precedes(const Key& other) const {
+    return std::tie(session, time, row) < std::tie(other.session, other.time, other.row);
+  }
+};
+
+namespace {
+
+double time_of(const Columns::Reader& columns, std::uint32_t row) {
+  const double event = columns.values<Column::event_at>()[row];
+  const double time = std::isnan(event) ? columns.values<Column::created_at>()[row] : event;
+  return std::isnan(time) ? -std::numeric_limits<double>::infinity() : time;
+}
+
+}  // namespace
+
+void SessionOrder::unlink(std::uint32_t row) {
+  Place& place = places_[row];
+  if (place.session == 0) {
+    return;
+  }
+  const auto ends = ends_.find(place.session);
+  (place.before == kNobody ? ends->second.first : places_[place.before].after) = place.after;
+  (place.after == kNobody ? ends->second.last : places_[place.after].before) = place.before;
+  if (ends->second.first == kNobody) {
+    ends_.erase(ends);
+  }
+  place = {};
+}
+
+// Links a row that is in no list behind `before`, or first where that is nobody.
+void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t before) {
+  Ends& ends = ends_[session];
+  const std::uint32_t after = before == kNobody ? ends.first : places_[before].after;
+  places_[row] = {before, after, session};
+  (before == kNobody ? ends.first : places_[before].after) = row;
+  (after == kNobody ? ends.last : places_[after].before) = row;
+}
+
+// Inserts rows of one session, in their order, from the last to the first.
+void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> keys) {
+  const std::uint32_t session = keys.front().session;
+  const auto ends = ends_.find(session);
+  const auto key_of = [&](std::uint32_t row) { return Key{session, row, time_of(columns, row)}; };
+  std::uint32_t before = ends == ends_.end() ? kNobody : ends->second.last;
+  const std::uint32_t first = ends == ends_.end() ? kNobody : ends->second.first;
+  for (std::size_t i = keys.size(); i-- > 0;) {
+    if (before != kNobody && keys[i].precedes(key_of(first))) {
+      before = kNobody;
+    }
+    while (before != kNobody && keys[i].precedes(key_of(before))) {
+      before = places_[before].before;
+    }
+    link(keys[i].row, session, before);
+  }
+}
+
+void SessionOrder::place_locked(const Columns::Reader& columns,
+                                std::span<const std::uint32_t> rows) {
+  places_.resize(std::max(places_.size(), columns.size()));
+  const auto sessions = columns.values<Column::session_code>();
+  const auto deleted = columns.values<Column::deleted_at>();
+  std::vector<Key> keys;
+  for (const std::uint32_t row : rows) {
+    unlink(row);
+    if (sessions[row] != 0 && std::isnan(deleted[row])) {
+      keys.push_back({sessions[row], row, time_of(columns, row)});
+    }
+  }
+  const auto precedes = [](const Key& a, const Key& b) { return a.precedes(b); };
+  if (!std::ranges::is_sorted(keys, precedes)) {
+    std::ranges::sort(keys, precedes);
+  }
+  const auto is_same = [](const Key& a, const Key& b) { return a.row == b.row; };
+  keys.erase(std::ranges::unique(keys, is_same).begin(), keys.end());
+  for (auto from = keys.begin(); from != keys.end();) {
+    const auto to = std::find_if(from, keys.end(),
+                                 [&](const Key& key) { return key.session != from->session; });
+    insert(columns, {from, to});
+    from = to;
+  }
+}
+
+void SessionOrder::place(const Columns& columns, std::span<const std::uint32_t> rows) {
+  const Columns::Reader reader(columns);
+  for (const std::uint32_t row : rows) {
+    if (row >= reader.size()) {
+      throw std::invalid_argument("rows: " + std::to_string(row) + " is not one of the " +
+                                  std::to_string(reader.size()) + " rows");
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  place_locked(reader, rows);
+}
+
+void SessionOrder::place_all(const Columns& columns) {
+  const Columns::Reader reader(columns);
+  std::vector<std::uint32_t> rows(reader.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const std::scoped_lock lock(mutex_);
+  place_locked(reader, rows);
+}
+
+void SessionOrder::remove(std::uint32_t row) {
+  const std::scoped_lock lock(mutex_);
+  if (row < places_.size()) {
+    unlink(row);
+  }
+}
+
+}  // namespace oneiros

@@ -1,0 +1,111 @@
+#include "ranking/session_neighbours.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ranking/id_table.h"
+#include "ranking/top.h"
+
+namespace oneiros {
+
+namespace {
+
+// The places of the candidates by row.
+class PlaceOfRow {
+ public:
+  explicit PlaceOfRow(std::span<const std::uint32_t> rows) : rows_(rows.begin(), rows.end()) {
+    rows_.resize(rows.size() + 1);
+    table_.begin(rows.size());
+    for (const std::uint32_t row : rows) {
+      table_.number_of(row, rows_.data());
+    }
+  }
+  // The number of candidates for what is none.
+  [[nodiscard]] std::size_t operator()(std::uint32_t row) const {
+    return table_.find(row, rows_.data());
+  }
+
+ private:
+  std::vector<std::uint32_t> rows_;
+  IdTable<std::uint32_t> table_;
+};
+
+std::uint32_t step(const SessionOrder::Reader& order, std::uint32_t row, bool is_back) {
+  return row == SessionOrder::kNobody ? row : is_back ? order.before(row) : order.after(row);
+}
+
+double mean_of(std::span<const double> scores) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const double score : scores) {
+    if (!std::isnan(score)) {
+      sum += score;
+      ++count;
+    }
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uint32_t> rows,
+                             std::span<const double> scores, const NeighbourRule& rule,
+                             const lexical::AllowedRows& allowed) {
+  BroughtIn brought;
+  const SessionOrder::Reader sessions(order);
+  if (sessions.is_empty()) {
+    return brought;
+  }
+  std::vector<std::uint32_t> best;
+  best_first(scores, rule.seeds, best,
+             [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
+  const PlaceOfRow place_of(rows);
+  const auto bring = [&](std::uint32_t row, std::uint32_t hit) {
+    if (row != SessionOrder::kNobody && allowed.contains(row) && place_of(row) == rows.size() &&
+        std::ranges::find(brought.rows, row) == brought.rows.end()) {
+      brought.rows.push_back(row);
+      brought.hits.push_back(hit);
+    }
+  };
+  for (const std::uint32_t seed : best) {
+    std::uint32_t before = rows[seed];
+    std::uint32_t after = rows[seed];
+    for (unsigned distance = 1; distance <= rule.reach; ++distance) {
+      before = step(sessions, before, true);
+      after = step(sessions, after, false);
+      bring(before, rows[seed]);
+      bring(after, rows[seed]);
+    }
+  }
+  return brought;
+}
+
+std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const std::uint32_t> rows,
+                                     std::span<const double> scores, const NeighbourRule& rule) {
+  std::vector<double> shares(rows.size(), 0.0);
+  const SessionOrder::Reader sessions(order);
+  if (sessions.is_empty()) {
+    return shares;
+  }
+  const PlaceOfRow place_of(rows);
+  const double mean = rule.is_above_mean ? mean_of(scores) : 0;
+  const auto lent_by = [&](std::uint32_t row) {
+    const std::size_t place = row == SessionOrder::kNobody ? rows.size() : place_of(row);
+    if (place == rows.size() || std::isnan(scores[place])) {
+      return 0.0;
+    }
+    return rule.is_above_mean ? std::max(scores[place] - mean, 0.0) : scores[place];
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::uint32_t before = rows[i];
+    std::uint32_t after = rows[i];
+    shares[i] = spread_score(0.0, rule.share, rule.decay, rule.reach, [&] {
+      before = step(sessions, before, true);
+      after = step(sessions, after, false);
+      return lent_by(before) + lent_by(after);
+    });
+  }
+  return shares;
+}
+
+}  // namespace oneiros

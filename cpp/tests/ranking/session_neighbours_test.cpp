@@ -1,0 +1,77 @@
+// What neighbours lend: docs/systems/house.md H4. The engine's tests hold it to an oracle.
+#include "ranking/session_neighbours.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "ranking/candidates.h"
+
+using namespace oneiros;
+
+namespace {
+
+// Rows 0 to 4 of one session in this order.
+struct World {
+  World() {
+    columns.append(5);
+    const std::vector<std::uint32_t> rows{0, 1, 2, 3, 4};
+    const std::vector<std::uint32_t> session(5, 1U);
+    const std::vector<double> created{0, 1, 2, 3, 4};
+    const std::vector<ColumnValues> values{
+        {"session_code", std::span<const std::uint32_t>(session)},
+        {"created_at", std::span<const double>(created)}};
+    columns.write(rows, values);
+    order.place_all(columns);
+  }
+  Columns columns;
+  SessionOrder order;
+};
+
+}  // namespace
+
+TEST_CASE("session neighbours: by hit, the nearer first, and only what is allowed") {
+  const World world;
+  const std::vector<std::uint32_t> rows{2};
+  const std::vector<double> scores{1.0};
+  const NeighbourRule rule{0.3, 0.5, 2, 10, false};
+  const BroughtIn all = neighbours_of_best(world.order, rows, scores, rule, {});
+  CHECK(all.rows == std::vector<std::uint32_t>{1, 3, 0, 4});
+  CHECK(all.hits == std::vector<std::uint32_t>{2, 2, 2, 2});
+  const std::vector<std::uint8_t> bits{0b1001};
+  const BroughtIn few =
+      neighbours_of_best(world.order, rows, scores, rule, lexical::AllowedRows(bits));
+  CHECK(few.rows == std::vector<std::uint32_t>{3, 0});
+}
+
+TEST_CASE("session neighbours: shares as the page writes them; NaN neither gives nor counts") {
+  const World world;
+  const std::vector<std::uint32_t> rows{2, 1, 4};
+  const std::vector<double> scores{1.0, 0.5, std::nan("")};
+  CHECK(neighbour_shares(world.order, rows, scores, {0.3, 0.5, 2, 10, false}) ==
+        std::vector<double>{0.3 * 0.5, 0.3 * 1.0, 0.3 * 0.5 * 1.0});
+  CHECK(neighbour_shares(world.order, rows, scores, {0.5, 0.5, 1, 10, true}) ==
+        std::vector<double>{0.0, 0.5 * 0.25, 0.0});
+}
+
+TEST_CASE("candidates: rows that stand beside hits come behind them, unranked, once") {
+  const std::vector<std::uint32_t> rows{5, 3};
+  const std::vector<double> scores{2.0, 1.0};
+  const std::vector<ChannelHits> channels{{rows, std::span<const double>(scores)},
+                                          {{}, std::span<const double>()}};
+  Candidates candidates(channels);
+  candidates.lend({0.1, 0.2});
+  CHECK_THROWS_AS(candidates.lend({0.1}), std::invalid_argument);
+  const std::vector<std::uint32_t> more{9, 4};
+  candidates.append(more);
+  CHECK(candidates.lent().empty());
+  CHECK(std::vector(candidates.rows().begin(), candidates.rows().end()) ==
+        std::vector<std::uint32_t>{5, 3, 9, 4});
+  CHECK(candidates.ranks(0)[1] == 2);
+  CHECK(candidates.ranks(0)[2] == 0);
+  CHECK(candidates.missing(0) == more);
+  CHECK(candidates.missing(1).size() == 4);
+  CHECK_THROWS_AS(candidates.append(more), std::invalid_argument);
+}

@@ -1,0 +1,86 @@
+"""Memories next to each other in time within a session, and what candidates gain from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros import _core
+from oneiros.fork_safe_lock import ForkSafeLock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.projections.lifecycle import Lifecycle
+
+__all__ = ["SessionNeighbours"]
+
+
+class SessionNeighbours:
+    """The order of memories in their sessions, made when a search first asks for it.
+
+    One writer at a time (the engine's lock); many readers.
+
+    Args:
+        lifecycle: the columns that say where a memory belongs.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self._order: _core.SessionOrder | None = None
+        self._is_whole = False
+        self._making = ForkSafeLock()
+
+    @property
+    def order(self) -> _core.SessionOrder:
+        """The core's lists of rows, one a session."""
+        if not self._is_whole:
+            with self._making:
+                if not self._is_whole:
+                    # Whoever changes a memory from here on places it too, before or after this does.
+                    order = self._order = _core.SessionOrder()
+                    order.place_all(columns=self._lifecycle.columns)
+                    self._is_whole = True
+        assert self._order is not None
+        return self._order
+
+    def bring(
+        self,
+        plan: _core.Plan,
+        candidates: _core.Candidates,
+        rule: _core.NeighbourRule,
+        allowed: npt.NDArray[np.uint8] | None,
+    ) -> dict[int, int]:
+        """Make candidates of the neighbours of the best ones.
+
+        Args:
+            plan: says which are the best, by what it fuses.
+            candidates: what the channels found; gains rows.
+            rule: how many of the best, and how far.
+            allowed: packed bits of the rows that may come in; None: all.
+
+        Returns:
+            Row -> the row of the hit that brought it.
+        """
+        if self.order.is_empty:
+            return {}
+        rows, hits = self.order.bring(plan=plan, candidates=candidates, rule=rule, allowed=allowed)
+        return dict(zip(rows, hits, strict=True))
+
+    def lend(
+        self, plan: _core.Plan, candidates: _core.Candidates, rule: _core.NeighbourRule
+    ) -> None:
+        """Give each candidate what it gains from its neighbours."""
+        self.order.lend(plan=plan, candidates=candidates, rule=rule)
+
+    def apply(self, rows: Sequence[int]) -> None:
+        """Bring rows to where their columns say they belong."""
+        if self._order is not None:
+            self._order.place(columns=self._lifecycle.columns, rows=rows)
+
+    def erase(self, row: int) -> None:
+        """Take a row out."""
+        if self._order is not None:
+            self._order.remove(row=row)
