@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
     from oneiros.association import Link as Link
+    from oneiros.async_engine import AsyncEngine as AsyncEngine
     from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module it lives in
+    "AsyncEngine": "async_engine",
     "CallableFactor": "ranking.callable_factor",
     "Context": "query.context",
     "DuplicateId": "errors",
@@ -84,6 +86,7 @@ _HOME = {  # public name -> the module it lives in
 _MODULES = ("analyzers", "kernels", "profiles")
 
 __all__ = [
+    "AsyncEngine",
     "CallableFactor",
     "Context",
     "DuplicateId",

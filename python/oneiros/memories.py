@@ -44,6 +44,7 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
 
     def add(
         self,
+        /,
         text: str,
         *,
         on_conflict: str = "raise",

@@ -65,11 +65,14 @@ class _Shelf:
         self._lock = threading.Lock()
         self._memories: dict[str, Memory | None] | None = None
 
-    def memory(self, memory_id: str) -> Memory:
+    def load(self) -> dict[str, Memory | None]:
         with self._lock:
             if self._memories is None:
                 self._memories = dict(zip(self._ids, self._load(self._ids), strict=True))
-        found = self._memories[memory_id]
+            return self._memories
+
+    def memory(self, memory_id: str) -> Memory:
+        found = self.load()[memory_id]
         if found is None:
             msg = f"id: {memory_id!r} was forgotten after the search"
             raise UnknownMemory(msg)
@@ -191,6 +194,11 @@ class SearchResponse:
             (*trace.stages, stage), trace.total_ms + duration_ms, notes=trace.notes
         )
         return replace(self, trace=longer)
+
+    def load(self) -> None:
+        """Read the memories of all results now, in one go, and not when one is first touched."""
+        if self.results:
+            self.results[0]._shelf.load()
 
     @property
     def ids(self) -> list[str]:

@@ -1,0 +1,236 @@
+"""The engine for ``asyncio``: the same methods, awaited, a bounded number of them at work at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
+
+from oneiros.engine import Engine
+from oneiros.errors import EngineClosed
+from oneiros.memories import Memories
+from oneiros.ranking.declaration import require_int
+from oneiros.response import SearchResponse
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["AsyncEngine", "AsyncMemories"]
+
+Given = ParamSpec("Given")
+Told = TypeVar("Told")
+Mind = TypeVar("Mind", bound=Memories)
+
+_MOST_WORKERS = 1_024
+
+
+class _Workers:
+    """A bounded number of threads, and no queue before them: who waits, waits in the loop."""
+
+    def __init__(self, count: int) -> None:
+        self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
+        self._free = asyncio.Semaphore(count)
+        self._count = count
+        self._has_ended = False
+        self.is_closed = False
+
+    async def run(self, call: Callable[[], Told]) -> Told:
+        """Run a call on a thread. Cancelled while it waits for one, it never starts."""
+        await self._free.acquire()
+        if self.is_closed:
+            self._free.release()
+            msg = "the engine is closed"
+            raise EngineClosed(msg)
+        return await self._started(call)
+
+    async def close(self, last: Callable[[], None]) -> None:
+        """Refuse what waits, let what runs end, then run the last call, once."""
+        self.is_closed = True
+        taken = 0
+        try:
+            for _ in range(self._count):
+                await self._free.acquire()
+                taken += 1
+            if not self._has_ended:
+                self._has_ended = True
+                taken -= 1  # its thread gives that one back
+                await asyncio.shield(asyncio.ensure_future(self._ended(last)))
+        finally:
+            for _ in range(taken):
+                self._free.release()
+
+    async def _ended(self, last: Callable[[], None]) -> None:
+        try:
+            await self._started(last)
+        finally:
+            self._executor.shutdown(wait=False)
+
+    async def _started(self, call: Callable[[], Told]) -> Told:
+        """Run a call. REQUIRES: one thread is free, and taken; it is given back when the call ends."""
+        loop = asyncio.get_running_loop()
+
+        def ended(_: Future[Told]) -> None:
+            # A thread outlives an await that was cancelled, and may outlive the loop.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._free.release)
+
+        try:
+            future = self._executor.submit(contextvars.copy_context().run, call)
+        except BaseException:
+            self._free.release()
+            raise
+        future.add_done_callback(ended)
+        return await asyncio.wrap_future(future)
+
+
+def _awaited(
+    method: Callable[Concatenate[Any, Given], Told],
+) -> Callable[Concatenate[AsyncMemories[Any], Given], Coroutine[Any, Any, Told]]:
+    """Return a method of the engine as one that is awaited; it has its signature and docstring."""
+
+    async def call(self: AsyncMemories[Any], /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
+        mind = await self._opened()
+        return await self._workers.run(partial(_loaded, method, mind, *args, **kwargs))
+
+    wrapped = update_wrapper(call, method)
+    return cast(
+        "Callable[Concatenate[AsyncMemories[Any], Given], Coroutine[Any, Any, Told]]", wrapped
+    )
+
+
+def _loaded(
+    method: Callable[Concatenate[Any, Given], Told],
+    mind: Memories,
+    *args: Given.args,
+    **kwargs: Given.kwargs,
+) -> Told:
+    """Call it, and read what its results would read when they are touched: the loop must not."""
+    told = method(mind, *args, **kwargs)
+    for response in told if isinstance(told, list) else (told,):
+        if isinstance(response, SearchResponse):
+            response.load()
+    return told
+
+
+class AsyncMemories(Generic[Mind]):
+    """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
+
+    def __init__(self, open_one: Callable[[], Awaitable[Mind]], workers: _Workers) -> None:
+        self._opened = open_one
+        self._workers = workers
+
+    add = _awaited(Memories.add)
+    add_many = _awaited(Memories.add_many)
+    update = _awaited(Memories.update)
+    feedback = _awaited(Memories.feedback)
+    delete = _awaited(Memories.delete)
+    restore = _awaited(Memories.restore)
+    forget = _awaited(Memories.forget)
+    export = _awaited(Memories.export)
+    search = _awaited(Memories.search)
+    search_many = _awaited(Memories.search_many)
+    why_not = _awaited(Memories.why_not)
+    link = _awaited(Memories.link)
+    unlink = _awaited(Memories.unlink)
+    neighbours = _awaited(Memories.neighbours)
+    supersede = _awaited(Memories.supersede)
+    pin = _awaited(Memories.pin)
+    get = _awaited(Memories.get)
+    get_many = _awaited(Memories.get_many)
+    count = _awaited(Memories.count)
+    list = _awaited(Memories.list)
+    rescore = _awaited(Memories.rescore)
+    promote = _awaited(Memories.promote)
+
+    async def scope(self, **bounds: str) -> AsyncMemories[Memories]:
+        """Return the memories within bounds, as :meth:`oneiros.Engine.scope` does."""
+        mind = await self._opened()
+        scoped = mind.scope(**bounds)
+
+        async def opened() -> Memories:
+            return scoped
+
+        return AsyncMemories(opened, self._workers)
+
+
+class AsyncEngine(AsyncMemories[Engine]):
+    """:class:`oneiros.Engine` for ``asyncio``: the same methods with the same arguments, awaited.
+
+    ::
+
+        async with oneiros.AsyncEngine("agent.db") as mind:
+            await mind.add("Ada likes her coffee black")
+            response = await mind.search("coffee")
+
+    Each call runs on one of a bounded number of threads; the others wait in the loop. An await that
+    is cancelled before its call began leaves no trace; a call that runs is let end, as a whole, and
+    keeps its thread until then. The memories of a search's results come with it. One object belongs
+    to one event loop.
+
+    Args:
+        path: of the store; opened by ``async with``, or by the first call.
+        workers: calls at work at once, 1 to 1,024; by default 4.
+        **options: as :class:`oneiros.Engine` takes them.
+
+    Raises:
+        As :class:`oneiros.Engine`, from the first await.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, workers: int = 4, **options: Any) -> None:
+        require_int("workers", workers, low=1, high=_MOST_WORKERS)
+        super().__init__(self._open, _Workers(workers))
+        self._make = partial(Engine, path, **options)
+        self._opening = asyncio.Lock()
+        self._making = threading.Lock()
+        self._engine: Engine | None = None
+
+    flush = _awaited(Engine.flush)
+    refresh = _awaited(Engine.refresh)
+    backup = _awaited(Engine.backup)
+    reembed = _awaited(Engine.reembed)
+    stats = _awaited(Engine.stats)
+    check = _awaited(Engine.check)
+    verify_erased = _awaited(Engine.verify_erased)
+
+    async def close(self) -> None:
+        """Let running calls end, write what waits, and let the file go. Closing twice is once."""
+        await self._workers.close(self._close)
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        held = "closed" if self._workers.is_closed else "not open yet"
+        return f"<AsyncEngine: {self._engine or held!r}>"
+
+    async def _open(self) -> Engine:
+        if self._engine is None:
+            async with self._opening:
+                if self._engine is None:
+                    await self._workers.run(self._keep)
+        assert self._engine is not None
+        return self._engine
+
+    def _keep(self) -> None:
+        # Kept by the thread: whoever waited for it may be cancelled, and others ask again.
+        with self._making:
+            if self._engine is None:
+                self._engine = self._make()
+
+    def _close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()

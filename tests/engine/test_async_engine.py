@@ -1,0 +1,170 @@
+"""The engine for asyncio: the same answers, bounded, and whole however an await ends."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros.async_engine import AsyncEngine, AsyncMemories
+from oneiros.memories import Memories
+
+NOW = 1_750_000_000.0
+
+
+class Slow:
+    """An embedder that waits until it is let go, and counts who is inside."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.entered = threading.Semaphore(0)
+        self.inside = self.most = self.calls = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, texts: list[str]) -> Any:
+        with self._lock:
+            self.inside += 1
+            self.calls += 1
+            self.most = max(self.most, self.inside)
+        self.entered.release()
+        assert self.gate.wait(30)
+        with self._lock:
+            self.inside -= 1
+        return np.ones((len(texts), 2), np.float32)
+
+
+def opened(**options: Any) -> AsyncEngine:
+    return oneiros.AsyncEngine(":memory:", clock=lambda: NOW, **options)
+
+
+@pytest.mark.parametrize(
+    ("plain", "awaited"), [(oneiros.Engine, AsyncEngine), (Memories, AsyncMemories)]
+)
+def test_it_has_every_method_with_its_arguments(plain: type, awaited: type) -> None:
+    for name, method in inspect.getmembers(plain, inspect.isfunction):
+        if not name.startswith("_") and name not in ("close", "scope"):
+            mine = getattr(awaited, name)
+            assert inspect.signature(mine) == inspect.signature(method), name
+            assert mine.__doc__ == method.__doc__
+
+
+def test_answers_are_those_of_the_engine() -> None:
+    async def asked() -> tuple[list[str], list[list[str]], list[str], int]:
+        async with opened() as mind:
+            await mind.add("coffee, black", id="a", project="p")
+            await mind.add_many([{"id": "b", "text": "tea"}, {"id": "c", "text": "black coffee"}])
+            many = await mind.search_many(["tea", "coffee"])
+            scope = await mind.scope(project="p")
+            response = await mind.search("coffee")
+            memories = [result.memory.text for result in response]
+            return (
+                memories,
+                [one.ids for one in many],
+                (await scope.search("coffee")).ids,
+                await mind.count(),
+            )
+
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add("coffee, black", id="a", project="p")
+        mind.add_many([{"id": "b", "text": "tea"}, {"id": "c", "text": "black coffee"}])
+        many = [one.ids for one in mind.search_many(["tea", "coffee"])]
+        texts = [result.memory.text for result in mind.search("coffee")]
+    assert asyncio.run(asked()) == (texts, many, ["a"], 3)
+
+
+def test_memories_come_with_the_results() -> None:
+    async def asked() -> oneiros.SearchResponse:
+        async with opened() as mind:
+            await mind.add("coffee")
+            return await mind.search("coffee")
+
+    response = asyncio.run(asked())  # the store is gone
+    assert response.results[0].memory.text == "coffee"
+
+
+def test_no_more_than_so_many_are_at_work() -> None:
+    async def asked(slow: Slow) -> None:
+        async with opened(workers=2, embedder=slow) as mind:
+            calls = [asyncio.create_task(mind.search(f"q{n}")) for n in range(5)]
+            for _ in range(2):
+                await asyncio.to_thread(slow.entered.acquire)
+            await asyncio.sleep(0.05)
+            assert slow.inside == 2
+            slow.gate.set()
+            await asyncio.gather(*calls)
+
+    slow = Slow()
+    asyncio.run(asked(slow))
+    assert (slow.most, slow.calls) == (2, 5)
+
+
+def test_cancelled_while_it_waits_it_never_starts_and_while_it_runs_it_ends_whole() -> None:
+    async def asked(slow: Slow) -> list[str]:
+        async with opened(workers=1, embedder=slow) as mind:
+            running = asyncio.create_task(mind.add("one", id="one"))
+            await asyncio.to_thread(slow.entered.acquire)
+            waiting = asyncio.create_task(mind.add("two", id="two"))
+            await asyncio.sleep(0)
+            for task in (waiting, running):
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            slow.gate.set()
+            return [memory.id for memory in await mind.list()]
+
+    slow = Slow()
+    assert asyncio.run(asked(slow)) == ["one"]
+    assert slow.calls == 1
+
+
+def test_closing_waits_for_what_runs_and_refuses_the_rest(tmp_path: Path) -> None:
+    async def asked(slow: Slow) -> None:
+        mind = oneiros.AsyncEngine(tmp_path / "a.db", workers=1, embedder=slow)
+        running = asyncio.create_task(mind.add("one", id="one"))
+        await asyncio.to_thread(slow.entered.acquire)
+        waiting = asyncio.create_task(mind.add("two", id="two"))
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(mind.close())
+        await asyncio.sleep(0)
+        closing.cancel()  # and asked again
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        closing = asyncio.create_task(mind.close())
+        await asyncio.sleep(0.01)
+        assert not closing.done()
+        slow.gate.set()
+        await closing
+        assert await running == "one"
+        with pytest.raises(oneiros.EngineClosed):
+            await waiting
+        with pytest.raises(oneiros.EngineClosed):
+            await mind.search("one")
+        await mind.close()
+
+    asyncio.run(asked(Slow()))
+    with oneiros.Engine(tmp_path / "a.db") as mind:
+        assert [memory.id for memory in mind.list()] == ["one"]
+
+
+def test_an_engine_that_does_not_open_says_why_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "no.db"
+    path.write_bytes(b"this is no store, whatever its name says" * 100)
+
+    async def asked() -> None:
+        mind = oneiros.AsyncEngine(path)
+        for _ in range(2):
+            with pytest.raises(oneiros.StoreCorrupt):
+                await mind.count()
+        await mind.close()
+
+    asyncio.run(asked())
+    with pytest.raises(ValueError, match="workers: must be in"):
+        oneiros.AsyncEngine(path, workers=0)
