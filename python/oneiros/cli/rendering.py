@@ -113,6 +113,7 @@ def _result_document(rank: int, result: SearchResult) -> dict[str, object]:
         "relevance_score": result.relevance_score,
         "retention_score": result.retention_score,
         "is_associative": result.is_associative,
+        "path": list(result.path),
         "via_deep_recall": result.via_deep_recall,
         "memory": memory_document(result.memory),
         "explanation": None if explanation is None else dataclasses.asdict(explanation),
