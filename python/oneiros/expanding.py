@@ -224,8 +224,6 @@ def _ranked(
     What words are worth is measured by the best hit of the search, which stands among them, and
     is left out where the profile reads weights: it has none.
     """
-    from oneiros.recall import signals_for  # noqa: PLC0415 - which has led here
-
     answers = gathered.answers
     asked = [number for number, heard in enumerate(answers) if heard.score_rows is not None]
     standing = rows
@@ -242,7 +240,7 @@ def _ranked(
         assert score_rows is not None
         candidates.fill(channel=number, scores=score_rows(candidates.missing(channel=number)))
     own = gathered._replace(compiled=compiled, candidates=candidates, signals={})
-    own.signals.update(signals_for(compiled, gathered.lifecycle, candidates, question))
+    own.signals.update(own.signals_of(candidates, question))
     by_row = np.full(len(candidates), np.nan)
     by_row[: len(rows)] = weights
     own.signals[PATH_WEIGHT] = by_row

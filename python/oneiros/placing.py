@@ -12,7 +12,7 @@ import numpy as np
 from oneiros.expanding import expanded
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.recall import NO_TIME, gather, signals_for
+from oneiros.recall import NO_TIME, gather
 from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Placing:
         alone = gathered.compiled.plan.candidates(
             hits=[(rows, np.full(len(rows), np.nan)) for rows in rankings]
         )
-        signals = signals_for(gathered.compiled, gathered.lifecycle, alone, question)
+        signals = gathered.signals_of(alone, question)
         found = gathered._replace(candidates=alone, signals=signals).place_of(row, question.now)
         return () if found is None else Explanations(gathered.compiled, found[0], [0])[0].factors
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.row_sets import BackAgain
     from oneiros.projections.stored_rows import StoredIdsByRow
+    from oneiros.query.cluster import Centre
     from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
@@ -83,9 +84,18 @@ class Gathered(NamedTuple):
     candidates: _core.Candidates
     lifecycle: Lifecycle
     signals: dict[str, npt.NDArray[np.float64]]
-    """What verdicts, and functions of the user's own, say of the candidates."""
+    """What the question, verdicts, and functions of the user's own, say of the candidates."""
     brought: dict[int, int]
     """Rows that are candidates because they stand beside a hit in its session -> the hit's row."""
+    centre: Centre | None = None
+    """Of the best candidates, where the profile asks for it."""
+
+    def signals_of(
+        self, candidates: _core.Candidates, question: Question
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is said of other candidates of this very search."""
+        told = signals_for(self.compiled, self.lifecycle, candidates, question)
+        return told if self.centre is None else told | self.centre.signals(candidates.rows)
 
     def best(self, question: Question, k: int | None = None) -> _core.Ranked:
         """Return the best k, by default the question's, explained where that was asked."""
@@ -341,7 +351,16 @@ def _united(
         stages.end("session_neighbours", found_count, len(candidates))
     lifecycle = projections.lifecycle
     signals = signals_for(compiled, lifecycle, candidates, question)
-    return Gathered(answers, compiled, candidates, lifecycle, signals, brought)
+    gathered = Gathered(answers, compiled, candidates, lifecycle, signals, brought)
+    vectors = projections.indexes.vectors
+    if vectors and len(candidates) and "cluster" in compiled.names:
+        from oneiros.query.cluster import centre_of  # noqa: PLC0415 - few profiles ask
+
+        centre = centre_of(gathered, question, vectors)
+        if centre is not None:
+            signals |= centre.signals(candidates.rows)
+            gathered = gathered._replace(centre=centre)
+    return gathered
 
 
 def _fill(

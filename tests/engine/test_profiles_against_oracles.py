@@ -98,28 +98,35 @@ def asked_of(model: Model, store: Store, query: str) -> dict[str, dict[str, Any]
 
 
 def check(
-    response: oneiros.SearchResponse, want: list[Scored], lives: set[str], store: Store
+    response: oneiros.SearchResponse,
+    want: list[Scored],
+    lives: set[str],
+    store: Store,
+    near_by: float = 1e-12,
 ) -> None:
-    """Same ids, same order, same scores; two within 1e-12 of one another may change places.
+    """Same ids, same order, same scores; two within ``near_by`` of one another may change places.
 
     Where the engine's own scores are equal, the earlier insertion goes first.
     """
     got = [(result.id, result.score) for result in response.results]
     assert len(got) == len(want)
-    assert [score for _, score in got] == pytest.approx([one.score for one in want], rel=1e-9)
+    slack = max(near_by, 1e-9)
+    assert [score for _, score in got] == pytest.approx([one.score for one in want], rel=slack)
     by_id = {one.id: one for one in want}
     for (id, score), one in zip(got, want, strict=True):
-        near = abs(score - one.score) <= 1e-12 * abs(one.score)
+        near = abs(score - one.score) <= near_by * abs(one.score)
         assert id == one.id or near, (id, score, one)
     place = {id: row for row, id in enumerate(store.records)}
     for (first, high), (second, low) in itertools.pairwise(got):
         assert high > low or place[first] < place[second]
     for result in response.results:
         if result.id in by_id:
-            check_explanation(result, by_id[result.id], lives)
+            check_explanation(result, by_id[result.id], lives, slack)
 
 
-def check_explanation(result: oneiros.SearchResult, want: Scored, lives: set[str]) -> None:
+def check_explanation(
+    result: oneiros.SearchResult, want: Scored, lives: set[str], slack: float
+) -> None:
     """Relevance and each factor by its name, in order; folded, the score to the bit.
 
     retention_score is the product of what the lifecycle factors multiply by, before any exponent
@@ -131,7 +138,7 @@ def check_explanation(result: oneiros.SearchResult, want: Scored, lives: set[str
     assert told.relevance == result.relevance_score
     assert [factor.name for factor in told.factors] == [part.name for part in want.factors]
     values = [factor.value for factor in told.factors]
-    assert values == pytest.approx([part.value for part in want.factors], rel=1e-9, abs=1e-300)
+    assert values == pytest.approx([part.value for part in want.factors], rel=slack, abs=1e-300)
     assert told.evaluate() == told.score == result.score
     bases = [part.value if part.base is None else part.base for part in want.factors]
     parts = zip(want.factors, bases, strict=True)
@@ -160,7 +167,8 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
     records = asked_of(model, store, query)
     want = models.rank(model, records, NOW, k, channels, scores["lexical"], scores["vector"])
     lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
-    check(response, want, lives, store)
+    # cosines to the centre of the best are of float32, and no explanation tells them
+    check(response, want, lives, store, 1e-6 if model.has_cluster else 1e-12)
 
 
 @pytest.mark.parametrize("name", EVERY)

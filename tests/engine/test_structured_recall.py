@@ -84,7 +84,7 @@ def test_every_channel_keeps_to_the_signs(
                         holds = result.id in plain.search(item[1:], k=20, syntax="query").ids
                         assert holds == (sign == "+"), item
             lexical = result.explanation.channels[0]
-            if lexical.score is not None:
+            if lexical.score is not None and profile != "omega":  # whose score is O3's
                 assert lexical.score == scores.get(result.id, 0.0)
             assert result.explanation.evaluate() == result.score
         for id in everything:

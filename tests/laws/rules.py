@@ -99,6 +99,7 @@ TESTS = {
     "M8": (_MODEL,),
     "M9": (_PAGES.format("mnemosyne"),),
     "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model",),
+    "O21": ("engine/test_cluster.py::test_the_cluster_is_that_of_the_ten_best_before_it",),
     "O22": (
         f"{_TIMES}::test_memories_out_of_the_time_are_weighed_by_how_surely_it_was_named",
         "query/test_dates.py::test_times_as_people_say_them",

@@ -42,6 +42,7 @@ class Model:
     factors: Factors
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
+    has_cluster: bool = False
     has_text_relevance: bool = False
     """O3: the text channel ranks by its own relevance, and not by BM25."""
     reads_overlap: bool = False
@@ -88,14 +89,50 @@ def rank(
     relevance = {item: value + own(records[item]) for item, value in found.items()}
     best = max(relevance.values(), default=0.0)
     scored = []
-    for item, value_of in relevance.items():
-        if not model.keeps(records[item], now):
-            continue
-        parts = model.factors(records[item], now, value_of, best)
+    all_parts = {
+        item: model.factors(records[item], now, value_of, best)
+        for item, value_of in relevance.items()
+        if model.keeps(records[item], now)
+    }
+    if model.has_cluster:
+        all_parts = clustered(all_parts, relevance, records)
+    for item, parts in all_parts.items():
+        value_of = relevance[item]
         score = folded(value_of, parts)
         if not math.isnan(score):
             scored.append(Scored(item, value_of, parts, score))
     return sorted(scored, key=lambda one: (-one.score, place[one.id]))[:k]
+
+
+def clustered(
+    all_parts: Mapping[Any, tuple[Part, ...]], relevance: Raw, records: Mapping[Any, Record]
+) -> dict[Any, tuple[Part, ...]]:
+    """Return O21: the cosine to the mean embedding of the ten best by the factors before it."""
+    place = {item: row for row, item in enumerate(records)}
+    before = {}
+    for item, parts in all_parts.items():
+        (at,) = (number for number, part in enumerate(parts) if part.name == "cluster")
+        before[item] = folded(relevance[item], parts[:at])
+    ten = sorted(before, key=lambda item: (-before[item], place[item]))[:10]
+    units = [unit(records[item]["embedding"]) for item in ten if "embedding" in records[item]]
+    centre = [math.fsum(column) for column in zip(*units, strict=True)]
+    found = {}
+    for item, parts in all_parts.items():
+        cosine = 0.0
+        if any(centre) and "embedding" in records[item]:
+            pairs = zip(unit(records[item]["embedding"]), unit(centre), strict=True)
+            cosine = math.fsum(mine * theirs for mine, theirs in pairs)
+        found[item] = tuple(
+            Part("cluster", omega.cluster_boost(cosine)) if part.name == "cluster" else part
+            for part in parts
+        )
+    return found
+
+
+def unit(vector: Sequence[float]) -> list[float]:
+    """Return the vector of length 1 in the same direction."""
+    length = math.hypot(*vector)
+    return [number / length for number in vector]
 
 
 def rescored(model: Model, record: Record, now: float) -> Scored:
@@ -179,6 +216,7 @@ MODELS: dict[str, Model] = {
         relevance=by_rrf(60.0, "channel"),
         factors=omega_factors,
         keeps=loved,
+        has_cluster=True,
         has_text_relevance=True,
         reads_overlap=True,
     ),

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import profiles
@@ -46,6 +46,7 @@ def test_profiles_are_equal_where_their_hashes_are(one: Profile, other: Profile)
     assert (one == other) == (one.hash == other.hash)
 
 
+@settings(deadline=None)  # the first of a kind loads its file
 @given(PROFILES)
 def test_every_profile_compiles(profile: Profile) -> None:
     assert profile.compile() is Profile.from_toml(profile.to_toml()).compile()
