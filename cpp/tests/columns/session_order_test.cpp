@@ -72,9 +72,9 @@ void check(const SessionOrder& order, const std::vector<Memory>& memories) {
 
 Memory random_memory(std::mt19937& random) {
   Memory memory;
-  memory.session = random() % 4;
-  memory.created = random() % 8;
-  memory.event = random() % 3 == 0 ? random() % 8 : std::nan("");
+  memory.session = static_cast<std::uint32_t>(random() % 4);
+  memory.created = static_cast<double>(random() % 8);
+  memory.event = random() % 3 == 0 ? static_cast<double>(random() % 8) : std::nan("");
   memory.deleted = random() % 5 == 0 ? 1.0 : std::nan("");
   return memory;
 }
