@@ -99,7 +99,7 @@ class AskingWhy(Searching):
 
         projections = self._parts.projections
         visible = self._visible(question, limits)
-        placing = Placing(question, projections, visible)
+        placing = Placing(question, projections, visible, self._load_seen)
         answered = placing.answer(id)
         memory = self._load_seen([id])[0]
         row = projections.lifecycle.row_of.get(id)
@@ -110,5 +110,6 @@ class AskingWhy(Searching):
         if row not in projections.row_sets.live:
             return answered
         if hidden:
-            placing = Placing(question, projections, visible.letting_in(row))
+            let_in = visible.letting_in(row)
+            placing = Placing(question, projections, let_in, self._load_seen)
         return placing.placed(answered, row)

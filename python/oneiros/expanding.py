@@ -59,6 +59,17 @@ class Expanded(NamedTuple):
     stages: tuple[tuple[str, int, int, str], ...]
     """Name, candidates, survivors and note of each stage."""
 
+    def only(self, places: Sequence[int]) -> Expanded:
+        """Return these results alone, in their order."""
+        told = self.explanations
+        return self._replace(
+            results=[self.results[place] for place in places],
+            explanations=None if told is None else [told[place] for place in places],
+            found={
+                now: self.found[place] for now, place in enumerate(places) if place in self.found
+            },
+        )
+
 
 def expanded(
     question: Question,

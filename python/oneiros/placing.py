@@ -11,8 +11,9 @@ import numpy as np
 
 from oneiros.expanding import expanded
 from oneiros.explaining import Explanation, Explanations, FactorValue
+from oneiros.finishing import without_duplicates
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.recall import NO_TIME, gather
+from oneiros.recall import NO_TIME, finished, gather
 from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections, Visible
     from oneiros.ranking.channels import ChannelDeclaration
     from oneiros.recall import Question
+    from oneiros.response import LoadMemories
 
 __all__ = ["Placing"]
 
@@ -32,24 +34,32 @@ class Placing:
         question: the checked search, explained.
         projections: what searches read.
         visible: the rows that it may return.
+        load: the store's loader.
     """
 
-    def __init__(self, question: Question, projections: Projections, visible: Visible) -> None:
+    def __init__(
+        self, question: Question, projections: Projections, visible: Visible, load: LoadMemories
+    ) -> None:
         self._question = question
         self._projections = projections
-        self._gathered = gather(question, projections, visible)
-        self._best = self._gathered.best(question)
-        told = self._best.results()
-        self._explained = Explanations(self._gathered.compiled, self._best, range(len(told)))
+        self._gathered = gathered = gather(question, projections, visible)
+        everything = replace(question, k=max(question.k, len(gathered.candidates)))
+        self._ended = ended = finished(everything, projections, gathered, load)
+        results, places = ended.ranked.results(), list(ended.places[: question.k])
+        told = self._told = [results[place] for place in places]
+        self._explained = Explanations(gathered.compiled, ended.ranked, places)
         self._more: Expanded | None = None
         if visible.reach is not None and told:
             self._more = expanded(
                 question, projections, visible.reach, self._gathered, told, self._explained
             )
+            if question.profile.duplicates is not None:
+                rule = question.profile.duplicates
+                self._more, _ = without_duplicates(self._more, rule, projections)
 
     def answer(self, id: str) -> WhyNot:
         """Return what is said of an id that does not exist: the search alone."""
-        question, best = self._question, self._best
+        question = self._question
         rows, explained = self._returned()
         is_full = 0 < question.k == len(rows)
         return WhyNot(
@@ -60,7 +70,7 @@ class Placing:
             profile=question.profile.name,
             profile_hash=question.profile_hash,
             exists=False,
-            candidate_count=best.kept_count,
+            candidate_count=len(self._ended.places),
             kth_id=self._projections.lifecycle.ids[rows[-1]] if is_full else None,
             kth=explained[-1] if is_full else None,
             linked_place=self._linked_place(id),
@@ -69,7 +79,7 @@ class Placing:
     def _returned(self) -> tuple[list[int], Sequence[Explanation]]:
         """The rows that the search returns, with their explanations."""
         if self._more is None:
-            return self._best.rows.tolist(), self._explained
+            return [row for row, *_ in self._told], self._explained
         assert self._more.explanations is not None
         return [row for row, *_ in self._more.results], self._more.explanations
 
@@ -90,6 +100,9 @@ class Placing:
         place = None if found is None else found[1]
         if told is not None and place is None:
             hidden = (*hidden, *self._leaving(row, told))
+        elif place is not None:
+            place, left_out = self._place_of_returned(row)
+            hidden = (*hidden, *left_out)
         return replace(
             answered,
             hidden=hidden,
@@ -98,11 +111,25 @@ class Placing:
             and place is not None
             and place <= self._question.k
             and row not in self._returned()[0],
-            candidate_count=self._best.kept_count,
+            candidate_count=len(self._ended.places),
             explanation=told,
             channels=tuple(self._standings(row, told)),
             factors=self._factors(row) if told is None else told.factors,
         )
+
+    def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Hiding, ...]]:
+        """The place of a ranked row from 1, and what leaves it out if it has none."""
+        ended, rows = self._ended, self._ended.ranked.rows.tolist()
+        at = rows.index(row) if row in rows else -1
+        if at in ended.places:
+            return ended.places.index(at) + 1, ()
+        for place, better in ended.duplicates:
+            if place == at:
+                id = self._projections.lifecycle.ids[rows[better]]
+                return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
+        far = ended.far.get(at)
+        why = ended.reason if far is None else f"not near enough: {far}"
+        return None, (Hiding("abstention", why),)
 
     def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:
         """Yield why a candidate has no place: its score, or the rules, each asked on its own."""

@@ -11,10 +11,11 @@ from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import TemporalChannel, VectorChannel
 from oneiros.ranking.deep_recall import LAPSED
 from oneiros.ranking.factor import is_function
-from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
+from oneiros.ranking.finishing import Surfacing
+from oneiros.response import Duplicate, SearchResponse, SearchTrace, StageTrace, shelve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -35,7 +36,16 @@ if TYPE_CHECKING:
     from oneiros.response import LoadMemories
     from oneiros.texts.sought import Sought
 
-__all__ = ["Gathered", "Question", "answer", "answer_many", "gather", "signals_for"]
+__all__ = [
+    "Finished",
+    "Gathered",
+    "Question",
+    "answer",
+    "answer_many",
+    "finished",
+    "gather",
+    "signals_for",
+]
 
 _STAGE_OF_CHANNEL = {
     "lexical": "bm25_search",
@@ -52,6 +62,8 @@ class Question:
     """One search, checked: what the channels and the plan need to know."""
 
     query: str
+    spoken: str
+    """What the query says in words."""
     syntax: str
     """How the query is read: "plain" or "query"."""
     vector: npt.NDArray[np.float32] | None
@@ -122,6 +134,24 @@ class Gathered(NamedTuple):
         )
 
 
+class Finished(NamedTuple):
+    """The candidates that a search goes on with. Places are those of ``ranked``."""
+
+    ranked: _core.Ranked
+    places: Sequence[int]
+    """Of what is returned, best first."""
+    duplicates: Sequence[tuple[int, int]] = ()
+    """Places of what is left out, each with that of the better one it is like."""
+    far: Mapping[int, str] = {}
+    """By place, why one is too far off."""
+    reason: str = ""
+    """Why nothing is returned although there are candidates."""
+    misses: Sequence[int] = ()
+    """Of the nearest, where nothing is returned."""
+    stages: Sequence[tuple[str, int, int, str]] = ()
+    """Name, candidates, survivors and note of those that ran."""
+
+
 class _Stages:
     """Collects the trace; a stage's time is what passed since the last one ended."""
 
@@ -135,9 +165,9 @@ class _Stages:
         self._stages.append(StageTrace(name, candidates, survivors, duration_ms, note=note))
         self._last = now
 
-    def trace(self, notes: Sequence[str] = ()) -> SearchTrace:
+    def trace(self, notes: Sequence[str], duplicates: tuple[Duplicate, ...]) -> SearchTrace:
         total_ms = (self._last - self._started) * 1e3
-        return SearchTrace(tuple(self._stages), total_ms, tuple(notes))
+        return SearchTrace(tuple(self._stages), total_ms, tuple(notes), duplicates)
 
 
 def answer(
@@ -260,14 +290,17 @@ def _respond(
     stages: _Stages,
 ) -> SearchResponse:
     gathered = _united(question, projections, visible, answers, stages)
-    ranked = gathered.best(question)
-    ids = projections.lifecycle.ids
+    ended = finished(question, projections, gathered, load)
+    ranked, ids = ended.ranked, projections.lifecycle.ids
     results = ranked.results()
-    names = [ids[row] for row, *_ in results]
-    places = [place for place, name in enumerate(names) if name]  # "": forgotten meanwhile
+    rows = [row for row, *_ in results]
+    places = [place for place in ended.places if ids[rows[place]]]  # "": forgotten meanwhile
     left = ranked.candidate_count - ranked.kept_count
     note = f"{left} left by the profile's rules" if left else ""
-    stages.end("scoring", ranked.candidate_count, len(places), note)
+    stages.end("scoring", ranked.candidate_count, len(ranked), note)
+    for stage in ended.stages:
+        stages.end(*stage)
+    duplicates = tuple(Duplicate(ids[rows[a]], ids[rows[b]]) for a, b in ended.duplicates)
     told = [results[place] for place in places]
     explanations: Sequence[Explanation] | None = None
     if question.is_explained:
@@ -279,6 +312,11 @@ def _respond(
 
         direct = tuple(ids[row] for row, *_ in told)
         more = expanded(question, projections, visible.reach, gathered, told, explanations)
+        if question.profile.duplicates is not None:
+            from oneiros.finishing import without_duplicates  # noqa: PLC0415
+
+            more, again = without_duplicates(more, question.profile.duplicates, projections)
+            duplicates += again
         told, explanations, found = more.results, more.explanations, more.found
         for stage in more.stages:
             stages.end(*stage)
@@ -295,7 +333,14 @@ def _respond(
             found,
             _hits_of(told, gathered.brought, ids),
         ),
-        trace=stages.trace(_notes(question, ranked)),
+        trace=stages.trace(_notes(question, ranked), duplicates),
+        reason=ended.reason,
+        nearest_misses=shelve(
+            [ids[rows[place]] for place in ended.misses],
+            [results[place][1:] for place in ended.misses],
+            None,
+            load,
+        ),
         direct_ids=direct,
     )
     if question.back_again is not None:
@@ -313,6 +358,27 @@ def _hits_of(
     if not brought:
         return {}
     return {place: ids[brought[row]] for place, (row, *_) in enumerate(told) if row in brought}
+
+
+def finished(
+    question: Question, projections: Projections, gathered: Gathered, load: LoadMemories
+) -> Finished:
+    """Rank the candidates and leave out what the profile does not let through.
+
+    Args:
+        question: the search; the best ``k`` are returned.
+        projections: what it reads.
+        gathered: its candidates.
+        load: the store's loader, for the texts of a search that may come to nothing.
+    """
+    profile = question.profile
+    is_judged = isinstance(profile.abstention, Surfacing) or question.vector is not None
+    if profile.duplicates is None and (profile.abstention is None or not is_judged):
+        ranked = gathered.best(question)
+        return Finished(ranked, range(len(ranked)))
+    from oneiros.finishing import finish  # noqa: PLC0415 - for profiles that leave something out
+
+    return finish(question, projections, gathered, load)
 
 
 def _explanations(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _QUERY = 80  # characters of a query that are shown
 
-__all__ = ["SearchResponse", "SearchResult", "SearchTrace", "StageTrace", "shelve"]
+__all__ = ["Duplicate", "SearchResponse", "SearchResult", "SearchTrace", "StageTrace", "shelve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,22 @@ class SearchTrace:
     stages: tuple[StageTrace, ...]
     total_ms: float
     notes: tuple[str, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
+    """What was left out for a better result it is like. Source: docs/systems/omega.md O26."""
 
     @property
     def total_tokens(self) -> int:
         """Tokens that language models used in all stages."""
         return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A memory that was left out for a better one it is like."""
+
+    id: str
+    of: str
+    """The id of the better one."""
 
 
 class _Shelf:
@@ -178,6 +189,15 @@ class SearchResponse:
     trace: SearchTrace
     direct_ids: tuple[str, ...] | None = None
     """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
+    reason: str = ""
+    """Why nothing is returned although there were candidates; else empty."""
+    nearest_misses: tuple[SearchResult, ...] = ()
+    """Where nothing is returned for that reason: the nearest, best first. They count as no access."""
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing is returned because nothing is near enough (docs/systems/omega.md O27)."""
+        return bool(self.reason)
 
     def __len__(self) -> int:
         return len(self.results)
@@ -190,8 +210,8 @@ class SearchResponse:
         count = len(self.results)
         stage = StageTrace("reinforcement", count, count, duration_ms)
         trace = self.trace
-        longer = SearchTrace(
-            (*trace.stages, stage), trace.total_ms + duration_ms, notes=trace.notes
+        longer = replace(
+            trace, stages=(*trace.stages, stage), total_ms=trace.total_ms + duration_ms
         )
         return replace(self, trace=longer)
 
@@ -227,7 +247,8 @@ class SearchResponse:
 
     def _headline(self) -> str:
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
-        return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}"
+        why = f": {self.reason}" if self.reason else ""
+        return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"
 
     def __str__(self) -> str:
         return f"{self._headline()}\n{self.table()}" if self.results else self._headline()

@@ -222,6 +222,7 @@ class Searching(Limiting):
             vector, absent = (None, absent) if absent else found
         return Question(
             query=query,
+            spoken=spoken,
             syntax=syntax,
             vector=vector,
             absent=absent,

@@ -19,8 +19,8 @@ class Hiding:
     """One thing that hides a memory from a search."""
 
     reason: str
-    """deleted, archived, superseded, cold, expired, not_yet_valid, status, filter, or rule: one by which
-    the profile leaves candidates out."""
+    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold; or how the profile
+    leaves candidates out: rule, duplicate (of a better one), abstention (not near enough)."""
     detail: str
     """The same in words, with what the memory has and what was asked."""
 

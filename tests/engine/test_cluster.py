@@ -12,11 +12,14 @@ from tests.oracles import omega
 NOW = 1_750_000_000.0
 KINDS = ("note", "decision", "constraint", "test")
 
+OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
+"""All that is found is returned."""
+
 
 def test_the_cluster_is_that_of_the_ten_best_before_it() -> None:
     random = np.random.default_rng(11)
     vectors = random.normal(size=(40, 5)) + 0.6
-    with oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW) as mind:
+    with oneiros.Engine(":memory:", profile=OPEN, clock=lambda: NOW) as mind:
         mind.add_many(
             {
                 "id": f"m{n}",
@@ -58,7 +61,7 @@ def test_the_cluster_is_that_of_the_ten_best_before_it() -> None:
 
 
 def test_without_an_embedding_there_is_no_cluster() -> None:
-    mind = oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW)
+    mind = oneiros.Engine(":memory:", profile=OPEN, clock=lambda: NOW)
     mind.add("ant", id="a")
     mind.add("bee", id="b", embedding=[1.0, 0.0])
     (result,) = mind.search("ant", explain=True).results

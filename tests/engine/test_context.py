@@ -13,6 +13,9 @@ from oneiros.profiles.omega import UNDERSTANDING
 from tests.oracles import omega
 from tests.oracles.omega_tables import CONTEXTS, PROFILES
 
+OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
+"""All that is found is returned."""
+
 NOW = 1_750_000_000.0
 TAGS = ("errors", "net", "slow")
 WORDS = ("pool", "src", "retry")
@@ -40,7 +43,7 @@ FILE_WORDS = {"src/net/pool.py": ("src", "net", "pool"), "RetryPool.cc": ("retry
 
 
 def engine_of(records: list[dict[str, Any]]) -> oneiros.Engine:
-    mind = oneiros.Engine(":memory:", profile="omega", analyzer="simple", clock=lambda: NOW)
+    mind = oneiros.Engine(":memory:", profile=OPEN, analyzer="simple", clock=lambda: NOW)
     mind.add_many(
         {**one, "id": f"m{n}", "text": f"ant {one['text']}"} for n, one in enumerate(records)
     )
@@ -81,7 +84,7 @@ def test_the_situations_are_those_of_the_page() -> None:
 
 
 def test_a_situation_says_how_near_a_memory_must_be() -> None:
-    mind = oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW)
+    mind = oneiros.Engine(":memory:", profile=OPEN, clock=lambda: NOW)
     mind.add("ant", id="near", embedding=[1.0, 0.0])
     mind.add("bee", id="far", embedding=[0.45, 0.893])
     asked: dict[str, Any] = {"embedding": [1.0, 0.0], "reinforce": False}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from tests.engine.random_world import NOW, Store, Vector, random_question, random_store
-from tests.oracles import fusion, texts
+from tests.oracles import finishing, fusion, texts
 from tests.oracles import profiles as models
 from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
 
@@ -97,6 +97,38 @@ def asked_of(model: Model, store: Store, query: str) -> dict[str, dict[str, Any]
     }
 
 
+def what_stays(
+    model: Model,
+    store: Store,
+    query: str,
+    channels: Mapping[str, list[tuple[str, float]]],
+    ranked: list[Scored],
+    k: int,
+    response: oneiros.SearchResponse,
+) -> list[Scored]:
+    """Return what O26, O27 and H7 leave of the ranking, and check what the response says of it."""
+    near = dict(channels.get("vector", ()))
+    if model.abstains == "weak_best":
+        ids = {id for hits in channels.values() for id, _ in hits}
+        held = [store.records[id]["text"] for id in ids]
+        is_weak = k > 0 and finishing.is_weak(query, list(near.values()), held)
+        assert response.abstained == is_weak
+        assert len(response.nearest_misses) == (min(3, len(ranked)) if is_weak else 0)
+        return [] if is_weak else ranked[:k]
+    if model.abstains != "surfacing":
+        assert not response.abstained
+        return ranked[:k]
+    scores = [(one.id, one.score) for one in ranked]
+    kept, left = finishing.surfaced(query, scores, store.records, near, k)
+    told = {one.id: one.of for one in response.trace.duplicates}
+    assert told.keys() == left.keys()
+    assert all(of in left[id] for id, of in told.items())
+    assert response.abstained == bool(ranked and not kept)
+    assert len(response.nearest_misses) == (min(3, len(ranked)) if response.abstained else 0)
+    by_id = {one.id: one for one in ranked}
+    return [by_id[id] for id in kept]
+
+
 def check(
     response: oneiros.SearchResponse,
     want: list[Scored],
@@ -161,11 +193,13 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         asked: dict[str, Any] = {
             "embedding": question, "profile": profile, "explain": True, "reinforce": False
         }  # fmt: skip
-        raw = raw_scores(mind.search(query, k=300, **asked))
+        unleft = profile.replace(abstention=None, duplicates=None)
+        raw = raw_scores(mind.search(query, k=300, **{**asked, "profile": unleft}))
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
     records = asked_of(model, store, query)
-    want = models.rank(model, records, NOW, k, channels, scores["lexical"], scores["vector"])
+    ranked = models.rank(model, records, NOW, 300, channels, scores["lexical"], scores["vector"])
+    want = what_stays(model, store, query, channels, ranked, k, response)
     lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
     # cosines to the centre of the best are of float32, and no explanation tells them
     check(response, want, lives, store, 1e-6 if model.has_cluster else 1e-12)

@@ -23,11 +23,14 @@ QUERIES = {
 }
 HINTS = ("decision", "multi-session", "note", None)
 
+OPEN = profiles.get("omega").replace(abstention=None, duplicates=None)
+"""All that is found is returned."""
+
 
 @pytest.fixture(scope="module")
 def mind() -> oneiros.Engine:
     random = np.random.default_rng(5)
-    engine = oneiros.Engine(":memory:", profile="omega", analyzer="simple", clock=lambda: NOW)
+    engine = oneiros.Engine(":memory:", profile=OPEN, analyzer="simple", clock=lambda: NOW)
     words = ["alpha", "beta", "gamma", "pool_size"]
     engine.add_many(
         {
@@ -51,7 +54,7 @@ def test_fusion_weighs_by_hint_and_intent(
     mind: oneiros.Engine, intent: str | None, hint: str | None
 ) -> None:
     response = asked(mind, QUERIES[intent], hint=hint)
-    assert response.profile_hash == profiles.get("omega").hash
+    assert response.profile_hash == OPEN.hash
     found: dict[str, dict[str, int]] = {"lexical": {}, "vector": {}}
     for result in response.results:
         told = result.explanation

@@ -11,12 +11,14 @@ from oneiros.ranking.factors import Thompson
 from tests.oracles import omega
 
 NOW = 1_750_000_000.0
-SEEDED = oneiros.profiles.get("omega").with_factors(Thompson(seed=7))
+ALIKE = oneiros.profiles.get("omega").replace(duplicates=None)
+"""All three memories say the same."""
+SEEDED = ALIKE.with_factors(Thompson(seed=7))
 
 
 @pytest.fixture
 def mind() -> oneiros.Engine:
-    mind = oneiros.Engine(":memory:", profile="omega", analyzer="simple", clock=lambda: NOW)
+    mind = oneiros.Engine(":memory:", profile=ALIKE, analyzer="simple", clock=lambda: NOW)
     mind.add("ant", id="fact", kind="fact", project="p")
     mind.add("ant", id="other", kind="fact", project="q")
     mind.add("ant", id="lesson", kind="lesson_learned")
@@ -111,7 +113,7 @@ def test_a_draw_follows_from_seed_verdicts_and_now(mind: oneiros.Engine) -> None
     assert boosts(mind, profile=SEEDED) == drawn
     assert drawn["fact"] != drawn["lesson"]  # the same counts, another kind
     assert boosts(mind, NOW + 1, profile=SEEDED)["fact"] != drawn["fact"]
-    other = oneiros.profiles.get("omega").with_factors(Thompson(seed=8))
+    other = ALIKE.with_factors(Thompson(seed=8))
     assert boosts(mind, profile=other)["fact"] != drawn["fact"]
     assert drawn["fact"] == 0.8 + 0.4 * Thompson(seed=7).draw("fact", (6, 4), NOW)
     assert dict(mind.rescore(SEEDED))["fact"] == pytest.approx(0.94 * drawn["fact"])

@@ -40,6 +40,7 @@ KERNELS = {
 """Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
+_FINISHING = "texts/test_finishing.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
@@ -132,6 +133,8 @@ TESTS = {
     ),
     "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
     "O24": (_EXPANSION,),
+    "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays"),
+    "O27": (_MODEL,),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
     "O33": (_PAGES.format("omega"),),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25",),
@@ -144,7 +147,7 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1 O5 O6 O10 O23 O26 O27 O28",
+    "what the texts of query and candidates say": "O1 O5 O6 O10 O23 O28",
     "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "rerankers": "C8 O25",

@@ -43,6 +43,8 @@ class Model:
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
     has_cluster: bool = False
+    abstains: str = ""
+    """"weak_best" (H7), or "surfacing", which leaves out duplicates, too (O26, O27)."""
     has_text_relevance: bool = False
     """O3: the text channel ranks by its own relevance, and not by BM25."""
     reads_overlap: bool = False
@@ -194,7 +196,13 @@ def cognitive_model(beta_days: Sequence[float]) -> Model:
 
 
 MODELS: dict[str, Model] = {
-    "oneiros": Model(depth=HUNDRED, relevance=fusion.blend, factors=house_factors, keeps=loved),
+    "oneiros": Model(
+        depth=HUNDRED,
+        relevance=fusion.blend,
+        factors=house_factors,
+        keeps=loved,
+        abstains="weak_best",
+    ),
     "reverie": Model(depth=HUNDRED, relevance=by_rrf(30.0), factors=reverie_factors(math.inf)),
     "reverie-capped": Model(depth=HUNDRED, relevance=by_rrf(30.0), factors=reverie_factors(3.0)),
     "cognitive": cognitive_model(cognitive.BETA_DAYS),
@@ -217,6 +225,7 @@ MODELS: dict[str, Model] = {
         factors=omega_factors,
         keeps=loved,
         has_cluster=True,
+        abstains="surfacing",
         has_text_relevance=True,
         reads_overlap=True,
     ),
@@ -225,6 +234,7 @@ MODELS: dict[str, Model] = {
         relevance=by_bounded,
         factors=bounded_factors,
         keeps=loved,
+        abstains="surfacing",
         has_text_relevance=True,
     ),
     "ciar": ciar_model(*ciar.PRESETS["personal_assistant"][:2]),

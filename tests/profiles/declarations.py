@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.ranking.factors import FACTORS, Expression
+from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
 from oneiros.ranking.fusion import (
     Blend,
     ReciprocalRankFusion,
@@ -197,6 +198,13 @@ PROFILES = st.builds(
         hide_cold=st.booleans(),
     ),
     expansion=EXPANSIONS,
+    duplicates=st.none()
+    | st.builds(
+        Duplicates, characters=st.integers(1, 1_000), cosine=st.floats(0, 1, exclude_min=True)
+    ),
+    abstention=st.none()
+    | st.builds(Surfacing, least_cosine=st.floats(-1, 1), least_overlap=SHARE, least_score=WEIGHT)
+    | st.builds(WeakBest, cosine=st.floats(-1, 1), words=SHARE, misses=st.integers(0, 1_000)),
     reinforcement=REINFORCEMENTS,
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
     understanding=st.none() | UNDERSTANDINGS,

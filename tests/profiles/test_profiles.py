@@ -38,6 +38,7 @@ from oneiros.ranking.factors import (
     Veracity,
     WeibullRecency,
 )
+from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
 from oneiros.ranking.fusion import (
     Blend,
     ReciprocalRankFusion,
@@ -194,6 +195,10 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.expansion == GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.1, weight=1
     )
+    assert profile.duplicates == Duplicates(characters=150, cosine=0.92)  # O26
+    assert profile.abstention == Surfacing(  # O27, O16's general
+        least_cosine=0.5, least_overlap=0.35, least_score=0.1
+    )
     words = profile.channels[0]
     assert isinstance(words, LexicalChannel)
     assert (words.word_share, words.floor) == (0.3, 0.1)  # O3
@@ -285,6 +290,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
     assert profile.reinforcement == Reinforcement()  # R20
+    assert profile.abstention == WeakBest(cosine=0.25, words=0.5)  # H7
 
 
 def test_every_name_gives_its_profile() -> None:

@@ -25,6 +25,7 @@ from oneiros.ranking.factors import (
     Thompson,
     TieBreak,
 )
+from oneiros.ranking.finishing import Duplicates, Surfacing
 from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
@@ -126,6 +127,8 @@ OMEGA = Profile(
     expansion=GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.10
     ),
+    duplicates=Duplicates(characters=150, cosine=0.92),  # O26
+    abstention=Surfacing(least_cosine=0.5, least_overlap=0.35, least_score=0.1),  # O27
     reinforcement=CountsOnly(),  # O33
     understanding=UNDERSTANDING,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
+from oneiros.ranking.finishing import WeakBest
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.neighbours import Neighbours
@@ -34,6 +35,7 @@ ONEIROS = Profile(
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
     expansion=AssociativeExpansion(quota=0.2),  # H7
+    abstention=WeakBest(cosine=0.25, words=0.5),  # H7
     reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
 )
 

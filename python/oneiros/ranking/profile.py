@@ -12,6 +12,7 @@ from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
 from oneiros.ranking.expansion import EXPANSIONS, ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
+from oneiros.ranking.finishing import ABSTENTIONS, AbstentionDeclaration, Duplicates
 from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
@@ -45,6 +46,8 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "neighbours": (Neighbours,),
     "selection": (Selection,),
     "expansion": EXPANSIONS,
+    "duplicates": (Duplicates,),
+    "abstention": ABSTENTIONS,
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
     "initial_stability": (InitialStability,),
@@ -53,10 +56,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 }
 _OPTIONAL = (
     "neighbours",
-    "expansion",
-    "reinforcement",
-    "promotion",
-    "initial_stability",
+    *("expansion", "duplicates", "abstention", "reinforcement", "promotion", "initial_stability"),
     "ingest",
     "understanding",
 )
@@ -101,6 +101,12 @@ class Profile:
 
     reinforcement: ReinforcementDeclaration | None = field(default_factory=Reinforcement)
     """What a recall does to the memories it returns; None: nothing."""
+
+    duplicates: Duplicates | None = None
+    """Which results are too much alike; None: none are."""
+
+    abstention: AbstentionDeclaration | None = None
+    """Which results are too far off, or whether all are; None: none are."""
 
     promotion: Promotion | None = None
     """From which score on a staged memory is consolidated; None: promotion does not ask scores."""
@@ -149,7 +155,7 @@ class Profile:
     @property
     def reads_texts(self) -> bool:
         """Whether a part of it looks into the texts of candidates."""
-        parts = (*self.channels, *self.factors)
+        parts = (*self.channels, *self.factors, self.duplicates, self.abstention)
         return any(getattr(part, "reads_texts", False) for part in parts)
 
     @property

@@ -13,7 +13,7 @@ from oneiros.texts.memory_texts import word_ratios
 from oneiros.texts.normalised import stemmed, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -50,12 +50,16 @@ class Sought:
         """Return the share of words, endings cut, found in each row's text or tags. O18."""
         return word_ratios(self.column, rows, stemmed(self.words, suffixes), with_tags=True)
 
-    def signals(self, factors: Iterable[Factor], rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
+    def signals(self, factors: Sequence[Factor], rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
         """Return what the factors ask of the texts of candidates, one value a row."""
-        for factor in factors:
-            if isinstance(factor, Overlap):
-                return {"word_ratio": self.overlaps(rows, factor.suffixes)}
-        return {}
+        if not any(isinstance(factor, Overlap) for factor in factors):
+            return {}
+        return {"word_ratio": self.overlaps_of(factors, rows)}
+
+    def overlaps_of(self, factors: Sequence[Factor], rows: Rows) -> npt.NDArray[np.float64]:
+        """Return O18's share for each row, with the endings of the factor "overlap"."""
+        own = [factor.suffixes for factor in factors if isinstance(factor, Overlap)]
+        return self.overlaps(rows, own[0] if own else Overlap().suffixes)
 
     def relevance_of(self, heard: ChannelAnswer, channel: LexicalChannel) -> ChannelAnswer:
         """Return what the lexical channel found in the order of O3's relevance, which is its score.

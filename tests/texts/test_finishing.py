@@ -1,0 +1,149 @@
+"""Results alike, too far off, or none near enough: what leaves a search, and how it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from oneiros import profiles
+from oneiros.finishing import first_of_each
+from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
+from tests.oracles import finishing as oracle
+
+NOW = 1_750_000_000.0
+OMEGA = profiles.get("omega")
+VECTORS = ([1.0, 0.0], [1.0, 0.42], [1.0, 0.44], [0.0, 1.0], [-1.0, 0.3], [0.3, -1.0])
+
+
+@pytest.fixture
+def mind() -> Iterator[oneiros.Engine]:
+    with oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW) as opened:
+        opened.add("Coffee is black", id="a", embedding=[1.0, 0.0, 0.0])
+        opened.add("coffee IS black", id="b", embedding=[0.0, 1.0, 0.0])
+        opened.add("tea is green", id="c", embedding=[0.99, 0.01, 0.0])
+        opened.add("zebra", id="d", embedding=[0.0, 0.0, 1.0])
+        yield opened
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    records=st.lists(
+        st.fixed_dictionaries(
+            {"text": st.sampled_from(["", "ant", "ANT", "x" * 150 + "y", "x" * 150 + "z", "bee"])},
+            optional={"embedding": st.sampled_from(VECTORS)},
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    k=st.integers(1, 8),
+)
+def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add_many(records)
+        mind._parts.remember.texts()
+        rows = list(range(len(records)))
+        kept, left = first_of_each(Duplicates(), mind._parts.projections, rows, rows, k)
+    want: list[int] = []
+    for row, record in enumerate(records):
+        if len(want) == k:
+            break
+        better = [one for one in want if oracle.are_alike(records[one], record)]
+        if better:
+            assert dict(left)[row] in better
+        else:
+            want.append(row)
+    assert kept == want
+
+
+def test_duplicates_are_listed_and_why_not_says_of_what(mind: oneiros.Engine) -> None:
+    response = mind.search("coffee", embedding=[1.0, 0.0, 0.0])
+    assert response.ids == ["a"]
+    assert {(one.id, one.of) for one in response.trace.duplicates} == {("b", "a"), ("c", "a")}
+    assert not response.abstained
+    told = mind.why_not("coffee", "b", embedding=[1.0, 0.0, 0.0])
+    assert [one.reason for one in told.hidden] == ["duplicate"]
+    assert "'a'" in told.lacked
+    told = mind.why_not("coffee", "d", embedding=[1.0, 0.0, 0.0])
+    assert [one.reason for one in told.hidden] == ["abstention"]
+    assert "cosine 0.0000 below 0.5" in told.lacked
+    stages = {stage.name: stage for stage in response.trace.stages}
+    assert (stages["abstention"].candidate_count, stages["abstention"].survivor_count) == (4, 3)
+    assert (stages["duplicates"].candidate_count, stages["duplicates"].survivor_count) == (3, 1)
+
+
+@pytest.mark.parametrize("profile", ["omega", "oneiros"])
+def test_an_abstention_says_why_shows_the_nearest_and_strengthens_nothing(
+    mind: oneiros.Engine, profile: str
+) -> None:
+    before = mind.list()
+    asked = {"embedding": [-1.0, 0.0, 0.1], "profile": profile}
+    unheld = profiles.get(profile).replace(abstention=None, duplicates=None)
+    nearest = mind.search(
+        "nothing here matches", 3, reinforce=False, **{**asked, "profile": unheld}
+    ).ids
+    for response in (
+        mind.search("nothing here matches", **asked),
+        *mind.search_many(
+            ["nothing here matches"], embeddings=[asked["embedding"]], profile=profile
+        ),
+    ):
+        assert (response.abstained, response.ids) == (True, [])
+        assert response.reason in str(response)
+        assert len(response.nearest_misses) == 3
+        assert [one.id for one in response.nearest_misses] == nearest
+    mind.flush()
+    assert mind.list() == before
+    told = mind.why_not("nothing here matches", "d", **asked)
+    assert (told.is_returned, told.place) == (False, None)
+    assert response.reason.split(";")[0] in told.lacked or told.hidden[0].reason == "abstention"
+
+
+def test_the_house_abstains_only_where_both_are_missing(mind: oneiros.Engine) -> None:
+    far, near = [-1.0, 0.0, 0.1], [0.3, 0.0, 1.0]
+    for query, vector, abstains in (
+        ("nothing here matches", far, True),
+        ("nothing here matches", near, False),
+        ("zebra stripes", far, False),  # half of the words
+        ("zebra stripes everywhere", far, True),
+        ("", far, False),  # no word is missing
+        ("nothing here matches", None, False),  # nobody asked for a cosine
+    ):
+        response = mind.search(query, embedding=vector, profile="oneiros", reinforce=False)
+        assert response.abstained == abstains, (query, vector)
+    assert not mind.search("unheard of", k=0, embedding=far, profile="oneiros").abstained
+
+
+def test_a_situation_says_how_near_is_near_enough(mind: oneiros.Engine) -> None:
+    asked = {"embedding": [0.42, 0.0, 0.9], "reinforce": False}
+    assert mind.search("zebra, zoo and more", **asked).ids == ["d"]
+    here = oneiros.Context(situation="error_debug")  # a cosine of 0.4 is enough there
+    assert set(mind.search("zebra, zoo and more", context=here, **asked).ids) == {"d", "a"}
+
+
+def test_a_scope_is_judged_by_its_own_memories_alone(mind: oneiros.Engine) -> None:
+    mind.add("stripes everywhere", id="e", project="x", embedding=[0.0, 0.0, 1.0])
+    asked = {"embedding": [-1.0, 0.0, 0.1], "profile": "oneiros"}
+    response = mind.scope(project="x").search("zebra coffee tea", **asked)
+    assert response.abstained
+    assert [one.id for one in response.nearest_misses] == ["e"]
+    assert not mind.search("zebra coffee tea", **asked).abstained
+
+
+def test_parts_refuse_what_is_out_of_range_by_name() -> None:
+    for make, match in (
+        (lambda: Duplicates(characters=0), "characters: must be"),
+        (lambda: Duplicates(cosine=0.0), "cosine: must be"),
+        (lambda: Surfacing(least_overlap=1.5), "least_overlap: must be"),
+        (lambda: Surfacing(misses=-1), "misses: must be"),
+        (lambda: WeakBest(words=float("nan")), "words: must be"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            make()
+    with pytest.raises(TypeError, match="duplicates: expected Duplicates, got float"):
+        OMEGA.replace(duplicates=0.9)
+    with pytest.raises(TypeError, match="abstention: expected Surfacing or WeakBest, got bool"):
+        OMEGA.replace(abstention=True)
