@@ -136,6 +136,8 @@ class AsyncMemories(Generic[Mind]):
     search_many = _awaited(Memories.search_many)
     why_not = _awaited(Memories.why_not)
     link = _awaited(Memories.link)
+    link_many = _awaited(Memories.link_many)
+    links = _awaited(Memories.links)
     unlink = _awaited(Memories.unlink)
     neighbours = _awaited(Memories.neighbours)
     supersede = _awaited(Memories.supersede)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.association.link import Link
+from oneiros.numpy_on_use import np
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     from pyroaring import BitMap
 
@@ -81,6 +81,25 @@ class Associations:
             if other in visible and (id := ids[other]):  # "": forgotten meanwhile
                 when = None if math.isnan(last) else last
                 found.append(Link(id, weight, KINDS[kind], created, when))
+        return found
+
+    def all(self, *, visible: BitMap, now: float) -> list[tuple[str, Link]]:
+        """Return every link of two visible memories, from its smaller row, in order of rows."""
+        from oneiros.kernels import association_decay  # noqa: PLC0415 - searches need it not
+
+        if self._graph is None:
+            return []
+        a, b, weight, kind, created, last = self._graph.links()
+        left = association_decay(weight, (now - last) / 86_400.0, tau_days=_TAU_DAYS)
+        ids = self._lifecycle.ids
+        first, second = np.minimum(a, b), np.maximum(a, b)
+        found = []
+        for n in np.lexsort((second, first)).tolist():
+            one, other = int(first[n]), int(second[n])
+            if one in visible and other in visible and ids[one] and ids[other]:
+                when = None if math.isnan(last[n]) else float(last[n])
+                link = Link(ids[other], float(left[n]), KINDS[kind[n]], float(created[n]), when)
+                found.append((ids[one], link))
         return found
 
     def reached(

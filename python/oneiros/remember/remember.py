@@ -203,12 +203,13 @@ class Remember(InStep):
             if self._live(transaction, memory_id, seen).pinned != pinned:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
 
-    def link(self, link: StoredLink, *, seen: Seen) -> None:
-        """Link two memories, or make the link of the two what it says."""
-        with self._writing(after_events_of=(link.one, link.other)) as transaction:
-            for memory_id in (link.one, link.other):
+    def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
+        """Link pairs of memories, or make the link of the two what it says: all or none."""
+        ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
+        with self._writing(after_events_of=ids) as transaction:
+            for memory_id in ids:
                 self._live(transaction, memory_id, seen)
-            transaction.set_link(link)
+            transaction.set_links(links)
 
     def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
         """Take the link of two memories away; returns whether there was one."""

@@ -1,0 +1,1 @@
+"""Oneiros beside other libraries, each imported when it is asked for."""
