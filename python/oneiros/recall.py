@@ -410,7 +410,8 @@ def _united(
     brought: dict[int, int] = {}
     if (rule := compiled.neighbours) is not None and not projections.sessions.order.is_empty:
         plan, sessions = compiled.plan, projections.sessions
-        brought = sessions.bring(plan, candidates, rule, visible.bits)
+        permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
+        brought = sessions.bring(plan, candidates, rule, permitted)
         if brought:
             _fill(compiled, candidates, answers)
         sessions.lend(plan, candidates, rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oneiros.display import Branch, Table, figure, html_text, tree_text
@@ -154,8 +154,7 @@ class WhyNot:
         if self.kth is None:
             return Table(("part", "this memory"), tuple(own))
         kth = _figures(self.kth.channels, self.kth, self.kth.factors)
-        rows = [(part, mine, theirs) for (part, mine), (_, theirs) in zip(own, kth, strict=True)]
-        return Table(("part", "this memory", f"place {self.k}"), tuple(rows))
+        return Table(("part", "this memory", f"place {self.k}"), tuple(_beside(own, kth)))
 
     def __str__(self) -> str:
         return tree_text(self.tree())
@@ -203,12 +202,30 @@ def _costliest(own: Explanation, kth: Explanation) -> str | None:
             f"relevance {figure(own.relevance)} (there {figure(kth.relevance)})",
         )
     ]
+    if [one.name for one in own.factors] != [one.name for one in kth.factors]:
+        return None  # one of them has its score by links: no part is that of another
     for place, (mine, theirs) in enumerate(zip(own.factors, kth.factors, strict=True)):
         swapped = (*own.factors[:place], theirs, *own.factors[place + 1 :])
         told = f"{mine.name} factor {figure(mine.value)} (there {figure(theirs.value)})"
         parts.append((combined(own.relevance, swapped), told))
     score, told = max(parts, key=lambda part: part[0])
     return told if score > own.score else None
+
+
+def _beside(
+    own: list[tuple[str, object]], others: list[tuple[str, object]]
+) -> Iterator[tuple[str, object, object]]:
+    """Yield each part with both figures; None where one has no such part, as what links scored.
+
+    The last figure of both, the score, stays last.
+    """
+    left = others[:-1]
+    for part, mine in own[:-1]:
+        place = next((n for n, (name, _) in enumerate(left) if name == part), None)
+        yield part, mine, None if place is None else left.pop(place)[1]
+    for part, theirs in left:
+        yield part, None, theirs
+    yield own[-1][0], own[-1][1], others[-1][1]
 
 
 def _figures(

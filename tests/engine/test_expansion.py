@@ -172,6 +172,25 @@ def test_a_place_kept_for_links_is_taken_from_the_last_direct_result(mind: Engin
     assert many.ids == ["ant", "dog"]
 
 
+def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
+    profile = oneiros.profiles.get("omega").replace(expansion=GraphExpansion(weight=9.0))
+    asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": profile, "k": 1}
+    with Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add("an ant hill", id="ant", embedding=[1.0, 0.0])
+        mind.add("a bee hive", id="bee", embedding=[0.8, 0.6])
+        mind.add("a dog", id="dog")
+        mind.link("ant", "dog", 1.0)
+        (first,) = mind.search("ant", explain=True, **asked)
+        assert (first.id, first.path) == ("dog", ("ant", "dog"))
+        for id in ("ant", "bee"):
+            why = mind.why_not("ant", id, **asked)
+            assert why.verdict in str(why)
+            told = {part: values for part, *values in why.table().rows}
+            assert told["score"] == [why.score, first.score]
+            assert told["graph"] == [None, 9.0]
+            assert told["vector score"][0] == why.channels[1].score
+
+
 def test_damaged_links_stop_no_search(mind: Engine) -> None:
     mind.link("ant", "dog")
     with mind._shared.remember._writing() as transaction:

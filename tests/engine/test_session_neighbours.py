@@ -146,6 +146,14 @@ def test_a_scope_is_all_there_is(talk: oneiros.Engine) -> None:
     assert set(talk.scope(project="q").search("bicycle").ids) == {"other"}
 
 
+def test_what_a_query_must_or_must_not_hold_goes_for_neighbours_too(talk: oneiros.Engine) -> None:
+    for query, found in (("+bicycle", {"t3"}), ("bicycle -lisbon", {"t3", "t2"})):
+        assert set(talk.search(query, syntax="query").ids) == found
+        (many,) = talk.search_many([query], syntax="query")
+        assert set(many.ids) == found
+        assert not talk.why_not(query, "t1", syntax="query").is_returned
+
+
 def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine) -> None:
     assert "t2" in talk.search("bicycle").ids
     talk.forget("t2")
