@@ -42,7 +42,7 @@ rules = st.builds(
     above_mean=st.booleans(),
 )
 changes = st.lists(
-    st.tuples(st.sampled_from(["delete", "restore", "move", "date"]), st.integers(0, 30)),
+    st.tuples(st.sampled_from(["delete", "restore", "move", "date", "forget"]), st.integers(0, 30)),
     max_size=5,
 )
 
@@ -62,6 +62,9 @@ def apply(mind: oneiros.Engine, records: dict[str, dict[str, Any]], how: str, nu
     elif how == "date" and not held.get("is_deleted"):
         held["event_at"] = NOW - 10.0 * number
         mind.update(id, event_at=held["event_at"])
+    elif how == "forget" and len(records) > 1:
+        mind.forget(id)
+        del records[id]
 
 
 @settings(max_examples=60, deadline=None)
@@ -154,8 +157,10 @@ def test_what_a_query_must_or_must_not_hold_goes_for_neighbours_too(talk: oneiro
         assert not talk.why_not(query, "t1", syntax="query").is_returned
 
 
-def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine) -> None:
-    assert "t2" in talk.search("bicycle").ids
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine, asked_before: bool) -> None:
+    if asked_before:
+        assert "t2" in talk.search("bicycle").ids
     talk.forget("t2")
     assert talk.search("bicycle").ids[1:] == ["t1", "t0"]
 

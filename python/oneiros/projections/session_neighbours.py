@@ -81,6 +81,7 @@ class SessionNeighbours:
             self._order.place(columns=self._lifecycle.columns, rows=rows)
 
     def erase(self, row: int) -> None:
-        """Take a row out."""
+        """Take a row out; an order that is made later does not find it either."""
+        self._lifecycle.columns.write(rows=[row], values={"session_code": [0]})
         if self._order is not None:
             self._order.remove(row=row)
