@@ -120,9 +120,19 @@ void fill(GuardedCandidates& guarded, std::size_t channel, const py::array& scor
 }
 
 py::array rows_of(const GuardedCandidates& guarded) {
+  std::vector<std::uint32_t> rows;
+  {
+    const ReleasedGil nogil;
+    const std::shared_lock lock(guarded.mutex);
+    rows.assign(guarded.candidates.rows().begin(), guarded.candidates.rows().end());
+  }
+  return copied(rows);
+}
+
+std::size_t size_of(const GuardedCandidates& guarded) {
+  const ReleasedGil nogil;
   const std::shared_lock lock(guarded.mutex);
-  const auto rows = guarded.candidates.rows();
-  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(rows.size()), rows.data());
+  return guarded.candidates.size();
 }
 
 // Signals as spans, and what keeps them alive.
@@ -270,7 +280,7 @@ void register_results(py::module_& module) {
       });
   py::class_<GuardedCandidates>(
       module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
-      .def("__len__", [](const GuardedCandidates& guarded) { return guarded.candidates.size(); })
+      .def("__len__", &size_of)
       .def_property_readonly("rows", &rows_of, "In order of first appearance.")
       .def("missing_count", &missing_count, py::arg("channel"), "How many missing() returns.")
       .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
