@@ -215,3 +215,33 @@ def test_ctrl_c_is_heard_while_waiting_for_the_lock(tmp_path: Path) -> None:
             assert time.monotonic() - start < 10.0  # of 60; the wait hears it within 50 ms
         add(store, "a")
         assert other.count() == 1
+
+
+class Interrupted:
+    """A connection whose BEGIN an interrupt follows at once."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.connection, name)
+
+    def execute(self, sql: str) -> apsw.Cursor:
+        found = self.connection.execute(sql)
+        if sql == "BEGIN":
+            raise KeyboardInterrupt
+        return found
+
+
+def test_a_read_interrupted_as_it_begins_leaves_no_reader_in_a_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_store(tmp_path / "mind.db")
+    with Store(tmp_path / "mind.db") as store:
+        opened = store._readers.opened
+        with monkeypatch.context() as patched:
+            patched.setattr(store._readers, "opened", lambda: Interrupted(opened()))
+            with pytest.raises(KeyboardInterrupt), store.read():
+                pass
+        with store.read() as reading:
+            assert reading.last_revision() == 1

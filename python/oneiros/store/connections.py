@@ -224,9 +224,11 @@ class Readers:
         return connection
 
     def _take_back(self, connection: apsw.Connection) -> None:
+        # An interrupt may come after a transaction began and before anyone would take it back.
+        is_left_open = connection.in_transaction
         with self._lock:
-            is_kept = not self._is_closed and len(self._idle) < _IDLE_READERS
+            is_kept = not (is_left_open or self._is_closed) and len(self._idle) < _IDLE_READERS
             if is_kept:
                 self._idle.append(connection)
         if not is_kept:
-            connection.close()
+            connection.close(is_left_open)
