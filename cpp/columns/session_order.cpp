@@ -28,7 +28,31 @@ double time_of(const Columns::Reader& columns, std::uint32_t row) {
   return std::isnan(time) ? -std::numeric_limits<double>::infinity() : time;
 }
 
+// The session a row stands in by what the columns say; 0: in none.
+std::uint32_t session_of(const Columns::Reader& columns, std::uint32_t row) {
+  return std::isnan(columns.values<Column::deleted_at>()[row])
+             ? columns.values<Column::session_code>()[row]
+             : 0;
+}
+
 }  // namespace
+
+SessionOrder::Key SessionOrder::key_of(const Columns::Reader& columns, std::uint32_t session,
+                                       std::uint32_t row) {
+  return {session, row, time_of(columns, row)};
+}
+
+bool SessionOrder::is_in_place(const Columns::Reader& columns, std::uint32_t row) const {
+  const Place& place = places_[row];
+  if (place.session != session_of(columns, row)) {
+    return false;
+  }
+  const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
+    return a == kNobody || b == kNobody ||
+           key_of(columns, place.session, a).precedes(key_of(columns, place.session, b));
+  };
+  return precedes(place.before, row) && precedes(row, place.after);
+}
 
 void SessionOrder::unlink(std::uint32_t row) {
   Place& place = places_[row];
@@ -57,14 +81,13 @@ void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t 
 void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> keys) {
   const std::uint32_t session = keys.front().session;
   const auto ends = ends_.find(session);
-  const auto key_of = [&](std::uint32_t row) { return Key{session, row, time_of(columns, row)}; };
   std::uint32_t before = ends == ends_.end() ? kNobody : ends->second.last;
   const std::uint32_t first = ends == ends_.end() ? kNobody : ends->second.first;
   for (std::size_t i = keys.size(); i-- > 0;) {
-    if (before != kNobody && keys[i].precedes(key_of(first))) {
+    if (before != kNobody && keys[i].precedes(key_of(columns, session, first))) {
       before = kNobody;
     }
-    while (before != kNobody && keys[i].precedes(key_of(before))) {
+    while (before != kNobody && keys[i].precedes(key_of(columns, session, before))) {
       before = places_[before].before;
     }
     link(keys[i].row, session, before);
@@ -74,13 +97,19 @@ void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> k
 void SessionOrder::place_locked(const Columns::Reader& columns,
                                 std::span<const std::uint32_t> rows) {
   places_.resize(std::max(places_.size(), columns.size()));
-  const auto sessions = columns.values<Column::session_code>();
-  const auto deleted = columns.values<Column::deleted_at>();
+  // Mostly something else of a memory changed. But where one moves, those it stood between may no
+  // longer be in order, so all of them are taken out first.
+  const bool none_moves = std::ranges::all_of(rows, [&](std::uint32_t row) {
+    return places_[row].session == 0 || is_in_place(columns, row);
+  });
   std::vector<Key> keys;
   for (const std::uint32_t row : rows) {
+    if (none_moves && is_in_place(columns, row)) {
+      continue;
+    }
     unlink(row);
-    if (sessions[row] != 0 && std::isnan(deleted[row])) {
-      keys.push_back({sessions[row], row, time_of(columns, row)});
+    if (const std::uint32_t session = session_of(columns, row); session != 0) {
+      keys.push_back(key_of(columns, session, row));
     }
   }
   const auto precedes = [](const Key& a, const Key& b) { return a.precedes(b); };

@@ -23,7 +23,7 @@ class SessionOrder {
 
   // Brings rows to where the columns now say they belong. Costs the sorting of the rows and, a
   // session, one walk over what lies between its end and the earliest of them: nothing where they
-  // are its last or come before its first.
+  // are its last or come before its first, or none moves.
   // Throws std::invalid_argument for a row that does not exist, before anything is changed.
   void place(const Columns& columns, std::span<const std::uint32_t> rows);
   // The same for all rows there are.
@@ -61,6 +61,9 @@ class SessionOrder {
   };
   struct Key;
 
+  static Key key_of(const Columns::Reader& columns, std::uint32_t session, std::uint32_t row);
+  // Whether a row stands where the columns say it belongs, as far as those beside it do.
+  [[nodiscard]] bool is_in_place(const Columns::Reader& columns, std::uint32_t row) const;
   void unlink(std::uint32_t row);
   void link(std::uint32_t row, std::uint32_t session, std::uint32_t before);
   void insert(const Columns::Reader& columns, std::span<const Key> keys);

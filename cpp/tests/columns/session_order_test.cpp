@@ -96,10 +96,12 @@ TEST_CASE(
         rows.push_back(static_cast<std::uint32_t>(memories.size()));
         memories.push_back(random_memory(random));
       }
-      for (std::size_t i = 0; i < 2 && !memories.empty(); ++i) {
+      for (auto known = random() % 7; known > 0 && !memories.empty(); --known) {
         const auto row = static_cast<std::uint32_t>(random() % memories.size());
         rows.push_back(row);
-        memories[row] = random_memory(random);
+        if (random() % 2 == 0) {
+          memories[row] = random_memory(random);
+        }
       }
       for (const std::uint32_t row : rows) {
         write(columns, row, memories[row]);
