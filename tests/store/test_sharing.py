@@ -245,3 +245,21 @@ def test_a_read_interrupted_as_it_begins_leaves_no_reader_in_a_transaction(
                 pass
         with store.read() as reading:
             assert reading.last_revision() == 1
+
+
+@pytest.mark.parametrize("step", ["enter", "leave"])
+def test_an_interrupt_beside_a_write_keeps_no_lock(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store(tmp_path / "mind.db", busy_timeout_seconds=0.5) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(f"oneiros.store.writer.GATE.{step}", interrupted)
+            with pytest.raises(KeyboardInterrupt), store.write():
+                pass
+        writing = threading.Thread(target=add, args=(store, "m0"))
+        writing.start()
+        writing.join()
+        assert store.count() == 1

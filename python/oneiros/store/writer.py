@@ -164,15 +164,20 @@ class Writer:
         if not self._lock.acquire(timeout=self._timeout):
             msg = f"{self._path}: another thread has been writing for {self._timeout} s"
             raise StoreBusy(msg)
-        if self._is_closed:  # closed while this thread waited
+        try:  # an interrupt, too, must not keep the lock
+            if self._is_closed:  # closed while this thread waited
+                msg = f"{self._path}: the store is closed"
+                raise EngineClosed(msg)
+            self._entered = GATE.enter()  # after the lock: who waits for that holds up no fork
+        except BaseException:
             self._lock.release()
-            msg = f"{self._path}: the store is closed"
-            raise EngineClosed(msg)
-        self._entered = GATE.enter()  # after the lock: who waits for that holds up no fork
+            raise
 
     def _release(self) -> None:
-        GATE.leave(self._entered)
-        self._lock.release()
+        try:
+            GATE.leave(self._entered)
+        finally:
+            self._lock.release()
 
     def _require_sound(self) -> None:
         if self._poison:
