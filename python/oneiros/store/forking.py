@@ -20,14 +20,16 @@ class ForkGate:
     """Counts the threads inside SQLite, and lets none in while a fork waits for them."""
 
     def __init__(self) -> None:
-        self._condition = threading.Condition(threading.Lock())
+        # Taken itself, and not by the condition: no interrupt comes between taking it and its block.
+        self._lock = threading.Lock()
+        self._condition = threading.Condition(self._lock)
         self._inside: dict[int, int] = {}  # thread -> how deep
         self._is_forking = False
 
     def enter(self) -> int:
         """Begin to use SQLite; returns what :meth:`leave` takes."""
         thread = threading.get_ident()
-        with self._condition:
+        with self._lock:
             if self._is_forking and thread not in self._inside:
                 self._condition.wait_for(
                     lambda: not self._is_forking, timeout=_LONGEST_PAUSE_SECONDS
@@ -37,7 +39,7 @@ class ForkGate:
 
     def leave(self, thread: int) -> None:
         """Be done with it; another thread may do so for the one that entered."""
-        with self._condition:
+        with self._lock:
             left = self._inside.get(thread, 1) - 1  # a child has forgotten its parent's threads
             if left:
                 self._inside[thread] = left
@@ -49,7 +51,7 @@ class ForkGate:
     def hold(self) -> None:
         """Before a fork: wait for all other threads, a second at most, and let none in."""
         own = {threading.get_ident()}
-        with self._condition:
+        with self._lock:
             self._is_forking = True
             self._condition.wait_for(
                 lambda: not self._inside.keys() - own, timeout=_LONGEST_PAUSE_SECONDS
@@ -57,13 +59,14 @@ class ForkGate:
 
     def open(self) -> None:
         """After it, in the parent: go on."""
-        with self._condition:
+        with self._lock:
             self._is_forking = False
             self._condition.notify_all()
 
     def renew(self) -> None:
         """After it, in the child: a thread that is not here may have held the lock."""
-        self._condition = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._condition = threading.Condition(self._lock)
         own = threading.get_ident()
         self._inside = {own: self._inside[own]} if own in self._inside else {}
         self._is_forking = False
