@@ -85,7 +85,7 @@ TEST_CASE("prefix: look-ups run beside learning") {
   for (int reader = 0; reader < 2; ++reader) {
     threads.emplace_back([&analyzer] {
       std::size_t last = 0;
-      for (int i = 0; i < 300; ++i) {
+      for (int i = 0; i < 60; ++i) {
         const std::size_t count = analyzer.terms_with_prefix("word", 10'000).size();
         CHECK(count >= last);
         last = count;

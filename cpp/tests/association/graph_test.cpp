@@ -154,7 +154,7 @@ TEST_CASE("associations: readers see all of a write or nothing of it") {
     for (std::uint32_t row = 0; row < kSize; ++row) {
       rows[row] = row;
     }
-    for (std::uint32_t i = 0; i < 3'000; ++i) {
+    for (std::uint32_t i = 0; i < 1'000; ++i) {
       set(graph, ring(kSize, 0.2 + 0.1 * (i % 8)));
       if (i % 5 == 0) {
         graph.remove_rows(rows);
