@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
+    from oneiros.gathering import Question
     from oneiros.projections import Limits
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
     from oneiros.ranking.profile import Profile
-    from oneiros.recall import Question
     from oneiros.scopes import Where
     from oneiros.why_not import WhyNot
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros import _core
+    from oneiros.gathering import Gathered, Question
     from oneiros.projections import Projections
     from oneiros.projections.row_sets import Reach
     from oneiros.ranking.compiled import CompiledProfile
-    from oneiros.recall import Gathered, Question
 
 __all__ = ["Expanded", "Row", "expanded"]
 

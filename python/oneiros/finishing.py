@@ -21,9 +21,9 @@ from oneiros.texts.normalised import normalised, stemmed, words_of
 
 if TYPE_CHECKING:
     from oneiros.expanding import Expanded
+    from oneiros.gathering import Gathered, Question
     from oneiros.projections import Projections
     from oneiros.ranking.finishing import Duplicates
-    from oneiros.recall import Gathered, Question
     from oneiros.response import LoadMemories
 
 __all__ = ["finish", "first_of_each", "without_duplicates"]

@@ -15,8 +15,8 @@ from oneiros.remember.write_behind import ReinforcementEvent
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
+    from oneiros.gathering import Question
     from oneiros.projections import Visible
-    from oneiros.recall import Question
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
 

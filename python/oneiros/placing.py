@@ -19,9 +19,9 @@ from oneiros.why_not import Hiding, Standing, WhyNot
 if TYPE_CHECKING:
     from oneiros.channels import ChannelAnswer
     from oneiros.expanding import Expanded
+    from oneiros.gathering import Question
     from oneiros.projections import Projections, Visible
     from oneiros.ranking.channels import ChannelDeclaration
-    from oneiros.recall import Question
     from oneiros.response import LoadMemories
 
 __all__ = ["Placing"]

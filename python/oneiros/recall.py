@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneiros.gathering import Gathered, Question, Stages, united
 from oneiros.projections.indexes import ABSENT
-from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import TemporalChannel, VectorChannel
-from oneiros.ranking.deep_recall import LAPSED
-from oneiros.ranking.factor import is_function
 from oneiros.ranking.finishing import Surfacing
-from oneiros.response import Duplicate, SearchResponse, SearchTrace, StageTrace, shelve
+from oneiros.response import Duplicate, SearchResponse, shelve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
 
     from oneiros import _core
     from oneiros.association.found import Found
     from oneiros.channels import ChannelAnswer
     from oneiros.explaining import Explanation, Explanations
     from oneiros.projections import Projections, Visible
-    from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.projections.row_sets import BackAgain
     from oneiros.projections.stored_rows import StoredIdsByRow
-    from oneiros.query.cluster import Centre
-    from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
-    from oneiros.ranking.factors.thompson import Verdicts
-    from oneiros.ranking.profile import Profile
     from oneiros.response import LoadMemories
-    from oneiros.texts.sought import Sought
 
 __all__ = [
     "Finished",
-    "Gathered",
-    "Question",
     "answer",
     "answer_many",
     "finished",
     "gather",
-    "signals_for",
 ]
 
 _STAGE_OF_CHANNEL = {
@@ -55,83 +38,6 @@ _STAGE_OF_CHANNEL = {
 
 
 NO_TIME = "absent: the query names no time"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One search, checked: what the channels and the plan need to know."""
-
-    query: str
-    spoken: str
-    """What the query says in words."""
-    syntax: str
-    """How the query is read: "plain" or "query"."""
-    vector: npt.NDArray[np.float32] | None
-    """Unit length, shape (dimension,); None leaves the vector channel out."""
-    absent: str
-    """Why the vector channel is left out; empty when it is not."""
-    k: int
-    """How many results are asked for; channels are as deep as that needs."""
-    now: float
-    profile: Profile
-    """As it ranks this question."""
-    profile_hash: str
-    """Of the profile as it was asked for, before the question weighed it."""
-    understood: Understood
-    is_explained: bool
-    verdicts: Verdicts
-    """What was said of memories, by kind; empty where the profile asks for none."""
-    back_again: BackAgain | None
-    """What deep recall brings back; None where it is none."""
-    sought: Sought | None
-    """The texts of candidates, to be looked into; None where the profile does not."""
-
-
-class Gathered(NamedTuple):
-    """The candidates of one search, to be ranked."""
-
-    answers: Sequence[ChannelAnswer]
-    """One a channel of the profile, in its order."""
-    compiled: CompiledProfile
-    candidates: _core.Candidates
-    lifecycle: Lifecycle
-    signals: dict[str, npt.NDArray[np.float64]]
-    """What the question, verdicts, and functions of the user's own, say of the candidates."""
-    brought: dict[int, int]
-    """Rows that are candidates because they stand beside a hit in its session -> the hit's row."""
-    centre: Centre | None = None
-    """Of the best candidates, where the profile asks for it."""
-
-    def signals_of(
-        self, candidates: _core.Candidates, question: Question
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return what is said of other candidates of this very search."""
-        told = signals_for(self.compiled, self.lifecycle, candidates, question)
-        return told if self.centre is None else told | self.centre.signals(candidates.rows)
-
-    def best(self, question: Question, k: int | None = None) -> _core.Ranked:
-        """Return the best k, by default the question's, explained where that was asked."""
-        return self.compiled.plan.rank(
-            columns=self.lifecycle.columns,
-            candidates=self.candidates,
-            now_seconds=question.now,
-            k=question.k if k is None else k,
-            signals=self.signals,
-            explain=question.is_explained,
-        )
-
-    def place_of(self, row: int, now: float) -> tuple[_core.Ranked, int | None] | None:
-        """Return a row explained, and its place; None for the place if a rule lets it leave.
-
-        None: it is no candidate.
-        """
-        return self.compiled.plan.place_of(
-            columns=self.lifecycle.columns,
-            candidates=self.candidates,
-            now_seconds=now,
-            row=row,
-            signals=self.signals,
-        )
 
 
 class Finished(NamedTuple):
@@ -152,24 +58,6 @@ class Finished(NamedTuple):
     """Name, candidates, survivors and note of those that ran."""
 
 
-class _Stages:
-    """Collects the trace; a stage's time is what passed since the last one ended."""
-
-    def __init__(self) -> None:
-        self._started = self._last = perf_counter()
-        self._stages: list[StageTrace] = []
-
-    def end(self, name: str, candidates: int, survivors: int, note: str = "") -> None:
-        now = perf_counter()
-        duration_ms = (now - self._last) * 1e3
-        self._stages.append(StageTrace(name, candidates, survivors, duration_ms, note=note))
-        self._last = now
-
-    def trace(self, notes: Sequence[str], duplicates: tuple[Duplicate, ...]) -> SearchTrace:
-        total_ms = (self._last - self._started) * 1e3
-        return SearchTrace(tuple(self._stages), total_ms, tuple(notes), duplicates)
-
-
 def answer(
     question: Question, projections: Projections, visible: Visible, load: LoadMemories
 ) -> SearchResponse:
@@ -181,7 +69,7 @@ def answer(
         visible: the rows that recall may return.
         load: the store's loader, for the memories of the results.
     """
-    stages = _Stages()
+    stages = Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
     answers = _ask(question, projections, visible, stages)
     return _respond(question, projections, visible, answers, load, stages)
@@ -189,13 +77,13 @@ def answer(
 
 def gather(question: Question, projections: Projections, visible: Visible) -> Gathered:
     """Find the candidates of one search, and go no further."""
-    stages = _Stages()
+    stages = Stages()
     answers = _ask(question, projections, visible, stages)
-    return _united(question, projections, visible, answers, stages)
+    return united(question, projections, visible, answers, stages)
 
 
 def _ask(
-    question: Question, projections: Projections, visible: Visible, stages: _Stages
+    question: Question, projections: Projections, visible: Visible, stages: Stages
 ) -> list[ChannelAnswer]:
     """Ask every channel of the profile, in its order."""
     indexes = projections.indexes
@@ -248,7 +136,7 @@ def answer_many(
         return []
     if questions[0].syntax != "plain":  # each permits rows of its own
         return [answer(question, projections, visible, load) for question in questions]
-    stages = [_Stages() for _ in questions]
+    stages = [Stages() for _ in questions]
     for part in stages:
         part.end("validity_filter", visible.bounds_count, visible.row_count)
     answers: list[list[ChannelAnswer]] = [[] for _ in questions]
@@ -287,9 +175,9 @@ def _respond(
     visible: Visible,
     answers: Sequence[ChannelAnswer],
     load: LoadMemories,
-    stages: _Stages,
+    stages: Stages,
 ) -> SearchResponse:
-    gathered = _united(question, projections, visible, answers, stages)
+    gathered = united(question, projections, visible, answers, stages)
     ended = finished(question, projections, gathered, load)
     ranked, ids = ended.ranked, projections.lifecycle.ids
     results = ranked.results()
@@ -387,98 +275,6 @@ def _explanations(
     from oneiros.explaining import Explanations  # noqa: PLC0415 - for those who ask why
 
     return Explanations(compiled, ranked, places)
-
-
-def _united(
-    question: Question,
-    projections: Projections,
-    visible: Visible,
-    answers: Sequence[ChannelAnswer],
-    stages: _Stages,
-) -> Gathered:
-    """Unite what the channels found, and what stands beside the best of it.
-
-    Where raw scores are read, everyone is given all of them.
-    """
-    compiled = projections.compiled(question.profile)
-    candidates = compiled.plan.candidates(hits=[heard.hits for heard in answers])
-    filled = _fill(compiled, candidates, answers)
-    hit_count = sum(heard.hits.size for heard in answers)
-    note = f"{filled} raw scores beyond those found" if filled else ""
-    found_count = len(candidates)
-    stages.end("fusion", hit_count, found_count, note)
-    brought: dict[int, int] = {}
-    if (rule := compiled.neighbours) is not None and not projections.sessions.order.is_empty:
-        plan, sessions = compiled.plan, projections.sessions
-        permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
-        brought = sessions.bring(plan, candidates, rule, permitted)
-        if brought:
-            _fill(compiled, candidates, answers)
-        sessions.lend(plan, candidates, rule)
-        stages.end("session_neighbours", found_count, len(candidates))
-    lifecycle = projections.lifecycle
-    signals = signals_for(compiled, lifecycle, candidates, question)
-    gathered = Gathered(answers, compiled, candidates, lifecycle, signals, brought)
-    vectors = projections.indexes.vectors
-    if vectors and len(candidates) and "cluster" in compiled.names:
-        from oneiros.query.cluster import centre_of  # noqa: PLC0415 - few profiles ask
-
-        centre = centre_of(gathered, question, vectors)
-        if centre is not None:
-            signals |= centre.signals(candidates.rows)
-            gathered = gathered._replace(centre=centre)
-    return gathered
-
-
-def _fill(
-    compiled: CompiledProfile, candidates: _core.Candidates, answers: Sequence[ChannelAnswer]
-) -> int:
-    """Give candidates the raw scores they lack, where they are read; returns how many."""
-    filled = 0
-    if compiled.fills_scores:
-        for number, heard in enumerate(answers):
-            if heard.score_rows is not None and (count := candidates.missing_count(channel=number)):
-                missing = candidates.missing(channel=number)
-                candidates.fill(channel=number, scores=heard.score_rows(missing))
-                filled += count
-    return filled
-
-
-def signals_for(
-    compiled: CompiledProfile,
-    lifecycle: Lifecycle,
-    candidates: _core.Candidates,
-    question: Question,
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Return what verdicts, and functions of the user's own, say of the candidates."""
-    factors, now = compiled.profile.factors, question.now
-    told: dict[str, npt.NDArray[np.float64]] = {}
-    if any(map(is_function, factors)):
-        from oneiros.ranking.callable_factor import signals_of  # noqa: PLC0415 - few have one
-
-        told = signals_of(
-            factors,
-            lambda name: lifecycle.column(name)[candidates.rows],
-            compiled.kinds,
-            now,
-            len(candidates),
-        )
-    if question.back_again is not None:
-        told[LAPSED] = question.back_again.is_lapsed(candidates.rows)
-    if question.sought is not None:
-        told |= question.sought.signals(factors, candidates.rows)
-    if question.understood is not PLAIN:
-        from oneiros.query.signals import query_signals  # noqa: PLC0415 - not for plain questions
-
-        told |= query_signals(
-            question.understood, compiled.profile, lifecycle, candidates, question.sought
-        )
-    if question.verdicts:
-        from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415
-
-        codes = lifecycle.column("kind")[candidates.rows]
-        told |= verdict_signals(factors, question.verdicts, lifecycle.kinds, codes, now)
-    return told
 
 
 def _notes(question: Question, ranked: _core.Ranked) -> list[str]:

@@ -15,12 +15,13 @@ from oneiros.argument_checks import (
     texts,
 )
 from oneiros.fields import FIELDS
+from oneiros.gathering import Question
 from oneiros.limiting import DeepLimits, Limiting
 from oneiros.query.asking import Asking
 from oneiros.query.understood import ranked_by
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
-from oneiros.recall import Question, answer, answer_many
+from oneiros.recall import answer, answer_many
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.channels.vector import VectorIndex
-    from oneiros.recall import Gathered, Question
+    from oneiros.gathering import Gathered, Question
 
 __all__ = ["Centre", "centre_of"]
 
