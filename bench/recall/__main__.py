@@ -1,0 +1,137 @@
+"""A whole search by words and vector, every stage of a profile, beside glued pipelines.
+
+    python -m bench.recall --corpus DIR/corpus.jsonl --embedding DIR/static-minilm
+    python -m bench.recall ... --sizes 1000000 --prepare      # the graph of the largest takes minutes
+
+Forms take turns by round; a question's time is its best over the rounds, so what only some rounds
+pay (a write behind them) is told by the mean of all. Nothing is embedded while the clock runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import oneiros
+from bench.conditions import conditions, load
+from bench.recall.forms import Form, Ours, SqliteAndPython, TantivyFaissAndPython, opened
+from bench.recall.memories import NOW, Memories
+
+PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
+RIVALS = (TantivyFaissAndPython, SqliteAndPython)
+STACK = ("numpy", "faiss-cpu", "apsw", "sqlite-vec", "tantivy")
+
+
+def measured(forms: list[Form], memories: Memories, queries: int, rounds: int) -> list[Any]:
+    """Return p50, p99 and mean of each form in milliseconds, after a round that is not counted."""
+    asked = list(zip(memories.queries, memories.query_vectors, strict=True))[:queries]
+    spent: dict[str, list[list[float]]] = {form.name: [] for form in forms}
+    for turn in range(rounds + 1):
+        for form in forms:
+            times = []
+            for query, vector in asked[: form.most_queries]:
+                started = time.perf_counter()
+                found = form.ask(query, vector)
+                times.append((time.perf_counter() - started) * 1e3)
+                assert found or isinstance(form, Ours), f"{form.name} finds nothing for {query!r}"
+            if turn:
+                spent[form.name].append(times)
+            elif isinstance(form, Ours):
+                form.stage_ms.clear()
+    rows = []
+    for name, turns in spent.items():
+        p50, p99 = np.percentile(np.min(turns, axis=0), [50, 99]).tolist()
+        rows.append((name, p50, p99, float(np.mean(turns))))
+    return rows
+
+
+def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
+    """Measure all forms over one number of memories."""
+    memories = Memories(count, given.corpus, given.embedding, given.cache)
+    names = [name for name in given.profiles.split(",") if name]
+    with opened(memories, given.cache) as mind, tempfile.TemporaryDirectory(dir=given.cache) as own:
+        if given.prepare:
+            for rival in RIVALS:
+                _made(rival, memories, given.cache)
+            return
+        stores: list[oneiros.Engine] = []
+        forms: list[Form] = [Ours(mind, name, reinforces=False) for name in names]
+        try:
+            for name in names:
+                if Ours(mind, name, reinforces=True).profile.reinforcement is not None:
+                    stores.append(_copied(memories, given.cache, Path(own) / f"{name}.db"))
+                    forms.append(Ours(stores[-1], name, reinforces=True))
+            made = (_made(rival, memories, given.cache) for rival in RIVALS)
+            forms += [form for form in made if form is not None]
+            rows = measured(forms, memories, given.queries, given.rounds)
+        finally:
+            for store in stores:
+                store.close()
+    table = Table(title=f"{count:,} memories, milliseconds", title_justify="left")
+    for heading in ("", "p50", "p99", "mean of all"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, *figures in rows:
+        table.add_row(name, *(f"{figure:.3f}" for figure in figures))
+    console.print(table)
+    for form in forms:
+        if isinstance(form, Ours):
+            shares = sorted(form.shares().items(), key=lambda one: -one[1])
+            told = ", ".join(f"{stage} {share:.0%}" for stage, share in shares if share >= 0.005)
+            console.print(f"{form.name}: {told}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _copied(memories: Memories, kept: Path, path: Path) -> oneiros.Engine:
+    """Return a store of its own, so that what one form strengthens is not another's."""
+    for file in kept.glob(f"mind-{memories.count}.db*"):
+        copyfile(file, path.with_name(file.name.replace(f"mind-{memories.count}.db", path.name)))
+    mind = oneiros.Engine(path, clock=lambda: NOW)
+    mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
+    return mind
+
+
+def _made(
+    rival: type[TantivyFaissAndPython | SqliteAndPython], memories: Memories, kept: Path
+) -> Form | None:
+    try:
+        return rival(memories, kept)
+    except ImportError as error:
+        sys.stderr.write(f"{rival.name} IS LEFT OUT: {error}\n")
+        return None
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.recall",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--corpus", type=Path, required=True, help="queries.jsonl stands beside it")
+    parser.add_argument("--embedding", type=Path, required=True, help="folder of static_embed.py")
+    parser.add_argument("--sizes", default="10000,100000,1000000")
+    parser.add_argument("--profiles", default=",".join(PROFILES))
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "oneiros-recall")
+    parser.add_argument("--prepare", action="store_true", help="make what is kept, measure nothing")
+    given = parser.parse_args()
+    given.cache.mkdir(parents=True, exist_ok=True)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    for name, value in conditions(STACK).items():
+        console.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
+    for count in map(int, given.sizes.split(",")):
+        one_size(count, given, console)
+    console.print(f"load after: {load()}", markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    main()
