@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def collection(folder: Path, *, is_grouped: bool) -> Path:
 def test_every_profile_is_measured_on_the_demo(run: Run) -> None:
     outcome = run("evaluate")
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    for word in ("demo", "nDCG@10", "R@5", *profiles.names()):
+    for word in ("demo", "nDCG@10", "R@5", "bm25", "dense", "rrf", *profiles.names()):
         assert word in outcome.stdout
 
 
@@ -64,9 +65,40 @@ def test_a_question_sees_its_own_group_alone(run: Run, tmp_path: Path) -> None:
     assert figures[True] == 1.0
 
 
+def test_figures_by_category_as_a_table_and_as_csv(run: Run) -> None:
+    shown = run("eval", "--profile", "oneiros", "--categories").stdout
+    for word in ("paraphrase", "exact_term", "nDCG@10", "R@5", "R@10", "R@20", "MRR"):
+        assert word in shown
+    lines = list(csv.DictReader(run("eval", "--profile", "bm25", "--csv").stdout.splitlines()))
+    assert lines[0]["category"] == "all"
+    assert int(lines[0]["count"]) == sum(int(line["count"]) for line in lines[1:])
+    for line in lines:
+        depths = [float(line[f"recall_at_{depth}"]) for depth in (5, 10, 20)]
+        assert 0.0 <= depths[0] <= depths[1] <= depths[2] <= 1.0
+
+
+def test_each_part_is_left_out(run: Run, tmp_path: Path) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    options = ("evaluate", folder, "--profile", "rrf", "--without")
+    shown = run(*options).stdout
+    for word in ("kettles, rrf", "(nothing)", "channels.lexical", "channels.vector"):
+        assert word in shown
+    lines = list(csv.DictReader(run(*options, "--csv").stdout.splitlines()))
+    assert run(*options, "--json").document["without"][-1]["without"] == "channels.vector"
+    (words_only,) = (
+        line
+        for line in lines
+        if (line["collection"], line["without"]) == ("kettles", "channels.vector")
+    )
+    assert float(words_only["ndcg_at_10"]) > 0.0
+    assert float(words_only["ndcg_change"]) >= 0.0  # the vectors know nothing of kettles
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--csv", "--json"], "--csv, --json: only one of them"),
+        (["--profile", "rrf", "--profile", "rrf"], "--profile: each once, got rrf, rrf"),
         (["--profile", "nothing"], "no profile is called 'nothing'"),
         (["/nowhere"], "/nowhere"),
     ],

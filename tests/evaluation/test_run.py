@@ -26,7 +26,7 @@ QUESTIONS = [
 
 
 def test_the_report_averages_by_question_and_by_type() -> None:
-    report = evaluate(lambda _: ["a", "b"], QUESTIONS, recall_depth=1)
+    report = evaluate(lambda _: ["a", "b"], QUESTIONS, recall_depths=(1,))
     assert report.by_type["exact"].count == 2
     assert report.by_type["exact"].mrr == (1 + 1 / 2) / 2
     assert report.by_type["exact"].recall == 1 / 2
@@ -55,6 +55,17 @@ def test_the_document_is_plain_json() -> None:
     assert document["overall"]["count"] == 3
     assert document["by_type"]["vague"]["mrr"] == 1.0
     assert (document["ndcg_depth"], document["recall_depth"]) == (10, 5)
+
+
+def test_recall_at_several_depths() -> None:
+    report = evaluate(lambda _: ["a", "b"], QUESTIONS, recall_depths=(2, 1))
+    assert report.overall.recalls == (pytest.approx(5 / 6), pytest.approx(1 / 2))
+    assert report.overall.recall == report.overall.recalls[0]
+    document = report.to_document()["overall"]
+    assert isinstance(document, dict)
+    assert document["recall_at"] == {"2": pytest.approx(5 / 6), "1": pytest.approx(1 / 2)}
+    with pytest.raises(ValueError, match="recall_depths: must not be empty"):
+        evaluate(lambda _: ["a"], QUESTIONS, recall_depths=())
 
 
 def test_errors_name_the_rule() -> None:

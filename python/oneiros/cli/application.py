@@ -55,3 +55,4 @@ application.command("promote")(promote)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)
+application.command("eval", hidden=True)(evaluate)  # the short name

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oneiros.cli import documents
+from oneiros.cli import documents, measured
+from oneiros.cli.failures import CommandError
+from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption
 from oneiros.cli.terminal import output, progress_bar
-from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from oneiros.evaluation.run import Report
+    from oneiros.cli.measured import Ablations, Measured
     from oneiros.evaluation.tasks import Task
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["evaluate"]
-
-Measured = dict[str, dict[str, "Report"]]
-"""Profile -> task -> what was measured."""
 
 
 def evaluate(
@@ -30,55 +27,84 @@ def evaluate(
         typer.Argument(help="Folders of judged collections, looked at after the demo's questions."),
     ] = None,
     profile: Annotated[
-        list[str] | None, typer.Option(help="Only this; may be given again. Default: all.")
+        list[str] | None,
+        typer.Option(help=f"Only this; may be given again. bm25, dense, rrf, or: {PROFILE_HELP}"),
     ] = None,
+    categories: Annotated[
+        bool, typer.Option("--categories", help="One table a collection, by category of question.")
+    ] = False,
+    without: Annotated[
+        bool, typer.Option("--without", help="Measure also without each part, one at a time.")
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure each profile: nDCG@10 and recall@5 (R@5).
+    """Measure each profile, and plain BM25, vectors and reciprocal ranks: nDCG@10 and recall (R).
 
     A collection is a folder with corpus.jsonl, queries.jsonl and qrels.tsv, and vectors of both as
     all-MiniLM-L6-v2.corpus.f16.npy and .queries.f16.npy; without them, words alone are searched.
+    Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
+    where no profile is named.
     """
-    from oneiros import profiles  # noqa: PLC0415
     from oneiros.evaluation import collection  # noqa: PLC0415
-    from oneiros.evaluation.tasks import demo_task, measure, task_of  # noqa: PLC0415
+    from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
 
-    chosen = [profiles.get(name) for name in profile or profiles.names()]
+    if csv and json:
+        msg = "--csv, --json: only one of them"
+        raise CommandError(msg)
+    chosen = _chosen(profile, without)
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
-    measured: Measured = {one.name: {} for one in chosen}
+    if without:
+        ablations = _ablated(tasks, chosen)
+        if json:
+            documents.write(measured.ablation_document(ablations))
+        elif csv:
+            measured.write_csv(measured.ablation_rows(ablations))
+        else:
+            for table in measured.ablation_tables(ablations):
+                output().print(table)
+        return
+    found = _measured(tasks, chosen)
+    if json:
+        documents.write(measured.document(tasks, found))
+    elif csv:
+        measured.write_csv(measured.rows(found))
+    else:
+        for table in measured.tables(tasks, found, by_category=categories):
+            output().print(table)
+
+
+def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
+    from oneiros import profiles  # noqa: PLC0415
+    from oneiros.evaluation.baselines import BASELINES  # noqa: PLC0415
+
+    if not names:
+        names = ["oneiros"] if is_ablated else [*BASELINES, *profiles.names()]
+    found = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
+    if len({one.name for one in found}) < len(found):
+        msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
+        raise CommandError(msg)
+    return found
+
+
+def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
+    from oneiros.evaluation.tasks import measure  # noqa: PLC0415
+
+    found: Measured = {one.name: {} for one in chosen}
     for task in tasks:
         with progress_bar(task.name, len(chosen) * len(task.questions)) as advance:
             for one in chosen:
-                measured[one.name][task.name] = measure(task, one, advance)
-    if json:
-        documents.write({"tasks": _sizes(tasks), "measured": _plain(measured)})
-    else:
-        output().print(_table(tasks, measured))
+                found[one.name][task.name] = measure(task, one, advance)
+    return found
 
 
-def _sizes(tasks: list[Task]) -> dict[str, object]:
-    return {
-        task.name: {"memories": len(task.records), "questions": len(task.questions)}
-        for task in tasks
-    }
+def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
+    from oneiros.evaluation.ablation import ablate, without_each_part  # noqa: PLC0415
 
-
-def _plain(measured: Measured) -> dict[str, object]:
-    return {
-        profile: {task: report.to_document() for task, report in reports.items()}
-        for profile, reports in measured.items()
-    }
-
-
-def _table(tasks: list[Task], measured: Measured) -> Table:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("profile")
+    found: Ablations = {}
     for task in tasks:
-        table.add_column(f"{one_line(task.name)}\nnDCG@10  R@5", justify="right", no_wrap=True)
-    for profile, reports in measured.items():
-        scores = [reports[task.name].overall for task in tasks]
-        table.add_row(profile, *(f"{one.ndcg:.3f}  {one.recall:.3f}" for one in scores))
-    return table
+        for one in chosen:
+            runs = 1 + len(list(without_each_part(one)))
+            with progress_bar(f"{task.name}, {one.name}", runs * len(task.questions)) as advance:
+                found[task.name, one.name] = ablate(task, one, advance)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from oneiros.evaluation.metrics import mean, ndcg_at, recall_at, reciprocal_rank
@@ -36,8 +36,25 @@ class Scores:
 
     count: int
     ndcg: float
-    recall: float
+    recalls: tuple[float, ...]
+    """One a depth of the report."""
     mrr: float
+
+    @property
+    def recall(self) -> float:
+        """At the first depth."""
+        return self.recalls[0]
+
+    def to_document(self, recall_depths: Sequence[int]) -> dict[str, object]:
+        """Return the figures as plain JSON values; recall is that at the first depth."""
+        by_depth = {str(k): value for k, value in zip(recall_depths, self.recalls, strict=True)}
+        return {
+            "count": self.count,
+            "ndcg": self.ndcg,
+            "recall": self.recall,
+            "recall_at": by_depth,
+            "mrr": self.mrr,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +62,7 @@ class Report:
     """What :func:`evaluate` measured."""
 
     ndcg_depth: int
-    recall_depth: int
+    recall_depths: tuple[int, ...]
     overall: Scores
     by_type: Mapping[str, Scores]
     """In the order in which the types first appeared."""
@@ -54,13 +71,21 @@ class Report:
     unanswerable_count: int
     """Questions without a relevant memory; not asked, since no ranking is right for them."""
 
+    @property
+    def recall_depth(self) -> int:
+        """The first of the depths."""
+        return self.recall_depths[0]
+
     def to_document(self) -> dict[str, object]:
         """Return the averages (not the single questions) as plain JSON values."""
         return {
             "ndcg_depth": self.ndcg_depth,
             "recall_depth": self.recall_depth,
-            "overall": asdict(self.overall),
-            "by_type": {name: asdict(scores) for name, scores in self.by_type.items()},
+            "overall": self.overall.to_document(self.recall_depths),
+            "by_type": {
+                name: scores.to_document(self.recall_depths)
+                for name, scores in self.by_type.items()
+            },
             "unanswerable_count": self.unanswerable_count,
         }
 
@@ -70,7 +95,7 @@ def evaluate(
     questions: Iterable[Question],
     *,
     ndcg_depth: int = 10,
-    recall_depth: int = 5,
+    recall_depths: Sequence[int] = (5,),
 ) -> Report:
     """Ask every answerable question once and average the figures of merit.
 
@@ -79,14 +104,18 @@ def evaluate(
             length it returns is the depth of the MRR.
         questions: see :class:`JudgedQuestion`; unique ids.
         ndcg_depth: k of nDCG@k, >= 1.
-        recall_depth: k of recall@k, >= 1.
+        recall_depths: each k of recall@k, >= 1; at least one.
 
     Returns:
         The report; every question weighs the same, so a type weighs by its number of questions.
 
     Raises:
-        ValueError: two questions of one id, no answerable question, or a depth below 1.
+        ValueError: two questions of one id, no answerable question, no depth, or one below 1.
     """
+    depths = tuple(recall_depths)
+    if not depths:
+        msg = "recall_depths: must not be empty"
+        raise ValueError(msg)
     types: dict[str, list[Scores]] = {}
     by_question: dict[str, Scores] = {}
     unanswerable_count = 0
@@ -97,7 +126,7 @@ def evaluate(
         if question.id in by_question:
             msg = f"questions: ids must be unique, got {question.id!r} twice"
             raise ValueError(msg)
-        scores = _scores(search(question), question.answers, ndcg_depth, recall_depth)
+        scores = _scores(search(question), question.answers, ndcg_depth, depths)
         by_question[question.id] = scores
         types.setdefault(question.type, []).append(scores)
     if not by_question:
@@ -105,7 +134,7 @@ def evaluate(
         raise ValueError(msg)
     return Report(
         ndcg_depth=ndcg_depth,
-        recall_depth=recall_depth,
+        recall_depths=depths,
         overall=_average(list(by_question.values())),
         by_type={name: _average(group) for name, group in types.items()},
         by_question=by_question,
@@ -114,12 +143,15 @@ def evaluate(
 
 
 def _scores(
-    ranking: Sequence[str], answers: Mapping[str, float], ndcg_depth: int, recall_depth: int
+    ranking: Sequence[str],
+    answers: Mapping[str, float],
+    ndcg_depth: int,
+    recall_depths: tuple[int, ...],
 ) -> Scores:
     return Scores(
         count=1,
         ndcg=ndcg_at(ranking, answers, ndcg_depth),
-        recall=recall_at(ranking, answers, recall_depth),
+        recalls=tuple(recall_at(ranking, answers, depth) for depth in recall_depths),
         mrr=reciprocal_rank(ranking, answers),
     )
 
@@ -128,6 +160,6 @@ def _average(group: Sequence[Scores]) -> Scores:
     return Scores(
         count=len(group),
         ndcg=mean(one.ndcg for one in group),
-        recall=mean(one.recall for one in group),
+        recalls=tuple(mean(column) for column in zip(*(one.recalls for one in group), strict=True)),
         mrr=mean(one.mrr for one in group),
     )

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from oneiros.evaluation.collection import Collection, Document
     from oneiros.ranking.profile import Profile
 
-__all__ = ["Asked", "Task", "demo_task", "measure", "task_of"]
+__all__ = ["DEPTH", "RECALL_DEPTHS", "Asked", "Task", "demo_task", "measure", "task_of"]
 
-DEPTH = 10
-"""Results looked at."""
+DEPTH: Final = 20
+"""Results asked for: the depth of the MRR."""
+
+RECALL_DEPTHS: Final = (5, 10, 20)
 
 STANDSTILL: Final = 1_700_000_000.0
 """The clock of a collection without times: all of its memories are as old as the question."""
@@ -64,7 +66,7 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
         advance: called with 1 after each question.
 
     Returns:
-        nDCG@10 and recall@5, overall and by type of question.
+        nDCG@10, recall@5, @10 and @20, and MRR@20, overall and by type of question.
     """
     with Engine(":memory:", profile=profile, vector_index="flat") as mind:
         mind.add_many(task.records)
@@ -82,7 +84,7 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
                 advance(1)
             return response.ids
 
-        return evaluate(search, task.questions)
+        return evaluate(search, task.questions, recall_depths=RECALL_DEPTHS)
 
 
 def demo_task() -> Task:

@@ -37,7 +37,7 @@ from oneiros.ranking.selection import Selection
 if TYPE_CHECKING:
     from oneiros.ranking.understanding import Understanding
 
-__all__ = ["Profile"]
+__all__ = ["OPTIONAL_PARTS", "Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _LISTS = ("channels", "factors", "keep")
@@ -54,12 +54,13 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "ingest": (IngestAssociation,),
     "understanding": (),  # see _kinds
 }
-_OPTIONAL = (
+OPTIONAL_PARTS = (
     "neighbours",
     *("expansion", "duplicates", "abstention", "reinforcement", "promotion", "initial_stability"),
     "ingest",
     "understanding",
 )
+"""What a profile may be without, by field."""
 _KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
 
@@ -131,7 +132,7 @@ class Profile:
             part = getattr(self, key)
             if key == "fusion" and is_fusion(part):
                 continue
-            if part is not None or key not in _OPTIONAL:
+            if part is not None or key not in OPTIONAL_PARTS:
                 _require_part(key, part, *_kinds(key))
         if not self.channels:
             msg = "channels: at least one, got none"
@@ -264,7 +265,7 @@ class Profile:
             if key in record:
                 kinds = _kinds(key)
                 part = record[key]
-                is_absent = key in _OPTIONAL and part is False
+                is_absent = key in OPTIONAL_PARTS and part is False
                 parts[key] = (
                     None if is_absent else read_declaration(part, kinds, key, has_default=True)
                 )

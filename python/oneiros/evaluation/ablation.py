@@ -1,0 +1,120 @@
+"""What each part of a profile is worth: the profile without it, measured beside the whole.
+
+Which parts there are is read from the profile's own data, so that this fits any profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.evaluation.significance import Gain, paired_gain
+from oneiros.evaluation.tasks import Task, measure
+from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.ranking.profile import OPTIONAL_PARTS, Profile
+
+if TYPE_CHECKING:
+    from oneiros.evaluation.run import Report
+
+__all__ = ["Ablation", "Without", "ablate", "without_each_part"]
+
+NOT_IN_A_SEARCH: Final = ("reinforcement", "promotion")
+"""Parts that change nothing that one search finds where nothing is reinforced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Without:
+    """A profile measured without one of its parts. A gain is a part that costs."""
+
+    part: str
+    """As ``factors.recency``."""
+    report: Report
+    ndcg: Gain
+    """Of leaving it out, over the questions."""
+    recall: Gain
+    """The same, at the deepest of the report's depths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """A profile, and the same without each of its parts."""
+
+    profile: Profile
+    whole: Report
+    without: tuple[Without, ...]
+    """In the order of a profile's fields."""
+
+
+def without_each_part(profile: Profile) -> Iterator[tuple[str, Profile]]:
+    """Yield the profile without each of its parts, with the part's name.
+
+    A channel leaves where another stays, with what the fusion has for it; a fusion cannot leave,
+    so it becomes reciprocal ranks, without an expansion that needs scores.
+    """
+    for index, channel in enumerate(profile.channels):
+        if len(profile.channels) > 1:
+            changes = _without_channel(profile, index)
+            yield f"channels.{channel.name}", profile.replace(**changes)
+    ranks = ReciprocalRankFusion()
+    if not isinstance(profile.fusion, ReciprocalRankFusion):
+        expansion = profile.expansion
+        kept = None if expansion is not None and expansion.needs_scores else expansion
+        yield f"fusion.{profile.fusion.name}", profile.replace(fusion=ranks, expansion=kept)
+    for key in ("factors", "keep"):
+        parts = getattr(profile, key)
+        for part in parts:
+            rest = tuple(other for other in parts if other is not part)
+            yield f"{key}.{part.name}", profile.replace(**{key: rest})
+    for key in OPTIONAL_PARTS:
+        if getattr(profile, key) is not None and key not in NOT_IN_A_SEARCH:
+            yield key, profile.replace(**{key: None})
+
+
+def ablate(
+    task: Task, profile: Profile, advance: Callable[[int], None] | None = None, *, seed: int = 0
+) -> Ablation:
+    """Measure a profile, and again without each of its parts.
+
+    Args:
+        task: memories and questions.
+        profile: the whole.
+        advance: called with 1 after each question.
+        seed: of the bootstrap.
+    """
+    whole = measure(task, profile, advance)
+    without = tuple(
+        _compared(part, whole, measure(task, rest, advance), seed)
+        for part, rest in without_each_part(profile)
+    )
+    return Ablation(profile=profile, whole=whole, without=without)
+
+
+def _compared(part: str, whole: Report, report: Report, seed: int) -> Without:
+    names = list(whole.by_question)
+    before = [whole.by_question[name] for name in names]
+    after = [report.by_question[name] for name in names]
+    ndcg = paired_gain([one.ndcg for one in before], [one.ndcg for one in after], seed=seed)
+    recall = paired_gain(
+        [one.recalls[-1] for one in before], [one.recalls[-1] for one in after], seed=seed
+    )
+    return Without(part=part, report=report, ndcg=ndcg, recall=recall)
+
+
+def _without_channel(profile: Profile, index: int) -> dict[str, Any]:
+    """Return what changes where a channel leaves: what the fusion has one a channel leaves too."""
+    fusion: Any = profile.fusion
+    count = len(profile.channels)
+    lists = {
+        field.name: _dropped(value, index)
+        for field in fields(fusion)
+        if isinstance(value := getattr(fusion, field.name), tuple) and len(value) == count
+    }
+    return {
+        "channels": _dropped(profile.channels, index),
+        "fusion": replace(fusion, **lists) if lists else fusion,
+    }
+
+
+def _dropped(values: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+    return (*values[:index], *values[index + 1 :])
