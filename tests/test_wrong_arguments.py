@@ -120,6 +120,12 @@ CALLS: list[tuple[str, str, Callable[..., object], list[Any]]] = [
     ("search_many", "threads", lambda mind, it: mind.search_many(["a"], threads=it), [0, 257, "2"]),
     ("why_not", "id", lambda mind, it: mind.why_not("ant", it), [None, NO_TEXT]),
     ("why_not", "explain", lambda mind, it: mind.why_not("ant", "a", explain=it), [None, 1]),
+    ("similar", "id_or_text", lambda mind, it: mind.similar(it), [None, 5, NO_TEXT]),
+    ("similar", "k", lambda mind, it: mind.similar("a", it), [None, -1, 1.5, True]),
+    ("similar", "embedding", lambda mind, it: mind.similar("t", embedding=it), ["x", [1, "y"]]),
+    ("similar", "where", lambda mind, it: mind.similar("a", where=it), [5, "project"]),
+    ("similar", "profile", lambda mind, it: mind.similar("a", profile=it), [5, "nobody's"]),
+    ("near_duplicates", "ids", lambda mind, it: mind.near_duplicates(it), [None, "a", [5], ONE]),
     ("promote", "dry_run", lambda mind, it: mind.promote(dry_run=it), [None, 1, SEVERAL]),
     ("reembed", "embedder", lambda mind, it: mind.reembed(it), [None, 5]),
     (

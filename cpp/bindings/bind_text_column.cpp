@@ -76,6 +76,18 @@ std::vector<std::uint32_t> alike(const TextColumn& column, const py::object& row
   return first;
 }
 
+py::array which_of(const TextColumn& column, const py::object& rows, const py::list& texts,
+                   std::size_t characters) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const Texts sought = read_texts(texts, "texts");
+  std::vector<std::uint32_t> which(where.size());
+  {
+    const ReleasedGil nogil;
+    which_alike(column, where, sought.views, characters, which);
+  }
+  return copied(which);
+}
+
 }  // namespace
 
 void register_text_column(py::module_& module) {
@@ -95,7 +107,11 @@ void register_text_column(py::module_& module) {
            py::arg("characters"),
            "Jaccard of each row's trigrams with those of a text, over the first characters.")
       .def("first_alike", &alike, py::kw_only(), py::arg("rows"), py::arg("characters"),
-           "For each place, the first whose row's text begins with the same characters.");
+           "For each place, the first whose row's text begins with the same characters.")
+      .def("which_alike", &which_of, py::kw_only(), py::arg("rows"), py::arg("texts"),
+           py::arg("characters"),
+           "For each row, the first of the texts that begins as its own; their number if none "
+           "does.");
 }
 
 }  // namespace oneiros

@@ -142,4 +142,22 @@ void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
   }
 }
 
+void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                 std::span<const std::string_view> sought, std::size_t characters,
+                 std::span<std::uint32_t> which) {
+  assert(which.size() == rows.size());
+  std::unordered_map<std::string_view, std::uint32_t> places;
+  for (std::size_t i = 0; i < sought.size(); ++i) {
+    if (const std::string_view start = start_of(sought[i], characters); !start.empty()) {
+      places.try_emplace(start, static_cast<std::uint32_t>(i));
+    }
+  }
+  const auto none = static_cast<std::uint32_t>(sought.size());
+  const TextColumn::Reader reader(texts);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = places.find(start_of(reader.at(rows[i]).text, characters));
+    which[i] = found == places.end() ? none : found->second;
+  }
+}
+
 }  // namespace oneiros

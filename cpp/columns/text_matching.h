@@ -33,4 +33,11 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
 void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::size_t characters, std::span<std::uint32_t> first);
 
+// which[i]: the first place in `sought` of a text that begins with the same `characters` as that of
+// rows[i], sought.size() where there is none; an empty text is like no other. One pass over rows.
+// Source: docs/systems/omega.md O26. REQUIRES: which.size() == rows.size(), sought.size() < 2^32.
+void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                 std::span<const std::string_view> sought, std::size_t characters,
+                 std::span<std::uint32_t> which);
+
 }  // namespace oneiros

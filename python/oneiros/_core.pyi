@@ -216,6 +216,9 @@ class TextColumn:
         self, *, rows: Rows | Sequence[int], text: str, characters: int
     ) -> npt.NDArray[np.float64]: ...
     def first_alike(self, *, rows: Rows | Sequence[int], characters: int) -> list[int]: ...
+    def which_alike(
+        self, *, rows: Rows | Sequence[int], texts: list[str], characters: int
+    ) -> npt.NDArray[np.uint32]: ...
 
 class Reached:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # AssociationGraph makes one

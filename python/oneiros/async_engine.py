@@ -135,6 +135,8 @@ class AsyncMemories(Generic[Mind]):
     search = _awaited(Memories.search)
     search_many = _awaited(Memories.search_many)
     why_not = _awaited(Memories.why_not)
+    similar = _awaited(Memories.similar)
+    near_duplicates = _awaited(Memories.near_duplicates)
     link = _awaited(Memories.link)
     link_many = _awaited(Memories.link_many)
     links = _awaited(Memories.links)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
+from oneiros.comparing import Comparing
 from oneiros.fields import FIELDS
 from oneiros.linking import Linking
 from oneiros.looking import Looking
 from oneiros.marking import Marking
 from oneiros.memory import Memory
 from oneiros.records import records_of
-from oneiros.remember import Bounds
+from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
 from oneiros.store.transaction import VERDICTS
 
@@ -33,7 +35,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
-class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
+class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,
@@ -62,7 +64,7 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
                 ``embedding`` is made by the engine's embedder when not given.
 
         Returns:
-            The memory's id.
+            The memory's id; :meth:`similar` tells what was there already.
 
         Raises:
             ValueError, TypeError: a field breaks its rule (the message names field and value).
@@ -98,7 +100,8 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
                 C18); default: in batches of up to 1,000 records.
 
         Returns:
-            :class:`AddReport`: ids in the order of the records, what was updated, repeated, refused.
+            :class:`AddReport`: ids in the order of the records, what was updated, repeated,
+            refused; and, looked for when they are asked for, ``near_duplicates``.
 
         Raises:
             As :meth:`add`; the error's note tells the record's place.
@@ -108,7 +111,7 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
-        return self._parts.remember.add(
+        report = self._parts.remember.add(
             records_of(records, progress=progress),
             now=self._now(now),
             on_conflict=on_conflict,
@@ -118,6 +121,7 @@ class Memories(AskingWhy, Rescoring, Linking, Marking, Looking):
             ingest=self._parts.profile.ingest,
             links=links,
         )
+        return replace(report, look=OnFirstLook(partial(self._repeats_among, report.ids)))
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.

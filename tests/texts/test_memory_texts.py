@@ -54,6 +54,13 @@ def test_likenesses_are_as_the_oracle_says(texts: list[str], text: str, characte
     for place, one in enumerate(texts):
         alike = [oracle.begins_alike(one, other, characters) for other in texts[:place]]
         assert first[place] == (alike.index(True) if True in alike else place)
+    sought = [text, *texts[::2]]
+    which = column.which_alike(
+        rows=rows, texts=list(map(normalised, sought)), characters=characters
+    )
+    for place, one in enumerate(texts):
+        alike = [oracle.begins_alike(one, other, characters) for other in sought]
+        assert which[place] == (alike.index(True) if True in alike else len(sought))
 
 
 def test_a_column_refuses_by_name() -> None:

@@ -92,6 +92,11 @@ TEST_CASE("text column: words, trigrams and first characters") {
   CHECK(first == std::vector<std::uint32_t>{0, 1, 0, 3});
   oneiros::first_alike(column, rows, 14, first);
   CHECK(first == std::vector<std::uint32_t>{0, 1, 2, 3});
+  const std::vector<std::string_view> sought{"gr\xC3\xBC", "", "the quick foxes", "the quick fo"};
+  oneiros::which_alike(column, rows, sought, 13, first);
+  CHECK(first == std::vector<std::uint32_t>{2, 4, 2, 4});
+  oneiros::which_alike(column, rows, sought, 3, first);
+  CHECK(first == std::vector<std::uint32_t>{2, 0, 2, 4});
 }
 
 TEST_CASE("text column: readers beside one that appends, replaces and erases") {

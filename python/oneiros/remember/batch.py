@@ -12,13 +12,14 @@ from oneiros.memory import Memory, checked_values
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
+    from oneiros.likeness import NearDuplicate
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import StoredMemory
 
 _IMPORTANCE = Memory(text="").importance
 
-__all__ = ["AddReport", "Batch", "Entry", "embedded_text"]
+__all__ = ["AddReport", "Batch", "Entry", "OnFirstLook", "embedded_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,49 @@ class AddReport:
     """Places in the batch of the records refused (``on_error="skip"`` or ``"collect"``)."""
     failures: list[tuple[int, Exception]] = field(default_factory=list)
     """The place and the error of each of ``skipped`` (``on_error="collect"``)."""
+    look: OnFirstLook | None = field(default=None, repr=False, compare=False)
+    """Finds :attr:`near_duplicates`."""
+
+    @property
+    def near_duplicates(self) -> list[NearDuplicate]:
+        """What of ``ids`` is like another memory, of the batch or not; all are kept all the same.
+
+        Looked for when this is first touched, in the store as it is then, so that adding costs
+        nothing more; :meth:`oneiros.Engine.near_duplicates` says by what rule and at what cost.
+
+        Raises:
+            EngineClosed: the engine was closed before this was touched.
+        """
+        return [] if self.look is None else self.look.found()
+
+
+class OnFirstLook:
+    """Looks when it is first asked, and remembers.
+
+    Args:
+        look: finds them.
+    """
+
+    def __init__(self, look: Callable[[], list[NearDuplicate]]) -> None:
+        self._look = look
+        self._found: list[NearDuplicate] | None = None
+
+    def found(self) -> list[NearDuplicate]:
+        """Return what there is. Asked by two threads at once it may look twice."""
+        if self._found is None:
+            self._found = self._look()
+        return self._found
+
+    def __reduce__(self) -> tuple[type[_Looked], tuple[list[NearDuplicate]]]:
+        # A copy in another process has no engine to ask.
+        return _Looked, (self.found(),)
+
+
+class _Looked(OnFirstLook):
+    """What was found before it was copied."""
+
+    def __init__(self, found: list[NearDuplicate]) -> None:
+        super().__init__(lambda: found)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,139 @@
+"""What is like a memory or a text: the same beginning, or near by cosine. docs/systems/omega.md O26."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneiros.numpy_on_use import np
+from oneiros.scopes import allowed_bits
+from oneiros.texts.normalised import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    from pyroaring import BitMap
+
+    from oneiros.projections import Projections
+    from oneiros.ranking.finishing import Duplicates
+
+    Vector = npt.NDArray[np.float32]
+
+__all__ = ["Likeness", "NearDuplicate", "Similar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory beside another, or beside a text. Source: docs/systems/omega.md O26."""
+
+    id: str
+    cosine: float | None
+    """Of the embeddings; None where one of the two has none."""
+    begins_alike: bool
+    """Whether the texts begin with the same normalised characters."""
+    is_duplicate: bool
+    """Whether the two are alike by the rule: they begin alike, or the cosine is high enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """A memory that is like another. Source: docs/systems/omega.md O26."""
+
+    id: str
+    of: str
+    """The id of the other; of two that were asked about, the one that came before."""
+    cosine: float | None
+    """Of the embeddings; None where one of the two has none."""
+    begins_alike: bool
+    """Whether the texts begin with the same normalised characters."""
+
+
+class Likeness:
+    """What is like given texts and vectors, among some rows.
+
+    Args:
+        rule: what makes two alike.
+        projections: hold texts and embeddings; REQUIRES: the texts were read.
+        rows: those to look among.
+    """
+
+    def __init__(self, rule: Duplicates, projections: Projections, rows: BitMap) -> None:
+        self._rule = rule
+        self._ids = projections.lifecycle.ids
+        self._column = projections.texts.column
+        self._vectors = projections.indexes.vectors
+        self._rows = rows
+        self._allowed = allowed_bits(rows, len(projections.lifecycle.ids))
+
+    def beginning_alike(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return for each text the rows that begin as it does, in order of insertion: one pass."""
+        starts = [normalised(text) for text in texts]
+        rows = np.array(self._rows.to_array(), np.uint32)
+        characters = self._rule.characters
+        which = self._column.which_alike(rows=rows, texts=starts, characters=characters)
+        found = np.flatnonzero(which < len(starts))
+        held: dict[int, list[int]] = {}
+        for row, place in zip(rows[found].tolist(), which[found].tolist(), strict=True):
+            held.setdefault(place, []).append(row)
+        first = {start[:characters]: place for place, start in reversed(list(enumerate(starts)))}
+        return [held.get(first[start[:characters]], []) for start in starts]
+
+    def by_vectors(self, vectors: Sequence[Vector | None], k: int) -> list[Mapping[int, float]]:
+        """Return for each vector row and cosine of the ``k`` nearest; none where there is no vector.
+
+        One search each by a graph, else all in one pass.
+        """
+        index = self._vectors
+        found: list[Mapping[int, float]] = [{} for _ in vectors]
+        held = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
+        if not index or not held or not k:
+            return found
+        if index.has_graph:
+            lists = [index.search(vector, k, self._allowed) for _, vector in held]
+        else:
+            matrix = np.stack([vector for _, vector in held])
+            lists = index.search_many(matrix, k, self._allowed)
+        for (place, _), hits in zip(held, lists, strict=True):
+            found[place] = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
+        return found
+
+    def most_alike(
+        self,
+        vector: Vector | None,
+        near: Mapping[int, float],
+        begun: Sequence[int],
+        k: int,
+        own: int | None,
+    ) -> list[Similar]:
+        """Return the ``k`` that are most alike: those that begin alike, then the nearest.
+
+        Args:
+            vector: unit length; None: what begins alike has no cosine.
+            near: cosine by row, the k + 1 nearest.
+            begun: rows that begin alike, in order of insertion.
+            k: most to return.
+            own: a row to leave out.
+        """
+        begun = [row for row in begun if row != own][:k]
+        cosines: dict[int, float | None] = dict.fromkeys(begun)
+        if self._vectors and vector is not None and begun:
+            exact = self._vectors.cosines(vector, np.array(begun, np.uint32))
+            is_there = np.isfinite(exact).tolist()
+            cosines = {
+                row: cosine if is_held else None
+                for row, cosine, is_held in zip(begun, exact.tolist(), is_there, strict=True)
+            }
+        for row, cosine in near.items():
+            if row != own:
+                cosines.setdefault(row, cosine)
+        alike = frozenset(begun)
+        return [
+            self._similar(row, cosine, begins_alike=row in alike)
+            for row, cosine in list(cosines.items())[:k]
+            if self._ids[row]  # "": forgotten meanwhile
+        ]
+
+    def _similar(self, row: int, cosine: float | None, *, begins_alike: bool) -> Similar:
+        is_near = cosine is not None and cosine >= self._rule.cosine
+        return Similar(self._ids[row], cosine, begins_alike, begins_alike or is_near)
