@@ -13,7 +13,7 @@ namespace oneiros {
 
 namespace {
 
-// A word that is sought by its rarest letter, which memchr skips to.
+// A word that is sought by its two rarest letters, block by block of a text.
 class SoughtWord {
  public:
   explicit SoughtWord(std::string_view word) : word_(word) {
@@ -22,29 +22,61 @@ class SoughtWord {
         rare_ = i;
       }
     }
+    other_ = rare_ == 0 && word.size() > 1 ? 1 : 0;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      if (i != rare_ && commonness(word[i]) < commonness(word[other_])) {
+        other_ = i;
+      }
+    }
   }
 
   [[nodiscard]] bool is_in(std::string_view text) const {
     if (word_.empty() || word_.size() > text.size()) {
       return word_.empty();
     }
-    const char* at = text.data() + rare_;
-    const char* const end = at + (text.size() - word_.size()) + 1;
-    while (at != end) {
-      at = static_cast<const char*>(
-          std::memchr(at, word_[rare_], static_cast<std::size_t>(end - at)));
-      if (at == nullptr) {
-        return false;
-      }
-      if (std::memcmp(at - rare_, word_.data(), word_.size()) == 0) {
+    const std::size_t starts = text.size() - word_.size() + 1;
+    std::size_t at = 0;
+    for (; at + kBlock <= starts; at += kBlock) {
+      if (may_start_in_block(text.data() + at) && starts_within(text.data() + at, kBlock)) {
         return true;
       }
-      ++at;
+    }
+    // A last block that overlaps the one before it is cheaper than its places one by one.
+    if (at < starts && starts >= kBlock) {
+      const char* const last = text.data() + (starts - kBlock);
+      return may_start_in_block(last) && starts_within(last, kBlock);
+    }
+    return starts_within(text.data() + at, starts - at);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 32;  // what compilers make of it are vectors
+
+  // Whether both letters stand where they should for a word that starts in the block.
+  [[nodiscard]] bool may_start_in_block(const char* text) const {
+    const char* const rare = text + rare_;
+    const char* const other = text + other_;
+    const char rare_letter = word_[rare_];
+    const char other_letter = word_[other_];
+    unsigned char any = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const auto here = static_cast<unsigned char>(rare[i] == rare_letter ? 1 : 0);
+      const auto there = static_cast<unsigned char>(other[i] == other_letter ? 1 : 0);
+      any = static_cast<unsigned char>(any | (here & there));
+    }
+    return any != 0;
+  }
+
+  [[nodiscard]] bool starts_within(const char* text, std::size_t starts) const {
+    for (std::size_t i = 0; i < starts; ++i) {
+      if (text[i + rare_] == word_[rare_] &&
+          std::memcmp(text + i, word_.data(), word_.size()) == 0) {
+        return true;
+      }
     }
     return false;
   }
 
- private:
   // Place in the order of how often letters stand in text; other bytes before all letters.
   static int commonness(char letter) {
     constexpr std::string_view kRarestFirst = "zqxjkvbpygfwmucldrhsnioate";
@@ -54,13 +86,26 @@ class SoughtWord {
 
   std::string_view word_;
   std::size_t rare_ = 0;
+  std::size_t other_ = 0;
 };
 
 using Trigrams = std::vector<std::uint64_t>;  // sorted, each once
 
-std::string_view start_of(std::string_view text, std::size_t characters) {
+// How many bytes of ASCII a text begins with, or some fewer.
+std::size_t ascii_length(std::string_view text) {
   std::size_t at = 0;
-  for (; at < text.size() && characters > 0; --characters) {
+  for (std::uint64_t eight = 0; at + sizeof(eight) <= text.size(); at += sizeof(eight)) {
+    std::memcpy(&eight, text.data() + at, sizeof(eight));
+    if ((eight & 0x8080'8080'8080'8080U) != 0) {
+      break;
+    }
+  }
+  return at;
+}
+
+std::string_view start_of(std::string_view text, std::size_t characters) {
+  std::size_t at = ascii_length(text.substr(0, characters));
+  for (characters -= at; at < text.size() && characters > 0; --characters) {
     at += decode_utf8(text, at).length;
   }
   return text.substr(0, at);

@@ -99,6 +99,48 @@ TEST_CASE("text column: words, trigrams and first characters") {
   CHECK(first == std::vector<std::uint32_t>{2, 0, 2, 4});
 }
 
+TEST_CASE("text matching: words and starts at every place, over every edge of a block") {
+  TextColumn column;
+  const std::vector<std::uint32_t> rows{0, 1};
+  std::vector<std::uint32_t> found(rows.size());
+  std::vector<std::uint32_t> first(rows.size());
+  for (std::size_t length = 0; length <= 100; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (const std::string_view word : {"q", "ab", "bab",
+                                          "\xC3\xBC"
+                                          "a"}) {
+        if (at + word.size() > length) {
+          continue;
+        }
+        std::string text(length, 'a');
+        text.replace(at, word.size(), word);
+        std::string cut = text;
+        cut[at + word.size() / 2] = '.';
+        write_one(column, 0, text);
+        write_one(column, 1, cut);
+        const std::vector<std::string_view> words{word};
+        oneiros::count_words(column, rows, words, Searched::kText, found);
+        REQUIRE(found[0] == 1);
+        REQUIRE(found[1] == (cut.find(word) == std::string::npos ? 0 : 1));
+      }
+    }
+    // The characters before the one that differs are one fewer than those of "\xC3\xBC" and after.
+    const std::string start(length, 'a');
+    write_one(column, 0,
+              start +
+                  "\xC3\xBC"
+                  "b");
+    write_one(column, 1,
+              start +
+                  "\xC3\xBC"
+                  "c");
+    oneiros::first_alike(column, rows, length + 1, first);
+    REQUIRE(first[1] == 0);
+    oneiros::first_alike(column, rows, length + 2, first);
+    REQUIRE(first[1] == 1);
+  }
+}
+
 TEST_CASE("text column: readers beside one that appends, replaces and erases") {
   TextColumn column;
   const auto text_of = [](std::uint32_t row) { return std::string(40 + row % 50, 'a') + "b"; };
