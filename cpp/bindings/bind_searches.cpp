@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "bindings/arrays.h"
+#include "bindings/candidates.h"
 #include "bindings/hits.h"
 #include "bindings/interrupts.h"
 #include "bindings/searches.h"
@@ -143,6 +145,22 @@ py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& qu
   return scores;
 }
 
+// Without an array on the way: a search by words then needs no NumPy.
+std::size_t fill_scores(const LexicalIndex& index, const WeighedQuery& query,
+                        GuardedCandidates& guarded, std::size_t channel) {
+  guarded.require_channel(channel);
+  const LongCall call;
+  const std::scoped_lock lock(guarded.mutex);
+  const std::vector<std::uint32_t> rows = guarded.candidates.missing(channel);
+  if (rows.empty()) {
+    return 0;
+  }
+  std::vector<double> scores(rows.size());
+  index.score_rows(query, rows, scores);
+  guarded.candidates.fill(channel, scores);
+  return rows.size();
+}
+
 }  // namespace
 
 void define_searches(LexicalIndexClass& index) {
@@ -166,7 +184,11 @@ void define_searches(LexicalIndexClass& index) {
            py::arg("minimum_should_match") = 0, "The query as the texts now weigh it.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
            "The score of each row for a weighed query: the bits that a search gives, 0 for no "
-           "match.");
+           "match.")
+      .def("fill_scores", &fill_scores, py::kw_only(), py::arg("query"), py::arg("candidates"),
+           py::arg("channel"),
+           "Gives the candidates that have no raw score of a channel score_rows()'s; returns how "
+           "many.");
 }
 
 }  // namespace oneiros

@@ -175,7 +175,9 @@ def _fill(
     filled = 0
     if compiled.fills_scores:
         for number, heard in enumerate(answers):
-            if heard.score_rows is not None and (count := candidates.missing_count(channel=number)):
+            if heard.fill is not None:
+                filled += heard.fill(candidates, number)
+            elif heard.score_rows and (count := candidates.missing_count(channel=number)):
                 missing = candidates.missing(channel=number)
                 candidates.fill(channel=number, scores=heard.score_rows(missing))
                 filled += count

@@ -91,7 +91,9 @@ from oneiros import Engine
 with Engine(":memory:") as mind:
     mind.add("Tea, with milk", tags=["drink"], metadata={"cups": 2}, session="s1")
     mind.add_many([{"text": "More tea"}, {"text": "Coffee", "project": "p"}])
-    assert len(mind.search("tea").ids) == 2
+    mind.add_many([{"text": f"Then {n}", "session": "s1"} for n in range(3)])
+    found = mind.search("tea")
+    assert len(found.ids) == 4, "two that say so, and two beside one of them in its session"
 """
     assert "numpy" not in new_modules(code)
 

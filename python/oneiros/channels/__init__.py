@@ -48,6 +48,9 @@ class ChannelAnswer(NamedTuple):
     score_rows: Callable[[Rows], Scores] | None
     """Gives any rows the raw scores that a search gives them, NaN where a row has none. None: the
     query gives the channel nothing to go by."""
+    fill: Callable[[_core.Candidates, int], int] | None = None
+    """Gives the candidates that lack a raw score of this channel, of that number in the plan, the one
+    of ``score_rows``, and returns how many; None: no quicker way than ``score_rows`` is known."""
 
 
 class Channel(Protocol[Query_contra]):

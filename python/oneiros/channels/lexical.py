@@ -67,4 +67,7 @@ class LexicalSearch:
         def score_rows(rows: Rows) -> Scores:
             return self._index.score_rows(query=weighed, rows=rows)
 
-        return ChannelAnswer(hits, score_rows)
+        def fill(candidates: _core.Candidates, channel: int) -> int:
+            return self._index.fill_scores(query=weighed, candidates=candidates, channel=channel)
+
+        return ChannelAnswer(hits, score_rows, fill)
