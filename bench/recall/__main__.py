@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from shutil import copyfile
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from rich.table import Table
 
 import oneiros
 from bench.conditions import conditions, load
-from bench.recall.forms import Form, Ours, SqliteAndPython, TantivyFaissAndPython, opened
+from bench.recall.forms import STORE, Form, Ours, SqliteAndPython, TantivyFaissAndPython, opened
 from bench.recall.memories import NOW, Memories
 
 PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
@@ -68,7 +68,7 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
         try:
             for name in names:
                 if Ours(mind, name, reinforces=True).profile.reinforcement is not None:
-                    stores.append(_copied(memories, given.cache, Path(own) / f"{name}.db"))
+                    stores.append(_copied(memories, given.cache, Path(own) / name))
                     forms.append(Ours(stores[-1], name, reinforces=True))
             made = (_made(rival, memories, given.cache) for rival in RIVALS)
             forms += [form for form in made if form is not None]
@@ -89,11 +89,10 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
             console.print(f"{form.name}: {told}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _copied(memories: Memories, kept: Path, path: Path) -> oneiros.Engine:
+def _copied(memories: Memories, kept: Path, folder: Path) -> oneiros.Engine:
     """Return a store of its own, so that what one form strengthens is not another's."""
-    for file in kept.glob(f"mind-{memories.count}.db*"):
-        copyfile(file, path.with_name(file.name.replace(f"mind-{memories.count}.db", path.name)))
-    mind = oneiros.Engine(path, clock=lambda: NOW)
+    copytree(kept / f"mind-{memories.count}", folder)
+    mind = oneiros.Engine(folder / STORE, clock=lambda: NOW)
     mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
     return mind
 

@@ -7,8 +7,9 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from oneiros.profiles import get
 from oneiros.ranking.factors import FlooredDecay, KindWeight, Priority
 from oneiros.ranking.fusion import ReciprocalRankFusion
 
-__all__ = ["Form", "Ours", "SqliteAndPython", "TantivyFaissAndPython", "opened"]
+__all__ = ["STORE", "Form", "Ours", "SqliteAndPython", "TantivyFaissAndPython", "opened"]
 
+STORE = "mind.db"
 DEPTH, K, RRF_K = 100, 10, 30.0
 CHUNK = 20_000
 WORD = re.compile(r"[a-z0-9]+")
@@ -76,21 +78,18 @@ class Ours(Form):
 
 def opened(memories: Memories, folder: Path) -> oneiros.Engine:
     """Return the memories' store, made the first time; the graph over its vectors is built."""
-    path = folder / f"mind-{memories.count}.db"
-    is_new = not path.exists()
-    making = path.with_suffix(".making")
+    made = folder / f"mind-{memories.count}"
+    is_new = not made.exists()
     if is_new:
-        making.unlink(missing_ok=True)
-        with oneiros.Engine(making, clock=lambda: NOW) as mind:
-            chunk: list[dict[str, Any]] = []
-            for record in memories.records():
-                chunk.append(record)
-                if len(chunk) == CHUNK:
-                    mind.add_many(chunk)
-                    chunk = []
-            mind.add_many(chunk)
+        making = made.with_suffix(".making")
+        rmtree(making, ignore_errors=True)
+        making.mkdir()
+        with oneiros.Engine(making / STORE, clock=lambda: NOW) as mind:
+            for chunk in batched(memories.records(), CHUNK):
+                mind.add_many(chunk)
             mind.link_many(memories.links())
-        making.rename(path)
+        making.rename(made)
+    path = made / STORE
     mind = oneiros.Engine(path, clock=lambda: NOW)
     mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
     vectors = mind._parts.projections.indexes.vectors
@@ -100,6 +99,13 @@ def opened(memories: Memories, folder: Path) -> oneiros.Engine:
         mind.close()
         return opened(memories, folder)
     return mind
+
+
+def batched(records: Iterable[dict[str, Any]], count: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records in lists of at most ``count``."""
+    left = iter(records)
+    while chunk := list(itertools.islice(left, count)):
+        yield chunk
 
 
 class _Glued(Form):
