@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
 from oneiros.display import Branch, Table, figure, tree_text
@@ -131,6 +131,16 @@ class Explanation:
             for part in self.parts:  # in order, and not sum(), which may round less
                 relevance += part.value
         return combined(relevance, self.factors)
+
+    def with_factor(self, factor: FactorValue) -> Explanation:
+        """Return it with one more factor applied; one of that name that left all as it was goes."""
+        factors = tuple(
+            one
+            for one in self.factors
+            if not (one.name == factor.name and one.operation == "multiply" and one.value == 1.0)
+        )
+        score = factor.applied_to(self.score)
+        return replace(self, factors=(*factors, factor), score=score)
 
     def tree(self) -> Branch:
         """Return the score over what it was made of, with the score so far beside each factor."""

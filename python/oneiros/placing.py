@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oneiros.expanding import expanded
 from oneiros.explaining import Explanation, Explanations, FactorValue
-from oneiros.finishing import without_duplicates
+from oneiros.finishing.steps import finish
+from oneiros.finishing.working import WorkingList
+from oneiros.gathering import Stages
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.recall import NO_TIME, finished, gather
+from oneiros.recall import NO_TIME, gather
 from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
     from oneiros.channels import ChannelAnswer
-    from oneiros.expanding import Expanded
     from oneiros.gathering import Question
     from oneiros.projections import Projections, Visible
     from oneiros.ranking.channels import ChannelDeclaration
@@ -42,25 +42,18 @@ class Placing:
     ) -> None:
         self._question = question
         self._projections = projections
-        self._gathered = gathered = gather(question, projections, visible)
-        everything = replace(question, k=max(question.k, len(gathered.candidates)))
-        self._ended = ended = finished(everything, projections, gathered, load)
-        results, places = ended.ranked.results(), list(ended.places[: question.k])
-        told = self._told = [results[place] for place in places]
-        self._explained = Explanations(gathered.compiled, ended.ranked, places)
-        self._more: Expanded | None = None
-        if visible.reach is not None and told:
-            self._more = expanded(
-                question, projections, visible.reach, self._gathered, told, self._explained
-            )
-            if question.profile.duplicates is not None:
-                rule = question.profile.duplicates
-                self._more, _ = without_duplicates(self._more, rule, projections)
+        self._gathered = gather(question, projections, visible)
+        self._working = working = WorkingList(
+            question, projections, self._gathered, visible.reach, load, is_whole=True
+        )
+        finish(working, Stages())
+        self._rows = [row for row, *_ in working.results]
+        self._standing = [row for row, *_ in working.uncut if row in working.place_of]
+        """Of all that channels found and no stage left out, in order."""
 
     def answer(self, id: str) -> WhyNot:
         """Return what is said of an id that does not exist: the search alone."""
-        question = self._question
-        rows, explained = self._returned()
+        question, rows = self._question, self._rows
         is_full = 0 < question.k == len(rows)
         return WhyNot(
             query=question.query,
@@ -70,27 +63,18 @@ class Placing:
             profile=question.profile.name,
             profile_hash=question.profile_hash,
             exists=False,
-            candidate_count=len(self._ended.places),
+            candidate_count=len(self._standing),
             kth_id=self._projections.lifecycle.ids[rows[-1]] if is_full else None,
-            kth=explained[-1] if is_full else None,
+            kth=self._working.explanation(rows[-1]) if is_full else None,
             linked_place=self._linked_place(id),
         )
-
-    def _returned(self) -> tuple[list[int], Sequence[Explanation]]:
-        """The rows that the search returns, with their explanations."""
-        if self._more is None:
-            return [row for row, *_ in self._told], self._explained
-        assert self._more.explanations is not None
-        return [row for row, *_ in self._more.results], self._more.explanations
 
     def _linked_place(self, id: str) -> int | None:
         """The place of a memory among the results, where links brought it there."""
         row = self._projections.lifecycle.row_of.get(id)
-        if self._more is None or row is None:
+        if row is None or row not in self._working.linked or row not in self._rows:
             return None
-        rows, _ = self._returned()
-        found = self._more.found.get(rows.index(row)) if row in rows else None
-        return None if found is None or found.weight is None else rows.index(row) + 1
+        return self._rows.index(row) + 1
 
     def placed(self, answered: WhyNot, row: int) -> WhyNot:
         """Return the answer with all that the search makes of a row."""
@@ -110,8 +94,8 @@ class Placing:
             is_displaced=not hidden
             and place is not None
             and place <= self._question.k
-            and row not in self._returned()[0],
-            candidate_count=len(self._ended.places),
+            and row not in self._rows,
+            candidate_count=len(self._standing),
             explanation=told,
             channels=tuple(self._standings(row, told)),
             factors=self._factors(row) if told is None else told.factors,
@@ -119,16 +103,15 @@ class Placing:
 
     def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Hiding, ...]]:
         """The place of a ranked row from 1, and what leaves it out if it has none."""
-        ended, rows = self._ended, self._ended.ranked.rows.tolist()
-        at = rows.index(row) if row in rows else -1
-        if at in ended.places:
-            return ended.places.index(at) + 1, ()
-        for place, better in ended.duplicates:
-            if place == at:
-                id = self._projections.lifecycle.ids[rows[better]]
+        working = self._working
+        if row in self._standing:
+            return self._standing.index(row) + 1, ()
+        for one, better in working.duplicates:
+            if one == row:
+                id = self._projections.lifecycle.ids[better]
                 return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
-        far = ended.far.get(at)
-        why = ended.reason if far is None else f"not near enough: {far}"
+        far = working.far.get(row)
+        why = working.reason if far is None else f"not near enough: {far}"
         return None, (Hiding("abstention", why),)
 
     def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from oneiros.finishing.steps import finish
+from oneiros.finishing.working import WorkingList
 from oneiros.gathering import Gathered, Question, Stages, united
 from oneiros.projections.indexes import ABSENT
 from oneiros.ranking.channels import TemporalChannel, VectorChannel
-from oneiros.ranking.finishing import Surfacing
 from oneiros.response import Duplicate, SearchResponse, shelve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from oneiros import _core
-    from oneiros.association.found import Found
     from oneiros.channels import ChannelAnswer
-    from oneiros.explaining import Explanation, Explanations
+    from oneiros.finishing.working import Row
     from oneiros.projections import Projections, Visible
     from oneiros.projections.stored_rows import StoredIdsByRow
-    from oneiros.ranking.compiled import CompiledProfile
     from oneiros.response import LoadMemories
 
-__all__ = [
-    "Finished",
-    "answer",
-    "answer_many",
-    "finished",
-    "gather",
-]
+__all__ = ["NO_TIME", "answer", "answer_many", "gather"]
 
 _STAGE_OF_CHANNEL = {
     "lexical": "bm25_search",
@@ -36,26 +29,7 @@ _STAGE_OF_CHANNEL = {
     "temporal": "temporal_search",
 }
 
-
 NO_TIME = "absent: the query names no time"
-
-
-class Finished(NamedTuple):
-    """The candidates that a search goes on with. Places are those of ``ranked``."""
-
-    ranked: _core.Ranked
-    places: Sequence[int]
-    """Of what is returned, best first."""
-    duplicates: Sequence[tuple[int, int]] = ()
-    """Places of what is left out, each with that of the better one it is like."""
-    far: Mapping[int, str] = {}
-    """By place, why one is too far off."""
-    reason: str = ""
-    """Why nothing is returned although there are candidates."""
-    misses: Sequence[int] = ()
-    """Of the nearest, where nothing is returned."""
-    stages: Sequence[tuple[str, int, int, str]] = ()
-    """Name, candidates, survivors and note of those that ran."""
 
 
 def answer(
@@ -178,36 +152,13 @@ def _respond(
     stages: Stages,
 ) -> SearchResponse:
     gathered = united(question, projections, visible, answers, stages)
-    ended = finished(question, projections, gathered, load)
-    ranked, ids = ended.ranked, projections.lifecycle.ids
-    results = ranked.results()
-    rows = [row for row, *_ in results]
-    places = [place for place in ended.places if ids[rows[place]]]  # "": forgotten meanwhile
+    working = WorkingList(question, projections, gathered, visible.reach, load)
+    ranked, ids = working.ranked, projections.lifecycle.ids
     left = ranked.candidate_count - ranked.kept_count
     note = f"{left} left by the profile's rules" if left else ""
     stages.end("scoring", ranked.candidate_count, len(ranked), note)
-    for stage in ended.stages:
-        stages.end(*stage)
-    duplicates = tuple(Duplicate(ids[rows[a]], ids[rows[b]]) for a, b in ended.duplicates)
-    told = [results[place] for place in places]
-    explanations: Sequence[Explanation] | None = None
-    if question.is_explained:
-        explanations = _explanations(gathered.compiled, ranked, places)
-    found: dict[int, Found] = {}
-    direct: tuple[str, ...] | None = None
-    if visible.reach is not None and told:
-        from oneiros.expanding import expanded  # noqa: PLC0415 - for stores with links
-
-        direct = tuple(ids[row] for row, *_ in told)
-        more = expanded(question, projections, visible.reach, gathered, told, explanations)
-        if question.profile.duplicates is not None:
-            from oneiros.finishing import without_duplicates  # noqa: PLC0415
-
-            more, again = without_duplicates(more, question.profile.duplicates, projections)
-            duplicates += again
-        told, explanations, found = more.results, more.explanations, more.found
-        for stage in more.stages:
-            stages.end(*stage)
+    finish(working, stages)
+    told = [one for one in working.results if ids[one[0]]]  # "": forgotten meanwhile
     response = SearchResponse(
         query=question.query,
         now=question.now,
@@ -216,20 +167,23 @@ def _respond(
         results=shelve(
             [ids[row] for row, *_ in told],
             [one[1:] for one in told],
-            explanations,
+            working.explanations(told) if question.is_explained else None,
             load,
-            found,
+            working.found(told),
             _hits_of(told, gathered.brought, ids),
         ),
-        trace=stages.trace(_notes(question, ranked), duplicates),
-        reason=ended.reason,
+        trace=stages.trace(
+            _notes(question, ranked),
+            tuple(Duplicate(ids[row], ids[better]) for row, better in working.duplicates),
+        ),
+        reason=working.reason,
         nearest_misses=shelve(
-            [ids[rows[place]] for place in ended.misses],
-            [results[place][1:] for place in ended.misses],
+            [ids[row] for row, *_ in working.misses],
+            [one[1:] for one in working.misses],
             None,
             load,
         ),
-        direct_ids=direct,
+        direct_ids=_direct_ids(working, ids),
     )
     if question.back_again is not None:
         for (row, *_), result in zip(told, response.results, strict=True):
@@ -237,8 +191,18 @@ def _respond(
     return response
 
 
+def _direct_ids(
+    working: WorkingList, ids: Sequence[str] | StoredIdsByRow
+) -> tuple[str, ...] | None:
+    """The direct results before what links brought was merged in, as far as no stage left them."""
+    if working.direct is None:
+        return None
+    left = working.far.keys() | {row for row, _ in working.duplicates}
+    return tuple(ids[row] for row in working.direct if ids[row] and row not in left)
+
+
 def _hits_of(
-    told: Sequence[tuple[int, float, float, float]],
+    told: Sequence[Row],
     brought: dict[int, int],
     ids: Sequence[str] | StoredIdsByRow,
 ) -> dict[int, str]:
@@ -246,35 +210,6 @@ def _hits_of(
     if not brought:
         return {}
     return {place: ids[brought[row]] for place, (row, *_) in enumerate(told) if row in brought}
-
-
-def finished(
-    question: Question, projections: Projections, gathered: Gathered, load: LoadMemories
-) -> Finished:
-    """Rank the candidates and leave out what the profile does not let through.
-
-    Args:
-        question: the search; the best ``k`` are returned.
-        projections: what it reads.
-        gathered: its candidates.
-        load: the store's loader, for the texts of a search that may come to nothing.
-    """
-    profile = question.profile
-    is_judged = isinstance(profile.abstention, Surfacing) or question.vector is not None
-    if profile.duplicates is None and (profile.abstention is None or not is_judged):
-        ranked = gathered.best(question)
-        return Finished(ranked, range(len(ranked)))
-    from oneiros.finishing import finish  # noqa: PLC0415 - for profiles that leave something out
-
-    return finish(question, projections, gathered, load)
-
-
-def _explanations(
-    compiled: CompiledProfile, ranked: _core.Ranked, places: list[int]
-) -> Explanations:
-    from oneiros.explaining import Explanations  # noqa: PLC0415 - for those who ask why
-
-    return Explanations(compiled, ranked, places)
 
 
 def _notes(question: Question, ranked: _core.Ranked) -> list[str]:

@@ -31,7 +31,7 @@ from tests.oracles.profiles import MODELS
 FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
 
 
-# Whatever is near or alike: texts/test_finishing.py says what else leaves.
+# Whatever is near or alike: finishing/test_results_left_out.py says what else leaves.
 OMEGA = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
 CASES = {
     "cognitive": oneiros.profiles.get("cognitive"),
@@ -78,7 +78,10 @@ def test_links_bring_what_the_page_says(
     assert [f"m{one.row}" for one in direct] == list(told.direct_ids or told.ids)
     weights = store.weights()
     near_by = 1e-6 if MODELS[profile.name].has_cluster else 1e-12  # cosines of float32
-    check(told, with_links(store, profile, query, question, k, raw, direct), weights, near_by)
+    followed = direct
+    if isinstance(profile.expansion, GraphExpansion):  # five, however many are asked for
+        followed = direct_results(store, profile, query, question, max(k, 5), raw)
+    check(told, with_links(store, profile, query, question, k, raw, followed), weights, near_by)
     if isinstance(profile.expansion, AssociativeExpansion):
         check_bridges(told, direct, weights, store.reachable())
 
@@ -116,12 +119,12 @@ def ask(mind: Engine, **options: Any) -> oneiros.SearchResponse:
 
 
 def test_a_store_without_links_has_no_such_stage(mind: Engine) -> None:
-    assert [one.name for one in ask(mind).trace.stages][-1] == "scoring"
+    assert [one.name for one in ask(mind).trace.stages][-2:] == ["scoring", "rerank"]
     mind.link("ant", "dog")
-    stages = [one.name for one in ask(mind).trace.stages]
-    assert stages[-2:] == ["associative_expansion", "graph_expansion"]
-    omega = [one.name for one in ask(mind, profile="omega").trace.stages]
-    assert omega[-1] == "graph_expansion"
+    stages = [one.name for one in ask(mind).trace.stages]  # C8 to C10
+    assert stages[-3:] == ["rerank", "associative_expansion", "graph_expansion"]
+    omega = [one.name for one in ask(mind, profile="omega").trace.stages]  # O24 to O27
+    assert omega[-4:] == ["graph_expansion", "rerank", "duplicates", "abstention"]
     assert [one.name for one in ask(mind, profile="reverie").trace.stages][-1] == "scoring"
 
 

@@ -40,7 +40,7 @@ KERNELS = {
 """Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
-_FINISHING = "texts/test_finishing.py"
+_FINISHING = "finishing/test_results_left_out.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"

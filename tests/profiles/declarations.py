@@ -25,6 +25,7 @@ from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.understanding import INTENTS, Understanding
 
@@ -198,6 +199,7 @@ PROFILES = st.builds(
         hide_cold=st.booleans(),
     ),
     expansion=EXPANSIONS,
+    rerank=st.none() | st.builds(Reranking, top=st.integers(1, 1_000), after_links=st.booleans()),
     duplicates=st.none()
     | st.builds(
         Duplicates, characters=st.integers(1, 1_000), cosine=st.floats(0, 1, exclude_min=True)

@@ -52,6 +52,7 @@ from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.ranking.reranking import Reranking
 
 NAMES = [
     "ciar",
@@ -147,6 +148,7 @@ def test_cognitive_reads_like_its_page() -> None:
     )
     assert profile.initial_stability == InitialStability(base=0.1, gain=0.3)  # C3
     assert profile.initial_stability.of(0.5) == pytest.approx(0.25)
+    assert profile.rerank == Reranking(top=10, after_links=False)  # C8
     newer = profiles.get("cognitive-0.5")
     same = {"name": "cognitive", "factors": profile.factors}
     assert newer.replace(**same, reinforcement=profile.reinforcement) == profile
@@ -195,6 +197,7 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.expansion == GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.1, weight=1
     )
+    assert profile.rerank == Reranking(top=20, after_links=True)  # O25
     assert profile.duplicates == Duplicates(characters=150, cosine=0.92)  # O26
     assert profile.abstention == Surfacing(  # O27, O16's general
         least_cosine=0.5, least_overlap=0.35, least_score=0.1

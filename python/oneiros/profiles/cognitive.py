@@ -1,6 +1,6 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C9 to C13, C17, C18; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C6, C8 to to C13, C17, C18; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 
 __all__ = ["PROFILES"]
@@ -48,6 +49,7 @@ COGNITIVE = Profile(
         ),
     ),
     selection=Selection(hide_cold=True),  # C4
+    rerank=Reranking(top=10, after_links=False),  # C8
     expansion=AssociativeExpansion(  # C9, C10
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3
     ),

@@ -30,6 +30,7 @@ from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
+from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.tables import Rows
 from oneiros.ranking.understanding import DEFAULT_HINT, Understanding, Weights
 from oneiros.ranking.weighing import weighed
@@ -127,6 +128,7 @@ OMEGA = Profile(
     expansion=GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.10
     ),
+    rerank=Reranking(top=20, after_links=True),  # O25
     duplicates=Duplicates(characters=150, cosine=0.92),  # O26
     abstention=Surfacing(least_cosine=0.5, least_overlap=0.35, least_score=0.1),  # O27
     reinforcement=CountsOnly(),  # O33

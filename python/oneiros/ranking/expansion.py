@@ -71,6 +71,10 @@ class AssociativeExpansion:
         require_int("depth", self.depth, low=1, high=_MOST_DEPTH)
         require_flag("cold", self.cold)
 
+    def followed(self, k: int) -> int:
+        """Return how many of the first results are followed: all ``k``."""
+        return k
+
     def places(self, k: int) -> int:
         """Return how many of ``k`` places are kept for what links bring."""
         return int(self.quota * k)
@@ -118,6 +122,11 @@ class GraphExpansion:
         )
         require_int("seeds", self.seeds, low=1, high=1_000)
         require_int("hops", self.hops, low=1, high=_MOST_HOPS)
+
+    def followed(self, k: int) -> int:
+        """Return how many of the first results are followed, however many are asked for."""
+        del k
+        return self.seeds
 
     def places(self, k: int) -> int:
         """Return how many of ``k`` places are kept for what links bring: none."""

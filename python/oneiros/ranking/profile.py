@@ -32,6 +32,7 @@ from oneiros.ranking.reinforcement import (
     Reinforcement,
     ReinforcementDeclaration,
 )
+from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "neighbours": (Neighbours,),
     "selection": (Selection,),
     "expansion": EXPANSIONS,
+    "rerank": (Reranking,),
     "duplicates": (Duplicates,),
     "abstention": ABSTENTIONS,
     "reinforcement": REINFORCEMENTS,
@@ -56,9 +58,8 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 }
 OPTIONAL_PARTS = (
     "neighbours",
-    *("expansion", "duplicates", "abstention", "reinforcement", "promotion", "initial_stability"),
-    "ingest",
-    "understanding",
+    *("expansion", "rerank", "duplicates", "abstention", "reinforcement", "promotion"),
+    *("initial_stability", "ingest", "understanding"),
 )
 """What a profile may be without, by field."""
 _KEYS = ("name", *_LISTS, *_PARTS)
@@ -99,6 +100,9 @@ class Profile:
 
     expansion: ExpansionDeclaration | None = None
     """What links of the results bring besides; None: nothing."""
+
+    rerank: Reranking | None = None
+    """Where a reranker stands, and how many it judges; None: nowhere."""
 
     reinforcement: ReinforcementDeclaration | None = field(default_factory=Reinforcement)
     """What a recall does to the memories it returns; None: nothing."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.finishing import first_of_each
+from oneiros.finishing.duplicates import first_of_each
 from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
 from tests.oracles import finishing as oracle
 
@@ -46,7 +46,7 @@ def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) 
         mind.add_many(records)
         mind._parts.remember.texts()
         rows = list(range(len(records)))
-        kept, left = first_of_each(Duplicates(), mind._parts.projections, rows, rows, k)
+        kept, left = first_of_each(Duplicates(), mind._parts.projections, rows, k)
     want: list[int] = []
     for row, record in enumerate(records):
         if len(want) == k:
@@ -71,8 +71,10 @@ def test_duplicates_are_listed_and_why_not_says_of_what(mind: oneiros.Engine) ->
     assert [one.reason for one in told.hidden] == ["abstention"]
     assert "cosine 0.0000 below 0.5" in told.lacked
     stages = {stage.name: stage for stage in response.trace.stages}
-    assert (stages["abstention"].candidate_count, stages["abstention"].survivor_count) == (4, 3)
-    assert (stages["duplicates"].candidate_count, stages["duplicates"].survivor_count) == (3, 1)
+    counts = {name: (one.candidate_count, one.survivor_count) for name, one in stages.items()}
+    assert [counts[name] for name in ("surfacing", "duplicates", "abstention")] == [
+        *((4, 3), (3, 1), (1, 1))
+    ]
 
 
 @pytest.mark.parametrize("profile", ["omega", "oneiros"])

@@ -1,0 +1,116 @@
+"""The stages after the factors: their order is the profile's, and each takes the last one's list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from oneiros import profiles
+from oneiros.finishing import reranked
+from oneiros.finishing.working import WorkingList
+from oneiros.gathering import Stages
+from oneiros.ranking.reranking import Reranking
+
+NOW = 1_750_000_000.0
+COGNITIVE, OMEGA = profiles.get("cognitive"), profiles.get("omega")
+FIRST, LAST = Reranking(top=10, after_links=False), Reranking(top=10, after_links=True)
+ASKED = {"embedding": [1.0, 0.0, 0.0], "reinforce": False, "explain": True}
+
+
+@pytest.fixture(scope="module")
+def mind() -> Iterator[oneiros.Engine]:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as opened:
+        opened.add("ant one", id="a", embedding=[1.0, 0.0, 0.0])
+        opened.add("ant two", id="b", embedding=[0.8, 0.6, 0.0])
+        opened.add("ant three", id="c", embedding=[0.7, 0.0, 0.7])
+        opened.add("a dog", id="dog", embedding=[0.6, -0.8, 0.0], tier="cold")
+        opened.add("a DOG", id="other dog", embedding=[0.6, 0.0, -0.8], tier="cold")
+        opened.link("a", "dog", 0.9)
+        opened.link("b", "other dog", 0.9)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("profile", "order"),
+    [
+        (COGNITIVE, ["rerank", "associative_expansion", "graph_expansion"]),  # C8 to C10
+        (
+            OMEGA,
+            ["surfacing", "graph_expansion", "rerank", "duplicates", "abstention"],
+        ),  # O24 to O27
+        (
+            COGNITIVE.replace(rerank=LAST),
+            ["associative_expansion", "graph_expansion", "rerank"],
+        ),
+        (
+            OMEGA.replace(rerank=FIRST, abstention=None),
+            ["rerank", "graph_expansion", "duplicates"],
+        ),
+        (COGNITIVE.replace(rerank=None, expansion=None), []),
+    ],
+)
+def test_the_order_of_stages_is_the_profiles(
+    mind: oneiros.Engine, profile: oneiros.Profile, order: list[str]
+) -> None:
+    names = [one.name for one in mind.search("ant", profile=profile, **ASKED).trace.stages]
+    assert names[names.index("scoring") + 1 :] == order
+
+
+def test_what_links_bring_is_no_duplicate_either(mind: oneiros.Engine) -> None:
+    alone = OMEGA.replace(duplicates=None)
+    assert {"dog", "other dog"} <= set(mind.search("ant", profile=alone, **ASKED).ids)
+    response = mind.search("ant", profile=OMEGA, **ASKED)
+    assert [(one.id, one.of) for one in response.trace.duplicates] == [("other dog", "dog")]
+    assert "other dog" not in response.ids
+
+
+@settings(max_examples=25, deadline=None)
+@given(order=st.permutations(["a", "b", "c"]), k=st.integers(3, 5))
+def test_the_order_of_a_reranker_before_links_is_kept(
+    mind: oneiros.Engine, order: list[str], k: int
+) -> None:
+    """C8: the direct results stay in its order; what links bring stands before what it beats."""
+
+    def reorder(working: WorkingList, _: Stages) -> None:
+        ids = working.gathered.lifecycle.ids
+        working.results.sort(key=lambda told: order.index(ids[told[0]]))
+
+    profile = COGNITIVE.replace(channels=COGNITIVE.channels[1:])  # words alone: a, b and c
+    before = mind.search("ant", 3, profile=profile, **ASKED)
+    assert {one.id for one in before if not one.is_associative} == {"a", "b", "c"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reranked, "rerank", reorder)
+        response = mind.search("ant", k, profile=profile, **ASKED)
+    direct = [one for one in response if not one.is_associative]
+    assert [one.id for one in direct] == order[: len(direct)]
+    for place, one in enumerate(response):
+        if one.is_associative:
+            assert all(later.score <= one.score for later in response.results[place + 1 :])
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    values=st.dictionaries(st.integers(0, 4), st.floats(0.5, 2.0), max_size=5),
+    name=st.sampled_from(["rerank", "another"]),
+)
+def test_what_a_stage_multiplies_is_explained_to_the_bit(
+    mind: oneiros.Engine, values: dict[int, float], name: str
+) -> None:
+    profile = OMEGA.replace(duplicates=None, abstention=None)
+    before = {one.id: one for one in mind.search("ant", profile=profile, **ASKED)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reranked, "rerank", lambda working, _: working.multiply(name, values))
+        response = mind.search("ant", profile=profile, **ASKED)
+    rows = {id: row for row, id in enumerate(["a", "b", "c", "dog", "other dog"])}
+    want = {id: one.score * values.get(rows[id], 1.0) for id, one in before.items()}
+    assert [one.id for one in response] == sorted(want, key=lambda id: (-want[id], rows[id]))
+    for one in response:
+        assert one.explanation is not None
+        assert one.explanation.evaluate() == one.score == want[one.id]
+        if rows[one.id] in values:
+            told = [factor for factor in one.explanation.factors if factor.name == name]
+            assert [factor.value for factor in told] == [values[rows[one.id]]]
