@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.embedders import check
-from oneiros.optional import needed
+from oneiros.onnx_model import OnnxModel
 
 __all__ = ["OnnxEmbedder"]
 
@@ -42,33 +41,10 @@ class OnnxEmbedder:
         max_tokens: int = 256,
         threads: int = 1,
     ) -> None:
-        for field, value, least in (
-            ("batch_size", batch_size, 1),
-            ("max_tokens", max_tokens, 2),
-            ("threads", threads, 1),
-        ):
-            if value < least:
-                msg = f"{field}: must be >= {least}, got {value}"
-                raise ValueError(msg)
-        path = Path(folder)
-        model, tokenizer = path / "model.onnx", path / "tokenizer.json"
-        for file in (model, tokenizer):
-            if not file.is_file():
-                msg = f"folder: {file} is missing"
-                raise FileNotFoundError(msg)
-        runtime = needed("onnxruntime", "onnx")
-        self.name = name or f"onnx/{path.resolve().name}"
-        self._batch_size = batch_size
-        self._tokenizer = needed("tokenizers", "onnx").Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.enable_truncation(max_tokens)
-        self._tokenizer.no_padding()  # a batch is padded here, to its own longest text
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self._session = runtime.InferenceSession(
-            str(model), options, providers=["CPUExecutionProvider"]
+        self._model = OnnxModel(
+            folder, batch_size=batch_size, max_tokens=max_tokens, threads=threads
         )
-        self._inputs = [entry.name for entry in self._session.get_inputs()]
-        self._output = self._session.get_outputs()[0].name
+        self.name = name or f"onnx/{self._model.name}"
 
     def __call__(self, texts: list[str], /) -> npt.NDArray[np.float32]:
         """Return one unit vector a text, shape (len(texts), dimension).
@@ -76,32 +52,15 @@ class OnnxEmbedder:
         A text without any token has a zero vector, which counts as none.
         """
         if not texts:
-            return np.empty((0, self._embed([""]).shape[1]), np.float32)
-        # Texts of a length share a batch, so that little of it is padding.
-        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
-        parts = [
-            self._embed([texts[at] for at in order[start : start + self._batch_size]])
-            for start in range(0, len(order), self._batch_size)
-        ]
-        vectors = np.concatenate(parts)
-        found = np.empty_like(vectors)
-        found[order] = vectors
+            return np.empty((0, _pooled(*self._model.run([""])).shape[1]), np.float32)
+        found: npt.NDArray[np.float32] | None = None
+        for places, tokens, mask in self._model.batches(texts):
+            vectors = _pooled(tokens, mask)
+            if found is None:
+                found = np.empty((len(texts), vectors.shape[1]), np.float32)
+            found[places] = vectors
+        assert found is not None
         return check(found, len(texts))
-
-    def _embed(self, texts: list[str]) -> npt.NDArray[np.float32]:
-        encoded: list[Any] = self._tokenizer.encode_batch(texts)
-        longest = max(1, *(len(one.ids) for one in encoded))
-        ids = np.zeros((len(texts), longest), np.int64)
-        mask = np.zeros_like(ids)
-        kinds = np.zeros_like(ids)
-        for at, one in enumerate(encoded):
-            ids[at, : len(one.ids)] = one.ids
-            mask[at, : len(one.ids)] = one.attention_mask
-            kinds[at, : len(one.ids)] = one.type_ids
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
-        feed = {name: given[name] for name in self._inputs if name in given}
-        (tokens,) = self._session.run([self._output], feed)
-        return _pooled(np.asarray(tokens), mask)
 
 
 def _pooled(tokens: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
