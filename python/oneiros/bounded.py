@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.remember import Remember
     from oneiros.scopes import Where
     from oneiros.store import Store, StoredMemory
+    from oneiros.watching import Watch
 
     Time = float | int | str | datetime
 
@@ -42,6 +43,7 @@ class Parts:
     clock: Clock
     profile: Profile
     auto_refresh: bool
+    watch: Watch | None = None
 
 
 def checked_profile(profile: Profile | str) -> Profile:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from oneiros.embedders import Embedder
     from oneiros.ranking.profile import Profile
+    from oneiros.watching import Watch
 
 __all__ = ["Engine"]
 
@@ -60,6 +61,8 @@ class Engine(Memories):
         busy_timeout_seconds: how long a write waits for another process's.
         clock: returns seconds since the Unix epoch; the only clock there is.
         auto_refresh: follow other processes' commits before each search.
+        watch: who is there while a search runs, such as
+            :class:`oneiros.integrations.tracing.Spans`; None: nobody, at no cost.
 
     Raises:
         StoreCorrupt: the file is damaged or is not a store.
@@ -85,6 +88,7 @@ class Engine(Memories):
         busy_timeout_seconds: float = 5.0,
         clock: Clock = system_clock,
         auto_refresh: bool = True,
+        watch: Watch | None = None,
     ) -> None:
         chosen = checked_profile(profile)
         asked = _checked_options(
@@ -98,6 +102,10 @@ class Engine(Memories):
         require_choice("vector_index", vector_index, get_args(Kind))
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
+        if watch is not None:
+            require_callable(
+                "watch", getattr(watch, "searching", watch), "an object with searching(method)"
+            )
         if embedder is not None:
             name_of(embedder)
         store = Store(
@@ -114,7 +122,8 @@ class Engine(Memories):
             store.close()
             raise
         has_others = store.path != MEMORY
-        parts = Parts(store, projections, remember, clock, chosen, auto_refresh and has_others)
+        follows = auto_refresh and has_others
+        parts = Parts(store, projections, remember, clock, chosen, follows, watch)
         super().__init__(parts, bounds={})
         self._options = options
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneiros.errors import UnknownMemory
+from oneiros.trace import Duplicate, SearchTrace, StageTrace
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
@@ -22,47 +23,6 @@ if TYPE_CHECKING:
 _QUERY = 80  # characters of a query that are shown
 
 __all__ = ["Duplicate", "SearchResponse", "SearchResult", "SearchTrace", "StageTrace", "shelve"]
-
-
-@dataclass(frozen=True, slots=True)
-class StageTrace:
-    """One stage of a search. Source: docs/systems/cognitive.md C15."""
-
-    name: str
-    candidate_count: int
-    """Memories that entered the stage."""
-    survivor_count: int
-    """Memories that left it."""
-    duration_ms: float
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    note: str = ""
-    """Why the stage did less than it might have; empty when there is nothing to say."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchTrace:
-    """Every stage in the order it ran. Source: docs/systems/cognitive.md C15."""
-
-    stages: tuple[StageTrace, ...]
-    total_ms: float
-    notes: tuple[str, ...] = ()
-    duplicates: tuple[Duplicate, ...] = ()
-    """What was left out for a better result it is like. Source: docs/systems/omega.md O26."""
-
-    @property
-    def total_tokens(self) -> int:
-        """Tokens that language models used in all stages."""
-        return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A memory that was left out for a better one it is like."""
-
-    id: str
-    of: str
-    """The id of the better one."""
 
 
 class _Shelf:

@@ -22,6 +22,7 @@ from oneiros.query.understood import ranked_by
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import answer, answer_many
+from oneiros.watching import watched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ __all__ = ["Searching", "require_asking"]
 class Searching(Limiting):
     """Memories that can be searched."""
 
+    @watched
     def search(
         self,
         query: str,
@@ -116,6 +118,7 @@ class Searching(Limiting):
         response = answer(question, parts.projections, visible, self._load_seen)
         return self._reinforced([response], question, session, reinforce)[0]
 
+    @watched
     def search_many(
         self,
         queries: Sequence[str],

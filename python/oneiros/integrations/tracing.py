@@ -1,0 +1,96 @@
+"""Searches as OpenTelemetry spans, one a search and one a stage. Install ``oneiros[tracing]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros import __version__
+from oneiros.optional import needed
+from oneiros.ranking.declaration import require_flag
+
+if TYPE_CHECKING:
+    from oneiros.response import SearchResponse
+    from oneiros.trace import StageTrace
+
+__all__ = ["Spans"]
+
+_MS: Final = 1_000_000  # nanoseconds
+
+
+class Spans:
+    """Makes spans of searches: ``oneiros.Engine("agent.db", watch=Spans())``.
+
+    A search is a span "oneiros.search" (of several at once "oneiros.search_many", with one such
+    span each below it), current while it runs, so that what an embedder or a reranker traces hangs
+    below it. Below it each stage of ``response.trace`` is a span "oneiros." and its name. Attributes:
+    ``oneiros.profile``, ``oneiros.profile_hash``, ``oneiros.results``, ``oneiros.abstained``; of a
+    stage ``oneiros.candidates``, ``oneiros.survivors``, ``oneiros.note`` where there is one, and where
+    a language model was asked ``gen_ai.usage.input_tokens`` and ``gen_ai.usage.output_tokens``.
+
+    Args:
+        tracer: an OpenTelemetry tracer; default: the global provider's, called "oneiros".
+        with_query: record what was asked, too, as ``oneiros.query``: it may be private.
+
+    Raises:
+        ImportError: opentelemetry-api is not installed.
+    """
+
+    def __init__(self, tracer: Any = None, *, with_query: bool = False) -> None:
+        self._api = needed("opentelemetry.trace", "tracing")
+        self._with_query = require_flag("with_query", with_query)
+        self._tracer = self._api.get_tracer("oneiros", __version__) if tracer is None else tracer
+
+    @contextmanager
+    def searching(self, method: str) -> Iterator[Callable[[Sequence[SearchResponse]], None]]:
+        """Hold a span open while a search runs; what it gives is told the answers."""
+        began = time_ns()
+        with self._tracer.start_as_current_span(f"oneiros.{method}", start_time=began) as span:
+
+            def tell(responses: Sequence[SearchResponse]) -> None:
+                if not span.is_recording():
+                    return
+                if method == "search":
+                    self._describe(span, responses[0], began)
+                    return
+                span.set_attribute("oneiros.queries", len(responses))
+                for response in responses:
+                    start = max(began, time_ns() - int(response.trace.total_ms * _MS))
+                    one = self._tracer.start_span("oneiros.search", start_time=start)
+                    with self._api.use_span(one, end_on_exit=True):
+                        self._describe(one, response, start)
+
+            yield tell
+
+    def _describe(self, span: Any, response: SearchResponse, began: int) -> None:
+        """Give a search's span its attributes, and below it the spans of its stages."""
+        span.set_attribute("oneiros.profile", response.profile)
+        span.set_attribute("oneiros.profile_hash", response.profile_hash)
+        span.set_attribute("oneiros.results", len(response))
+        span.set_attribute("oneiros.abstained", response.abstained)
+        if self._with_query:
+            span.set_attribute("oneiros.query", response.query)
+        # A stage lasts from the end of the one before it to its own, and the last ends now.
+        end = max(began, time_ns())
+        start = max(began, end - int(response.trace.total_ms * _MS))
+        for stage in response.trace.stages:
+            stop = min(end, start + int(stage.duration_ms * _MS))
+            self._stage(stage, start, stop)
+            start = stop
+
+    def _stage(self, stage: StageTrace, start: int, stop: int) -> None:
+        attributes: dict[str, str | int] = {
+            "oneiros.candidates": stage.candidate_count,
+            "oneiros.survivors": stage.survivor_count,
+        }
+        if stage.note:
+            attributes["oneiros.note"] = stage.note
+        if stage.prompt_tokens or stage.completion_tokens:
+            attributes["gen_ai.usage.input_tokens"] = stage.prompt_tokens
+            attributes["gen_ai.usage.output_tokens"] = stage.completion_tokens
+        span = self._tracer.start_span(
+            f"oneiros.{stage.name}", start_time=start, attributes=attributes
+        )
+        span.end(end_time=stop)

@@ -1,0 +1,48 @@
+"""The trace as people read it: one row a stage, all that it says, and nothing that is obeyed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import oneiros
+from oneiros.trace import Duplicate, SearchTrace, StageTrace
+
+TRACE = SearchTrace(
+    stages=(
+        StageTrace("bm25_search", 1_000, 12, 0.5),
+        StageTrace("rerank", 12, 12, 250.0, 900, 24, "2 of 12 have no finite score"),
+    ),
+    total_ms=250.5,
+    notes=("a\x1b[2J note",),
+    duplicates=(Duplicate("b", "a"),),
+)
+
+
+def test_a_trace_is_printed_as_a_table_with_its_tokens() -> None:
+    assert str(TRACE).splitlines() == [
+        "stage          in  out       ms  prompt tokens  completion tokens  note",
+        "bm25_search  1000   12  0.50000              0                  0",
+        f"rerank         12   12   250.00            900                 24  {TRACE.stages[1].note}",
+        "total           -    -   250.50            900                 24",
+        "a␛[2J note",
+        "left out: b is like a",
+    ]
+    assert TRACE.total_tokens == 924
+    html = TRACE._repr_html_()
+    assert html.count("<tr>") == 4
+    assert html.endswith("<p>a␛[2J note</p><p>left out: b is like a</p>")
+    assert str(replace(TRACE, stages=(), notes=(), duplicates=())).splitlines()[1].split() == [
+        *("total", "-", "-", "250.50", "0", "0")
+    ]
+
+
+def test_a_search_of_every_profile_prints_each_of_its_stages() -> None:
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("ant")
+        for profile in oneiros.profiles.names():
+            trace = mind.search("ant", profile=profile).trace
+            shown = str(trace).splitlines()
+            assert [line.split()[0] for line in shown[1 : len(trace.stages) + 1]] == [
+                stage.name for stage in trace.stages
+            ]
+            assert shown[len(trace.stages) + 1].startswith("total")
