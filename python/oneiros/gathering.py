@@ -82,9 +82,13 @@ class Gathered(NamedTuple):
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return what is said of other candidates of this very search."""
         told = signals_for(self.compiled, self.lifecycle, candidates, question)
-        return told if self.centre is None else told | self.centre.signals(candidates.rows)
+        if self.centre is None or "cluster" not in self.compiled.names:
+            return told
+        return told | self.centre.signals(candidates.rows)
 
-    def best(self, question: Question, k: int | None = None) -> _core.Ranked:
+    def best(
+        self, question: Question, k: int | None = None, *, explain: bool | None = None
+    ) -> _core.Ranked:
         """Return the best k, by default the question's, explained where that was asked."""
         return self.compiled.plan.rank(
             columns=self.lifecycle.columns,
@@ -92,7 +96,7 @@ class Gathered(NamedTuple):
             now_seconds=question.now,
             k=question.k if k is None else k,
             signals=self.signals,
-            explain=question.is_explained,
+            explain=question.is_explained if explain is None else explain,
         )
 
     def place_of(self, row: int, now: float) -> tuple[_core.Ranked, int | None] | None:
@@ -161,7 +165,7 @@ def united(
     if vectors and len(candidates) and "cluster" in compiled.names:
         from oneiros.query.cluster import centre_of  # noqa: PLC0415 - few profiles ask
 
-        centre = centre_of(gathered, question, vectors)
+        centre = centre_of(gathered, question, projections, vectors)
         if centre is not None:
             signals |= centre.signals(candidates.rows)
             gathered = gathered._replace(centre=centre)

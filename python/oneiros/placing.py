@@ -111,7 +111,7 @@ class Placing:
                 id = self._projections.lifecycle.ids[better]
                 return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
         far = working.far.get(row)
-        why = working.reason if far is None else f"not near enough: {far}"
+        why = working.reason if far is None else f"not near enough: {far(row)}"
         return None, (Hiding("abstention", why),)
 
     def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:

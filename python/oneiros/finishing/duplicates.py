@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    from oneiros.channels.vector import VectorIndex
     from oneiros.finishing.working import WorkingList
     from oneiros.gathering import Stages
     from oneiros.projections import Projections
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["first_of_each", "leave_duplicates"]
 
-_BLOCK: Final = 32  # rows whose embeddings are fetched together
+_BLOCK: Final = 16  # rows whose embeddings are fetched and compared together
 
 
 def leave_duplicates(working: WorkingList, stages: Stages) -> None:
@@ -51,24 +52,56 @@ def first_of_each(
     kept: list[int] = []
     left: list[tuple[int, int]] = []
     by_text: dict[int, int] = {}
-    matrix = np.zeros((0, 0 if vectors is None else vectors.dimension), np.float32)
-    block = matrix
-    for place in range(len(rows)):
+    near = _Near(vectors, rule.cosine) if vectors else None
+    for place, first in enumerate(alike):
         if len(kept) == most:
             break
-        better = by_text.get(alike[place])
-        if vectors is not None:
-            if place % _BLOCK == 0:
-                block = vectors.reconstruct(rows[place : place + _BLOCK])
-            vector = block[place % _BLOCK]
-            if better is None and kept:
-                near = np.flatnonzero(matrix @ vector >= rule.cosine)
-                better = kept[near[0]] if len(near) else None
+        if near is not None and place % _BLOCK == 0:
+            near.look_at(rows[place : place + _BLOCK])
+        better = by_text.get(first)
+        if better is None and near is not None and (at := near.first_like(place % _BLOCK)) >= 0:
+            better = kept[at]
         if better is not None:
             left.append((place, better))
             continue
-        by_text.setdefault(alike[place], place)
+        by_text.setdefault(first, place)
         kept.append(place)
-        if vectors is not None:
-            matrix = np.vstack([matrix, vector])
+        if near is not None:
+            near.keep(place % _BLOCK)
     return kept, left
+
+
+class _Near:
+    """Which vectors of a block are near one that is kept: the cosines of all in one product."""
+
+    def __init__(self, vectors: VectorIndex, cosine: float) -> None:
+        self._vectors = vectors
+        self._cosine = cosine
+        self._kept = np.empty((0, vectors.dimension), np.float32)  # of the blocks before
+        self._block = self._kept
+        self._own: list[int] = []  # places in the block of those of it that are kept
+        self._before: list[int] = []  # by place: the first of those before that is near; -1: none
+        self._within: list[list[bool]] = []
+
+    def look_at(self, rows: Sequence[int]) -> None:
+        """Go on to the next block."""
+        if self._own:
+            self._kept = np.concatenate((self._kept, self._block[self._own]))
+        self._own = []
+        self._block = self._vectors.reconstruct(rows)
+        is_near = self._block @ self._kept.T >= self._cosine
+        self._before = [-1] * len(rows)
+        for place in np.flatnonzero(is_near.any(axis=1)).tolist():
+            self._before[place] = int(is_near[place].argmax())
+        self._within = (self._block @ self._block.T >= self._cosine).tolist()
+
+    def first_like(self, place: int) -> int:
+        """Return the number of the first kept one that the block's vector there is near; -1: none."""
+        if self._before[place] >= 0:
+            return self._before[place]
+        near = self._within[place]
+        return next((len(self._kept) + n for n, at in enumerate(self._own) if near[at]), -1)
+
+    def keep(self, place: int) -> None:
+        """Keep the block's vector there."""
+        self._own.append(place)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros.explaining import Explanation, Explanations, FactorValue
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oneiros.gathering import Gathered, Question, Stages
     from oneiros.projections.row_sets import Reach
     from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["follow_links"]
 
@@ -137,7 +138,8 @@ def _in_graph(
     )
     if not reached:
         return []
-    ranked = _ranked(question, gathered, gathered.compiled, reached.rows, reached.values)
+    compiled = working.projections.compiled(_lifecycle_of(question.profile))
+    ranked = _ranked(question, gathered, compiled, reached.rows, reached.values)
     retention = {row: retained for row, _, retained, _ in ranked.results()}
     linked: list[Linked] = []
     for row, score, way in reached.results():
@@ -173,16 +175,17 @@ def _ranked(
     rows: npt.NDArray[np.uint32],
     weights: npt.NDArray[np.float64],
 ) -> _core.Ranked:
-    """Rank rows as candidates that no channel found, with all their raw scores.
+    """Rank rows as candidates that no channel found, with their raw scores where they are read.
 
     What words are worth is measured by the best hit of the search, which stands among them, and
     is left out where the profile reads weights: it has none.
     """
-    answers = gathered.answers
+    answers, standing = gathered.answers, rows
     asked = [number for number, heard in enumerate(answers) if heard.score_rows is not None]
-    standing = rows
+    if not compiled.fills_scores:
+        asked = []
     for number, channel in enumerate(question.profile.channels):
-        if isinstance(channel, LexicalChannel) and answers[number].hits.size:
+        if asked and isinstance(channel, LexicalChannel) and answers[number].hits.size:
             standing = np.concatenate((rows, answers[number].hits.rows[:1]))
     first = asked[0] if asked else 0
     here = standing, np.full(len(standing), np.nan)
@@ -222,12 +225,23 @@ def _merged(held: Sequence[Row], linked: Sequence[Linked], ways: dict[int, Linke
         before = ways[row].told[3] if row in ways else own.get(row)
         if before is None or score > before:
             ways[row] = one
+    if not ways:
+        return list(held)
     brought = sorted((one.told for one in ways.values()), key=by_score, reverse=True)
     merged = []
+    next_key = by_score(brought[-1])
     for told in held:
         if told[0] in ways:
             continue
-        while brought and by_score(brought[-1]) < by_score(told):
+        while brought and next_key < by_score(told):
             merged.append(brought.pop())
+            if brought:
+                next_key = by_score(brought[-1])
         merged.append(told)
     return merged + brought[::-1]
+
+
+@lru_cache(maxsize=64)
+def _lifecycle_of(profile: Profile) -> Profile:
+    """Return the profile with what makes the retention alone. Equal profiles give one object."""
+    return profile.replace(factors=tuple(one for one in profile.factors if one.is_lifecycle))

@@ -35,43 +35,56 @@ def leave_far(working: WorkingList, stages: Stages) -> None:
             cosines = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
         if not isinstance(channel, TemporalChannel) and hits.size:
             asked.update(hits.rows.tolist())
-    assert question.sought is not None
-    rows = working.ranked.rows
-    overlaps = question.sought.overlaps_of(question.profile.factors, rows).tolist()
-    near = []
-    for told, overlap in zip(results, overlaps, strict=True):
-        row = told[0]
+    overlaps = _overlaps(working)
+    good = {row for row, overlap in overlaps.items() if overlap >= rule.least_overlap}
+    good |= {row for row, cosine in cosines.items() if cosine >= rule.least_cosine}
+    far = asked - good
+    near = [told for told in results if told[0] not in far]
+
+    def why(row: int) -> str:
         cosine = cosines.get(row)
-        is_far = overlap < rule.least_overlap and (cosine is None or cosine < rule.least_cosine)
-        if is_far and row in asked:
-            lacks = (
-                "" if cosine is None else f"cosine {figure(cosine)} below {rule.least_cosine:g}, "
-            )
-            working.far[row] = f"{lacks}overlap {figure(overlap)} below {rule.least_overlap:g}"
-        else:
-            near.append(told)
+        lacks = f"overlap {figure(overlaps[row])} below {rule.least_overlap:g}"
+        if cosine is None:
+            return lacks
+        return f"cosine {figure(cosine)} below {rule.least_cosine:g}, {lacks}"
+
+    working.far.update(dict.fromkeys(far, why))
     working.results = near
     if question.k and results and not near:
-        best = working.far[results[0][0]]
+        best = why(results[0][0])
         working.abstain(
             f"none of {len(results)} candidates is near enough; the best: {best}", rule.misses
         )
     stages.end("surfacing", len(results), len(near), working.reason)
 
 
+def _overlaps(working: WorkingList) -> dict[int, float]:
+    """By row of every candidate, the share of the question's words; the factor may have asked it."""
+    question, gathered = working.question, working.gathered
+    rows, known = gathered.candidates.rows, gathered.signals.get("word_ratio")
+    if known is None:
+        assert question.sought is not None
+        known = question.sought.overlaps_of(question.profile.factors, rows)
+    return dict(zip(rows.tolist(), known.tolist(), strict=True))
+
+
 def leave_low(working: WorkingList, stages: Stages) -> None:
     """Leave out what scores less than it must; links bring nothing that is asked. O27, composite."""
     rule, results = _surfacing(working.question), working.results
-    high = []
-    for told in results:
-        row, score = told[0], told[3]
-        if score < rule.least_score and row not in working.linked:
-            working.far[row] = f"score {figure(score)} below {rule.least_score:g}"
-        else:
-            high.append(told)
+    low = {
+        row: score
+        for row, _, _, score in results
+        if score < rule.least_score and row not in working.linked
+    }
+    high = [told for told in results if told[0] not in low]
+
+    def why(row: int) -> str:
+        return f"score {figure(low[row])} below {rule.least_score:g}"
+
+    working.far.update(dict.fromkeys(low, why))
     working.results = high
     if working.question.k and results and not high:
-        best = working.far[results[0][0]]
+        best = why(results[0][0])
         working.abstain(
             f"none of {len(results)} results scores enough; the best: {best}", rule.misses
         )

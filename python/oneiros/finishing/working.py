@@ -97,8 +97,8 @@ class WorkingList:
         """By row: what stages did to its score since."""
         self.duplicates: list[tuple[int, int]] = []
         """Rows that were left out, each with that of the better one it is like."""
-        self.far: dict[int, str] = {}
-        """By row, why one that was left out is not near enough."""
+        self.far: dict[int, Callable[[int], str]] = {}
+        """By row of one that was left out: what, asked with it, tells why it is not near enough."""
         self.reason = ""
         """Why nothing is returned although there are candidates; no stage follows."""
         self.misses: list[Row] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
 
     from oneiros.channels.vector import VectorIndex
     from oneiros.gathering import Gathered, Question
+    from oneiros.projections import Projections
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["Centre", "centre_of"]
 
@@ -28,31 +32,24 @@ class Centre(NamedTuple):
         return {"cluster_cosine": np.nan_to_num(self.vectors.cosines(self.direction, rows))}
 
 
-def centre_of(gathered: Gathered, question: Question, vectors: VectorIndex) -> Centre | None:
+def centre_of(
+    gathered: Gathered, question: Question, projections: Projections, vectors: VectorIndex
+) -> Centre | None:
     """Return the centre of the ten candidates that are best by all factors before this one.
 
     None: none of them has an embedding, or theirs point nowhere together.
     """
-    compiled = gathered.compiled
-    ranked = compiled.plan.rank(
-        columns=gathered.lifecycle.columns,
-        candidates=gathered.candidates,
-        now_seconds=question.now,
-        k=len(gathered.candidates),
-        signals=gathered.signals,
-        explain=True,
-    )
-    assert ranked.factors is not None  # explain=True was asked
-    scores, rows = ranked.relevance, ranked.rows
-    for name, operation, values in zip(
-        compiled.names, compiled.operations, ranked.factors, strict=True
-    ):
-        if name == "cluster":
-            break
-        scores = scores + values if operation == "add" else scores * values
-    best = rows[np.lexsort((rows, -scores))[:_BEST]]
+    before = projections.compiled(_up_to_cluster(question.profile))
+    best = gathered._replace(compiled=before).best(question, k=_BEST, explain=False).rows
     mean = vectors.reconstruct(best).astype(np.float64).sum(axis=0)
-    length = float(np.linalg.norm(mean))
+    length = math.sqrt(float(mean @ mean))
     if length == 0.0:
         return None
     return Centre(vectors, (mean / length).astype(np.float32))
+
+
+@lru_cache(maxsize=256)
+def _up_to_cluster(profile: Profile) -> Profile:
+    """Return the profile without the factor and those after it. Equal profiles give one object."""
+    names = [factor.name for factor in profile.factors]
+    return profile.replace(factors=profile.factors[: names.index("cluster")])
