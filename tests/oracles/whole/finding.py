@@ -1,0 +1,83 @@
+"""What each channel finds: BM25F, cosine and nearness in time over everything, one memory at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+
+from tests.oracles.bm25 import IDF, term_weight
+from tests.oracles.finishing import cosine_of
+from tests.oracles.ieee import as_float32
+from tests.oracles.omega import temporal_proximity
+from tests.oracles.records import Record, time_of
+from tests.oracles.whole.doubt import ordered
+
+__all__ = ["bm25f", "cosines", "first", "in_time"]
+
+FIELD_WEIGHTS = {"title": 2.0, "text": 1.0, "tags": 1.5}  # DESIGN.md section 4
+
+
+def bm25f(records: Mapping[str, Record], words: str, k1: float, b: float) -> dict[str, float]:
+    """Return Lucene's BM25F of every memory that holds a word. Statistics: all not deleted."""
+    documents = {}
+    for id, record in records.items():
+        if not record.get("is_deleted"):
+            fields = {
+                "title": record.get("title", "").split(),
+                "text": record["text"].split(),
+                "tags": list(record.get("tags", ())),
+            }
+            counts: dict[str, float] = {}
+            for name, held in fields.items():
+                for word in held:
+                    counts[word] = counts.get(word, 0.0) + FIELD_WEIGHTS[name]
+            documents[id] = counts
+    lengths = {id: sum(counts.values()) for id, counts in documents.items()}
+    total = sum(lengths.values())
+    asked = words.replace('"', " ").split()
+    found: dict[str, float] = {}
+    for term in dict.fromkeys(asked):
+        holding = [id for id, counts in documents.items() if term in counts]
+        for id in holding:
+            norm = 1 - b + b * lengths[id] / (total / len(documents))
+            weight = term_weight("lucene", documents[id][term], norm, k1, 0.0)  # type: ignore[arg-type]
+            gain = asked.count(term) * IDF["lucene"](len(documents), len(holding)) * weight
+            found[id] = found.get(id, 0.0) + gain
+    return found
+
+
+def unit(vector: Collection[float]) -> list[float]:
+    """Return the direction as it is kept: of length 1, float32."""
+    length = math.hypot(*vector)
+    return [as_float32(number / length) for number in vector]
+
+
+def cosines(records: Mapping[str, Record], vector: Collection[float]) -> dict[str, float]:
+    """Return the cosine of every memory that has an embedding."""
+    asked = unit(vector)
+    return {
+        id: cosine_of(asked, unit(record["embedding"]))
+        for id, record in records.items()
+        if record.get("embedding") is not None
+    }
+
+
+def in_time(
+    records: Mapping[str, Record], now: float, start: float, end: float
+) -> dict[str, float]:
+    """Return O4's nearness of all in the range or within one range of it."""
+    found = {}
+    for id, record in records.items():
+        moment = time_of(record, now, "event_at", "created_at")
+        near = temporal_proximity(moment, start, end)
+        if near > 0 and not (math.isinf(end - start) and not start <= moment <= end):
+            found[id] = near
+    return found
+
+
+def first(
+    scores: Mapping[str, float], shown: Collection[str], place: Mapping[str, int], depth: int
+) -> list[tuple[str, float]]:
+    """Return a channel's best hits of what is shown, best first."""
+    seen = {id: score for id, score in scores.items() if id in shown}
+    return [(id, seen[id]) for id in ordered(seen, place)[:depth]]

@@ -1,0 +1,173 @@
+"""The whole of a search by profile: candidates, scores, restraint, links, and what it leaves.
+
+The stages in the order of docs/systems/cognitive.md; OMEGA's own stand in ``omega``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tests.oracles import expansion, finishing
+from tests.oracles.associations import bridges
+from tests.oracles.expansion import Result
+from tests.oracles.profiles import MODELS, Model
+from tests.oracles.remembering import Rule
+from tests.oracles.whole.asking import Question, is_visible
+from tests.oracles.whole.doubt import none_near, ordered
+from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
+from tests.oracles.whole.scoring import Lending, Search, halved
+from tests.oracles.whole.world import World
+
+__all__ = ["PIPELINES", "Answer", "Found", "Pipeline"]
+
+LEAST_LINK = 0.3  # C9, C10
+MISSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One result."""
+
+    id: str
+    score: float
+    path: tuple[str, ...] = ()
+    """From a direct result to this memory; empty for a direct result."""
+    is_bridge: bool = False
+    via_deep_recall: bool = False
+    brought_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a search returns."""
+
+    results: tuple[Found, ...]
+    direct: tuple[str, ...]
+    """Before the merge."""
+    misses: tuple[str, ...] = ()
+    abstains: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """The stages of a profile and their numbers."""
+
+    model: Model
+    learns: Learning
+    k1: float = 1.2
+    b: float = 0.75
+    hides_cold: bool = False
+    has_time: bool = False
+    has_gate: bool = False
+    lending: Lending | None = None
+    quota: float | None = None
+    """C14's share of places, where links are followed."""
+    is_cognitive: bool = False
+    """C3, C17, C18: what an engine of this profile does on add."""
+
+    def world(self) -> World:
+        """Return an empty store."""
+        return World(starts_stable=not self.is_cognitive, links_on_ingest=self.is_cognitive)
+
+    def answer(self, world: World, question: Question) -> Answer:
+        """Search, and let the world learn from what is returned."""
+        answer = self.recall(world, question)
+        returned = [(one.id, bool(one.path)) for one in answer.results]
+        self.learns(world, question, answer.direct, returned)
+        return answer
+
+    def recall(self, world: World, question: Question) -> Answer:
+        """Search."""
+        search = Search(
+            world,
+            question,
+            self.model,
+            self.k1,
+            self.b,
+            hides_cold=self.hides_cold,
+            has_time=self.has_time,
+            has_gate=self.has_gate,
+        )
+        relevance = search.relevance(self.lending)
+        scores = search.scores(relevance)
+        ranked = ordered(scores, world.place)
+        if self.model.abstains == "weak_best" and question.k and is_weak(search, list(relevance)):
+            return Answer(results=(), direct=(), misses=tuple(ranked[:MISSES]), abstains=True)
+        direct = ranked[: question.k]
+        results = [Found(id=id, score=scores[id]) for id in direct]
+        if self.quota is not None:
+            results = self._linked(search, results)
+        shown = tuple(
+            replace(
+                one,
+                via_deep_recall=halved(world.records[one.id], question) < 1,
+                brought_by=search.brought_by.get(one.id),
+            )
+            for one in results
+        )
+        return Answer(results=shown, direct=tuple(direct))
+
+    def _linked(self, search: Search, direct: list[Found]) -> list[Found]:
+        """C9, C10, C14."""
+        world, question = search.world, search.question
+        ids, place = list(world.records), world.place
+        weights = world.weights(question.now)
+        none_near([LEAST_LINK, *(left for row in weights.values() for left in row.values())])
+        allowed = [is_visible(one, question) for one in world.records.values()]
+
+        def own_scores(rows: list[int]) -> dict[int, float]:
+            scored = search.scores(search.as_candidates([ids[row] for row in rows]))
+            return {place[id]: score for id, score in scored.items()}
+
+        found = [Result(place[one.id], one.score) for one in direct]
+        linked = expansion.associated(found, own_scores, weights, allowed)
+        none_near(one.score for one in [*found, *linked])
+        ends = [one.row for one in found[:3]]
+        between = bridges(weights, ends, least_link=LEAST_LINK, allowed=allowed)
+        on_bridges = {bridge.row for bridge in between}
+        return [
+            Found(
+                id=ids[one.row],
+                score=one.score,
+                path=tuple(ids[row] for row in one.path),
+                is_bridge=one.row in on_bridges,
+            )
+            for one in expansion.merged(found, linked, question.k, self.quota or 0.0)
+        ]
+
+
+def is_weak(search: Search, candidates: list[str]) -> bool:
+    """H7: no candidate near enough, and too few of the question's words in all of them."""
+    near = [search.cosine[id] for id in candidates if id in search.cosine]
+    none_near([0.25, *near])
+    held = []
+    for id in candidates:
+        record = search.world.records[id]
+        held += [record["text"], record.get("title", ""), *record.get("tags", ())]
+    return finishing.is_weak(search.question.words, near, held)
+
+
+def _cognitive(name: str, rule: Rule) -> Pipeline:
+    # C7 is asked of what may be found at all, with the question's own switches.
+    model = replace(MODELS[name], keeps=lambda *_: True)
+    return Pipeline(model=model, learns=spaced(rule), hides_cold=True, quota=0.0, is_cognitive=True)
+
+
+PIPELINES = {
+    "reverie": Pipeline(model=MODELS["reverie"], learns=reverie_rule),
+    "reverie-capped": Pipeline(model=MODELS["reverie-capped"], learns=reverie_rule),
+    "cognitive": _cognitive("cognitive", Rule()),
+    "cognitive-0.5": _cognitive("cognitive-0.5", Rule(associative=0.05, sessions=2)),
+    "mnemosyne": Pipeline(model=MODELS["mnemosyne"], learns=counts_only),
+    "ciar": Pipeline(model=MODELS["ciar"], learns=counts_only),
+    "ciar-shipped": Pipeline(model=MODELS["ciar-shipped"], learns=counts_only),
+    "oneiros": Pipeline(
+        model=MODELS["oneiros"],
+        learns=reverie_rule,
+        k1=0.9,
+        b=0.4,
+        has_time=True,
+        lending=Lending(),
+        quota=0.2,
+    ),
+}

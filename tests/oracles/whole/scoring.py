@@ -1,0 +1,146 @@
+"""From candidates to scores: fusion, session neighbours, factors, what counts half.
+
+cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.oracles import neighbours, texts
+from tests.oracles.mnemosyne import passes_gate
+from tests.oracles.profiles import Model, folded
+from tests.oracles.whole.asking import (
+    Question,
+    is_found,
+    is_lapsed,
+    is_superseded,
+    is_visible,
+)
+from tests.oracles.whole.doubt import none_near
+from tests.oracles.whole.finding import bm25f, cosines, first, in_time
+from tests.oracles.whole.world import World
+
+__all__ = ["Lending", "Search", "halved"]
+
+TEMPORAL_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lending:
+    """H4 as the house profile has it."""
+
+    share: float = 0.5
+    decay: float = 0.5
+    reach: int = 2
+    seeds: int = 10
+    above_mean: bool = True
+
+
+@dataclass
+class Search:
+    """What one question finds in a world, step by step."""
+
+    world: World
+    question: Question
+    model: Model
+    k1: float
+    b: float
+    hides_cold: bool = False
+    has_time: bool = False
+    has_gate: bool = False
+    bm25: dict[str, float] = field(init=False)
+    cosine: dict[str, float] = field(init=False)
+    channels: dict[str, list[tuple[str, float]]] = field(init=False)
+    brought_by: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        records, asked = self.world.records, self.question
+        self.bm25 = bm25f(records, asked.words, self.k1, self.b)
+        self.cosine = {} if asked.vector is None else cosines(records, asked.vector)
+        shown = [
+            id for id, one in records.items() if is_found(one, asked, hides_cold=self.hides_cold)
+        ]
+        place = self.world.place
+        self.channels = {"lexical": first(self.bm25, shown, place, self.model.depth["lexical"])}
+        # A store that holds no vector has no such channel.
+        if asked.vector is not None and any("embedding" in records[id] for id in self.world.live()):
+            depth = self.model.vector_depth(asked.k)
+            self.channels["vector"] = first(self.cosine, shown, place, depth)
+        if self.has_time and asked.date_range is not None:
+            near = in_time(records, asked.now, *asked.date_range)
+            self.channels["temporal"] = first(near, shown, place, TEMPORAL_DEPTH)
+
+    def relevance(self, lending: Lending | None = None) -> dict[str, float]:
+        """Return what fusion makes of each candidate, and what its neighbours lend it."""
+        own = self.model.own_part or (lambda _: 0.0)
+        fused = self.model.relevance(self.channels, self.bm25, self.cosine)
+        found = {id: score + own(self.world.records[id]) for id, score in fused.items()}
+        return found if lending is None else self._lent(found, lending)
+
+    def _lent(self, found: Mapping[str, float], lending: Lending) -> dict[str, float]:
+        """H4: everyone's own f, as if a candidate, is what it has before it is lent anything."""
+        records, place = self.world.records, self.world.place
+        visible = {id for id, one in records.items() if is_visible(one, self.question)}
+        alone = {id: found.get(id, 0.0) for id in records}
+        top = sorted(found.values(), reverse=True)[: lending.seeds + 1]
+        none_near(top)
+        rest = [id for id in visible if id not in found]
+        alone |= self.as_candidates(rest)
+        everyone = neighbours.lent(
+            neighbours.sequences(records),
+            alone,
+            list(found),
+            visible,
+            place,
+            share=lending.share,
+            decay=lending.decay,
+            reach=lending.reach,
+            seeds=lending.seeds,
+            above_mean=lending.above_mean,
+        )
+        self.brought_by = everyone.brought_by
+        return everyone.relevance
+
+    def as_candidates(self, ids: Sequence[str]) -> dict[str, float]:
+        """Return what fusion would make of memories no channel found, beside the best hit."""
+        own = self.model.own_part or (lambda _: 0.0)
+        channels: dict[str, list[tuple[str, float]]] = {
+            "lexical": [
+                *self.channels["lexical"][:1],
+                *((id, self.bm25.get(id, 0.0)) for id in ids),
+            ]
+        }
+        if "vector" in self.channels:
+            channels["vector"] = [(id, self.cosine.get(id, 0.0)) for id in ids]
+        fused = self.model.relevance(channels, self.bm25, self.cosine)
+        return {id: fused[id] + own(self.world.records[id]) for id in ids}
+
+    def stays(self, id: str) -> bool:
+        """Tell whether a profile's own rules keep a memory. O12, M8."""
+        record = self.world.records[id]
+        if self.has_gate:
+            words = texts.words(self.question.words)
+            share = texts.word_ratio(self.question.words, record["text"])
+            if not passes_gate(share, len(words), self.cosine.get(id, 0.0)):
+                return False
+        return self.model.keeps(record, self.question.now)
+
+    def scores(self, relevance: Mapping[str, float]) -> dict[str, float]:
+        """Return relevance x factors, and half of what only deep recall returns."""
+        best = max(relevance.values(), default=0.0)
+        found = {}
+        for id, own in relevance.items():
+            if self.stays(id):
+                record: dict[str, Any] = self.world.records[id]
+                parts = self.model.factors(record, self.question.now, own, best)
+                found[id] = folded(own, parts) * halved(record, self.question)
+        return found
+
+
+def halved(record: Mapping[str, Any], question: Question) -> float:
+    """Return x 0.5 for what is superseded, x 0.5 for what is past its validity. C6, C7."""
+    factor = 0.5 if is_superseded(record) else 1.0
+    return factor * (0.5 if is_lapsed(record, question) and not question.include_expired else 1.0)
