@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
     from oneiros.ranking.profile import Profile
+    from oneiros.rerank import Reranker
     from oneiros.scopes import Where
     from oneiros.why_not import WhyNot
 
@@ -51,6 +52,8 @@ class AskingWhy(Searching):
         hint: str | None = None,
         date_range: TimePair | None = None,
         context: Context | None = None,
+        reranker: Reranker | None = None,
+        deadline: float | None = None,
     ) -> WhyNot:
         """Tell why a search does not return a memory; never counts as an access.
 
@@ -74,6 +77,8 @@ class AskingWhy(Searching):
             hint: the search's.
             date_range: the search's.
             context: the search's.
+            reranker: the search's; it is asked again.
+            deadline: the search's.
 
         Returns:
             :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
@@ -87,7 +92,7 @@ class AskingWhy(Searching):
         require_utf8("id", id)
         require_asking(session, reinforce)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range, context)
+        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         question = self._question(query, embedding, k, now, profile, True, syntax, asking)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(question, where, status, include_expired, valid_at, deep)

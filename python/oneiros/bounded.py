@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.remember import Remember
+    from oneiros.rerank import Reranker
     from oneiros.scopes import Where
     from oneiros.store import Store, StoredMemory
     from oneiros.watching import Watch
@@ -44,6 +45,7 @@ class Parts:
     profile: Profile
     auto_refresh: bool
     watch: Watch | None = None
+    reranker: Reranker | None = None
 
 
 def checked_profile(profile: Profile | str) -> Profile:

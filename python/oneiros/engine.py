@@ -23,6 +23,7 @@ from oneiros.projections import LexicalOptions, Projections
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.declaration import require_number
 from oneiros.remember import Remember
+from oneiros.rerank import require_reranker
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from oneiros.embedders import Embedder
     from oneiros.ranking.profile import Profile
+    from oneiros.rerank import Reranker
     from oneiros.watching import Watch
 
 __all__ = ["Engine"]
@@ -48,6 +50,8 @@ class Engine(Memories):
         profile: how to rank, by name or as a ``Profile``; default: the house's own.
         embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
             searches are found by meaning only where ``embedding=`` is given.
+        reranker: judges the first results of a search again: a callable (query, texts) -> scores, or
+            an object with ``predict(pairs)``; None: nobody. See :mod:`oneiros.rerank`.
         analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple", "code",
             "cjk", ...); None: what the store was last opened with, at first "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
@@ -77,6 +81,7 @@ class Engine(Memories):
         *,
         profile: Profile | str = "oneiros",
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
         analyzer: str | None = None,
         variant: str | None = None,
         k1: float | None = None,
@@ -108,6 +113,8 @@ class Engine(Memories):
             )
         if embedder is not None:
             name_of(embedder)
+        if reranker is not None:
+            require_reranker("reranker", reranker)
         store = Store(
             path,
             durability=durability,
@@ -123,7 +130,7 @@ class Engine(Memories):
             raise
         has_others = store.path != MEMORY
         follows = auto_refresh and has_others
-        parts = Parts(store, projections, remember, clock, chosen, follows, watch)
+        parts = Parts(store, projections, remember, clock, chosen, follows, watch, reranker)
         super().__init__(parts, bounds={})
         self._options = options
 

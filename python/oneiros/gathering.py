@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.profile import Profile
+    from oneiros.rerank import Reranker
     from oneiros.texts.sought import Sought
 
 __all__ = ["Gathered", "Question", "Stages", "signals_for", "united"]
@@ -60,6 +61,10 @@ class Question:
     """What deep recall brings back; None where it is none."""
     sought: Sought | None
     """The texts of candidates, to be looked into; None where the profile does not."""
+    reranker: Reranker | None = None
+    """Who judges the first results again; None: nobody."""
+    until: float | None = None
+    """By ``time.monotonic``, when it is waited for no longer; None: as its place in the profile says."""
 
 
 class Gathered(NamedTuple):
@@ -120,10 +125,19 @@ class Stages:
         self._started = self._last = perf_counter()
         self._stages: list[StageTrace] = []
 
-    def end(self, name: str, candidates: int, survivors: int, note: str = "") -> None:
+    def end(
+        self,
+        name: str,
+        candidates: int,
+        survivors: int,
+        note: str = "",
+        tokens: tuple[int, int] = (0, 0),
+    ) -> None:
         now = perf_counter()
         duration_ms = (now - self._last) * 1e3
-        self._stages.append(StageTrace(name, candidates, survivors, duration_ms, note=note))
+        self._stages.append(
+            StageTrace(name, candidates, survivors, duration_ms, *tokens, note=note)
+        )
         self._last = now
 
     def trace(self, notes: Sequence[str], duplicates: tuple[Duplicate, ...]) -> SearchTrace:

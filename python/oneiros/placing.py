@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.finishing.steps import finish
-from oneiros.finishing.working import WorkingList
+from oneiros.finishing.working import WorkingList, by_score
 from oneiros.gathering import Stages
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.recall import NO_TIME, gather
@@ -50,6 +51,8 @@ class Placing:
         self._rows = [row for row, *_ in working.results]
         self._standing = [row for row, *_ in working.uncut if row in working.place_of]
         """Of all that channels found and no stage left out, in order."""
+        pairs = pairwise(working.uncut)
+        self._is_reordered = any(by_score(better) > by_score(other) for better, other in pairs)
 
     def answer(self, id: str) -> WhyNot:
         """Return what is said of an id that does not exist: the search alone."""
@@ -81,6 +84,9 @@ class Placing:
         gathered, hidden = self._gathered, answered.hidden
         found = gathered.place_of(row, self._question.now)
         told = None if found is None else Explanations(gathered.compiled, found[0], [0])[0]
+        if told is not None and row not in self._working.linked:
+            for factor in self._working.applied.get(row, ()):
+                told = told.with_factor(factor)
         place = None if found is None else found[1]
         if told is not None and place is None:
             hidden = (*hidden, *self._leaving(row, told))
@@ -95,6 +101,7 @@ class Placing:
             and place is not None
             and place <= self._question.k
             and row not in self._rows,
+            is_reordered=self._is_reordered,
             candidate_count=len(self._standing),
             explanation=told,
             channels=tuple(self._standings(row, told)),

@@ -5,40 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oneiros import _core
 from oneiros.argument_checks import (
-    count,
     is_scalar_array,
     require_flag,
-    require_text,
     require_utf8,
     texts,
 )
 from oneiros.fields import FIELDS
-from oneiros.gathering import Question
-from oneiros.limiting import DeepLimits, Limiting
+from oneiros.limiting import DeepLimits
 from oneiros.query.asking import Asking
-from oneiros.query.understood import ranked_by
+from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import answer, answer_many
 from oneiros.watching import watched
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from oneiros.bounded import Time
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
+    from oneiros.rerank import Reranker
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
-    from oneiros.texts.sought import Sought
 
 __all__ = ["Searching", "require_asking"]
 
 
-class Searching(Limiting):
+class Searching(Questioning):
     """Memories that can be searched."""
 
     @watched
@@ -63,6 +58,8 @@ class Searching(Limiting):
         hint: str | None = None,
         date_range: TimePair | None = None,
         context: Context | None = None,
+        reranker: Reranker | None = None,
+        deadline: float | None = None,
     ) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
@@ -98,6 +95,11 @@ class Searching(Limiting):
                 docs/systems/omega.md O4).
             context: what the caller is doing, an :class:`oneiros.Context`: favours memories that
                 belong to it, where the profile asks for that (docs/systems/omega.md O16, O20).
+            reranker: judges the first results again, where the profile's ``rerank`` says, or where
+                :class:`oneiros.ranking.reranking.Reranking` does of itself; default: the engine's.
+            deadline: seconds from now, > 0, after which a reranker is waited for no longer: its
+                place in the trace then says so, and the order is that without it. Default: as long
+                as the profile's ``rerank`` says; infinity: however long it takes.
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -108,7 +110,7 @@ class Searching(Limiting):
         """
         require_asking(session, reinforce)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range, context)
+        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
         parts = self._parts
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
@@ -140,6 +142,8 @@ class Searching(Limiting):
         hint: str | None = None,
         date_range: TimePair | None = None,
         context: Context | None = None,
+        reranker: Reranker | None = None,
+        deadline: float | None = None,
         threads: int | None = None,
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
@@ -166,6 +170,8 @@ class Searching(Limiting):
             hint: as for :meth:`search`, for all questions.
             date_range: as for :meth:`search`, for all questions.
             context: as for :meth:`search`, for all questions.
+            reranker: as for :meth:`search`; it is asked once a question.
+            deadline: as for :meth:`search`, of all questions together.
             threads: for the channels, >= 1; default: one a core.
 
         Returns:
@@ -181,8 +187,9 @@ class Searching(Limiting):
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
-        asking, chosen = Asking.checked(where, hint, date_range, context), self._profile(profile)
-        spoken = [_spoken(query, syntax) for query in asked]
+        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
+        chosen = self._profile(profile)
+        spoken = [spoken_in(query, syntax) for query in asked]
         row_sets = self._parts.projections.row_sets
         read = [asking.understood(words, chosen, moment, row_sets) for words in spoken]
         is_mute = [bool(understood.skips_vectors) for understood in read]
@@ -202,86 +209,6 @@ class Searching(Limiting):
             questions, parts.projections, visible, self._load_seen, thread_count
         )
         return self._reinforced(responses, questions[0], session, reinforce)
-
-    def _question(
-        self,
-        query: str,
-        embedding: npt.ArrayLike | None,
-        k: int,
-        now: Time | None,
-        profile: Profile | str | None,
-        is_explained: bool,
-        syntax: str,
-        asking: Asking,
-    ) -> Question:
-        require_text("query", query)
-        require_utf8("syntax", syntax)
-        require_flag("explain", is_explained)
-        spoken, chosen, moment = _spoken(query, syntax), self._profile(profile), self._now(now)
-        row_sets = self._parts.projections.row_sets
-        understood = asking.understood(spoken, chosen, moment, row_sets)
-        vector, absent = None, understood.skips_vectors
-        if not absent or embedding is not None:  # what is given is checked in any case
-            found = self._query_vector(spoken, embedding)
-            vector, absent = (None, absent) if absent else found
-        return Question(
-            query=query,
-            spoken=spoken,
-            syntax=syntax,
-            vector=vector,
-            absent=absent,
-            k=count("k", k),
-            now=moment,
-            profile=ranked_by(chosen, understood),
-            profile_hash=chosen.hash,
-            understood=understood,
-            is_explained=is_explained,
-            verdicts=self._verdicts(chosen),
-            back_again=None,
-            sought=self._sought(chosen, spoken),
-        )
-
-    def _sought(self, profile: Profile, spoken: str) -> Sought | None:
-        if not profile.reads_texts:
-            return None
-        from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
-
-        return Sought(self._parts.remember.texts().column, spoken)
-
-    def _embedded(
-        self,
-        queries: Sequence[str],
-        given: list[npt.ArrayLike | None],
-        is_mute: Sequence[bool],
-    ) -> list[npt.ArrayLike | None]:
-        """Give the queries that come without a vector the embedder's, all in one call.
-
-        Those that are mute get none: the vector channel is not asked.
-        """
-        maker = self._parts.remember.vectors
-        bare = [
-            n
-            for n, query in enumerate(queries)
-            if given[n] is None and query.strip() and not is_mute[n]
-        ]
-        if maker.is_present and bare:
-            for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
-                given[n] = vector
-        return given
-
-    def _query_vector(
-        self, query: str, embedding: npt.ArrayLike | None
-    ) -> tuple[npt.NDArray[np.float32] | None, str]:
-        vectors = self._parts.remember.vectors
-        if embedding is not None:
-            vector = vectors.accept(FIELDS["embedding"].check(embedding))
-            return vector, "" if vector is not None else "absent: the embedding is a zero vector"
-        if not vectors.is_present:
-            return None, "absent: no embedder, and no embedding given"
-        if not query.strip():
-            return None, "absent: nothing to embed in an empty query"
-        vector = next(vectors.of([query]))
-        return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
 
 
 def require_asking(session: str | None, reinforce: bool | None) -> None:
@@ -304,11 +231,3 @@ def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
         msg = f"embeddings: expected {count}, one a query, got {len(vectors)}"
         raise ValueError(msg)
     return vectors
-
-
-def _spoken(query: str, syntax: str) -> str:
-    """What a query says in words, which an embedder understands."""
-    if syntax == "plain":
-        return query
-    clauses = _core.parse_query(text=query, syntax=syntax)
-    return " ".join(text for occur, _, _, text in clauses if occur != "must_not")

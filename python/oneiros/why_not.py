@@ -78,6 +78,8 @@ class WhyNot:
     """From 1, among the results; None unless links of other results brought it there."""
     is_displaced: bool = False
     """What links brought has its place among the results."""
+    is_reordered: bool = False
+    """Results stand in the order of a reranker, and not in that of their scores."""
     kth_id: str | None = None
     """The last memory returned; None where fewer than ``k`` are, so that none had to be beaten."""
     kth: Explanation | None = None
@@ -186,6 +188,8 @@ class WhyNot:
         """What it lacks of the last place that is returned."""
         if self.explanation is None or self.kth is None:
             return f"k is {self.k}"
+        if self.is_reordered:
+            return f"stands behind place {self.k} in the reranker's order"
         gap = self.kth.score - self.explanation.score
         if gap == 0:
             return f"ties with place {self.k}, which was added earlier"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -69,9 +70,13 @@ def test_what_links_bring_is_no_duplicate_either(mind: oneiros.Engine) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(order=st.permutations(["a", "b", "c"]), k=st.integers(3, 5))
+@given(
+    order=st.permutations(["a", "b", "c"]),
+    k=st.integers(3, 5),
+    quota=st.sampled_from([0.0, 0.4]),
+)
 def test_the_order_of_a_reranker_before_links_is_kept(
-    mind: oneiros.Engine, order: list[str], k: int
+    mind: oneiros.Engine, order: list[str], k: int, quota: float
 ) -> None:
     """C8: the direct results stay in its order; what links bring stands before what it beats."""
 
@@ -80,12 +85,15 @@ def test_the_order_of_a_reranker_before_links_is_kept(
         working.results.sort(key=lambda told: order.index(ids[told[0]]))
 
     profile = COGNITIVE.replace(channels=COGNITIVE.channels[1:])  # words alone: a, b and c
-    before = mind.search("ant", 3, profile=profile, **ASKED)
-    assert {one.id for one in before if not one.is_associative} == {"a", "b", "c"}
+    assert profile.expansion is not None
+    profile = profile.replace(expansion=replace(profile.expansion, quota=quota))
+    before = mind.search("ant", 3, profile=COGNITIVE.replace(expansion=None), **ASKED)
+    assert set(before.ids) == {"a", "b", "c"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reranked, "rerank", reorder)
         response = mind.search("ant", k, profile=profile, **ASKED)
     direct = [one for one in response if not one.is_associative]
+    assert len(response) - len(direct) >= min(int(quota * k), 2)  # C14
     assert [one.id for one in direct] == order[: len(direct)]
     for place, one in enumerate(response):
         if one.is_associative:

@@ -46,6 +46,7 @@ _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
 _INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
+_RERANK = "engine/test_rerank.py"
 _STORE = "engine/test_profile_of_a_store.py"
 _TIMES = "engine/test_times_in_questions.py"
 _WEIGHS = "engine/test_questions_weigh.py"
@@ -70,6 +71,10 @@ TESTS = {
     "C5": (_FUSION.format("retention_weighted_union"), _WHOLE),
     "C6": (_DEEP, _MODEL, _WHOLE),
     "C7": (_DEEP, _MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says", _WHOLE),
+    "C8": (
+        f"{_RERANK}::test_the_order_is_the_scores_where_it_has_not",
+        "finishing/test_steps.py::test_the_order_of_a_reranker_before_links_is_kept",
+    ),
     "C9": (_EXPANSION, _WHOLE),
     "C10": (_EXPANSION, _WHOLE),
     "C11": (_HISTORY, "engine/test_strengthening.py::test_stability_follows_the_oracle", _WHOLE),
@@ -140,6 +145,10 @@ TESTS = {
     ),
     "O19": (f"{_WEIGHS}::test_preferences_count_more_where_one_is_asked_for",),
     "O24": (_EXPANSION,),
+    "O25": (
+        f"{_RERANK}::test_scores_multiply_by_their_ranks_where_the_profile_has_the_factor",
+        "rerank/test_judging.py::test_scores_do_what_the_pages_say",
+    ),
     "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays"),
     "O27": (_MODEL,),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean")),
@@ -157,7 +166,6 @@ WAITING = {
     "what the texts of query and candidates say": "O1 O5 O6 O10 O23 O28",
     "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
-    "rerankers": "C8 O25",
     "normalised and cached responses": "O29 O30",
 }
 """What a rule waits for -> rules."""

@@ -199,7 +199,13 @@ PROFILES = st.builds(
         hide_cold=st.booleans(),
     ),
     expansion=EXPANSIONS,
-    rerank=st.none() | st.builds(Reranking, top=st.integers(1, 1_000), after_links=st.booleans()),
+    rerank=st.none()
+    | st.builds(
+        Reranking,
+        top=st.integers(1, 1_000),
+        after_links=st.booleans(),
+        deadline_seconds=ABOVE_ZERO | st.just(math.inf),
+    ),
     duplicates=st.none()
     | st.builds(
         Duplicates, characters=st.integers(1, 1_000), cosine=st.floats(0, 1, exclude_min=True)

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros.explaining import Explanation, Explanations, FactorValue
-from oneiros.finishing.working import Linked, by_score
+from oneiros.finishing.working import Linked, merged
 from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
@@ -61,9 +61,9 @@ def follow_links(working: WorkingList, reach: Reach, stages: Stages) -> None:
     # What no later stage may need is not merged: by the page it was cut before links were followed.
     count = len(working.results) if working.is_deep else max(k, len(followed))
     held, beyond = working.results[:count], working.results[count:]
-    merged = _merged(held, linked, working.linked)
-    working.results = merged + [one for one in beyond if one[0] not in working.linked]
-    shown = [row for row, *_ in merged[:k]]
+    both = _together(held, linked, working.linked)
+    working.results = both + [one for one in beyond if one[0] not in working.linked]
+    shown = [row for row, *_ in both[:k]]
     brought = sum(row in working.linked for row in shown)
     bridging = sum(row in working.bridges for row in shown)
     note = f"{bridging} on bridges" if bridging else ""
@@ -217,7 +217,7 @@ def _bridges(
     return {row: path for row, _, path in bridges}
 
 
-def _merged(held: Sequence[Row], linked: Sequence[Linked], ways: dict[int, Linked]) -> list[Row]:
+def _together(held: Sequence[Row], linked: Sequence[Linked], ways: dict[int, Linked]) -> list[Row]:
     """Both together, one each, the better; what is held keeps its order. ``ways``: of the linked."""
     own = {told[0]: told[3] for told in held}
     for one in linked:
@@ -227,18 +227,8 @@ def _merged(held: Sequence[Row], linked: Sequence[Linked], ways: dict[int, Linke
             ways[row] = one
     if not ways:
         return list(held)
-    brought = sorted((one.told for one in ways.values()), key=by_score, reverse=True)
-    merged = []
-    next_key = by_score(brought[-1])
-    for told in held:
-        if told[0] in ways:
-            continue
-        while brought and next_key < by_score(told):
-            merged.append(brought.pop())
-            if brought:
-                next_key = by_score(brought[-1])
-        merged.append(told)
-    return merged + brought[::-1]
+    direct = [told for told in held if told[0] not in ways]
+    return merged(direct, [one.told for one in ways.values()])
 
 
 @lru_cache(maxsize=64)

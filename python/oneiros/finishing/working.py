@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneiros.projections.row_sets import Reach
     from oneiros.response import LoadMemories
 
-__all__ = ["Linked", "Row", "WorkingList", "by_score"]
+__all__ = ["Linked", "Row", "WorkingList", "by_score", "merged"]
 
 Row: TypeAlias = tuple[int, float, float, float]
 """A row with its relevance, retention and score."""
@@ -112,9 +112,12 @@ class WorkingList:
         k, profile = self.question.k, self.question.profile
         if self.is_whole or (self.is_deep and k):
             return len(self.gathered.candidates)
+        depth = k
         if k and self.reach is not None and profile.expansion is not None:
-            return max(k, profile.expansion.followed(k))
-        return k
+            depth = max(depth, profile.expansion.followed(k))
+        if k and self.question.reranker is not None and profile.rerank is not None:
+            depth = max(depth, profile.rerank.top)
+        return depth
 
     def multiply(self, name: str, values: Mapping[int, float]) -> None:
         """Multiply scores, and put the list in order again: higher score first, then smaller row.
@@ -149,7 +152,7 @@ class WorkingList:
             spare = [one for one in left if one[0] in self.linked][: max(missing, 0)]
             if spare:
                 leaving = [one for one in taken if one[0] not in self.linked][-len(spare) :]
-                taken = sorted([one for one in taken if one not in leaving] + spare, key=by_score)
+                taken = merged([one for one in taken if one not in leaving], spare)
         self.results = taken
 
     def explanations(self, results: Sequence[Row]) -> Sequence[Explanation]:
@@ -205,6 +208,22 @@ class WorkingList:
 def by_score(told: Row) -> tuple[float, int]:
     """Order results as everywhere: higher score first, then the smaller row."""
     return -told[3], told[0]
+
+
+def merged(held: Sequence[Row], brought: Sequence[Row]) -> list[Row]:
+    """Return both as one list: what is held keeps its order, what is brought stands before what it beats."""
+    if not brought:
+        return list(held)
+    waiting = sorted(brought, key=by_score, reverse=True)
+    next_one = by_score(waiting[-1])
+    found = []
+    for told in held:
+        while waiting and next_one < by_score(told):
+            found.append(waiting.pop())
+            if waiting:
+                next_one = by_score(waiting[-1])
+        found.append(told)
+    return found + waiting[::-1]
 
 
 class _Explained(Sequence["Explanation"]):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.argument_checks import require_instance
 from oneiros.field_checks import text as text_check
 from oneiros.query.dates import TimeRange, given_range, range_in
 from oneiros.query.understood import PLAIN, Understood, asks_times, understand
+from oneiros.ranking.declaration import require_number
 
 if TYPE_CHECKING:
     from oneiros.projections.row_sets import RowSets
     from oneiros.query.context import Context
     from oneiros.query.dates import Time
     from oneiros.ranking.profile import Profile
+    from oneiros.rerank import Reranker
     from oneiros.scopes import Where
 
     TimePair = tuple[Time | None, Time | None]
@@ -31,6 +34,10 @@ class Asking(NamedTuple):
     time: TimeRange | None
     """In place of the time that the words name."""
     context: Context | None
+    reranker: Reranker | None = None
+    """In place of the engine's."""
+    until: float | None = None
+    """By ``time.monotonic``, when a reranker is waited for no longer."""
 
     @classmethod
     def checked(
@@ -39,8 +46,10 @@ class Asking(NamedTuple):
         hint: str | None,
         date_range: TimePair | None,
         context: Context | None,
+        reranker: Reranker | None = None,
+        deadline: float | None = None,
     ) -> Asking:
-        """Take what a search was given.
+        """Take what a search was given, whose time begins now.
 
         Raises:
             TypeError, ValueError: names the argument.
@@ -50,6 +59,8 @@ class Asking(NamedTuple):
             None if hint is None else _check_hint(hint),
             None if date_range is None else given_range(date_range),
             None if context is None else _require_context(context),
+            None if reranker is None else _require_reranker(reranker),
+            None if deadline is None else monotonic() + _require_deadline(deadline),
         )
 
     def understood(self, query: str, profile: Profile, now: float, row_sets: RowSets) -> Understood:
@@ -80,3 +91,14 @@ def _require_context(value: Context) -> Context:
 
     require_instance("context", value, (Context,), "an oneiros.Context")
     return value
+
+
+def _require_reranker(value: Reranker) -> Reranker:
+    from oneiros.rerank import require_reranker  # noqa: PLC0415 - few searches give one
+
+    require_reranker("reranker", value)
+    return value
+
+
+def _require_deadline(value: float) -> float:
+    return require_number("deadline", value, low=0.0, above_low=True, finite=False)

@@ -248,8 +248,8 @@ class Batch:
         self.entries = kept
 
 
-def embedded_text(memory: StoredMemory) -> str:
-    """Return what of a memory is embedded."""
+def embedded_text(memory: StoredMemory | Memory) -> str:
+    """Return what of a memory is embedded, and given to a reranker."""
     return f"{memory.title} {memory.text}" if memory.title else memory.text
 
 

@@ -1,0 +1,121 @@
+"""A question on its way into recall: its arguments checked, its words understood and embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oneiros import _core
+from oneiros.argument_checks import count, require_flag, require_text, require_utf8
+from oneiros.fields import FIELDS
+from oneiros.gathering import Question
+from oneiros.limiting import Limiting
+from oneiros.query.understood import ranked_by
+from oneiros.ranking.reranking import with_place
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.bounded import Time
+    from oneiros.query.asking import Asking
+    from oneiros.ranking.profile import Profile
+    from oneiros.texts.sought import Sought
+
+__all__ = ["Questioning", "spoken_in"]
+
+
+class Questioning(Limiting):
+    """Memories that can be asked a question."""
+
+    def _question(
+        self,
+        query: str,
+        embedding: npt.ArrayLike | None,
+        k: int,
+        now: Time | None,
+        profile: Profile | str | None,
+        is_explained: bool,
+        syntax: str,
+        asking: Asking,
+    ) -> Question:
+        require_text("query", query)
+        require_utf8("syntax", syntax)
+        require_flag("explain", is_explained)
+        spoken, chosen, moment = spoken_in(query, syntax), self._profile(profile), self._now(now)
+        row_sets = self._parts.projections.row_sets
+        understood = asking.understood(spoken, chosen, moment, row_sets)
+        vector, absent = None, understood.skips_vectors
+        if not absent or embedding is not None:  # what is given is checked in any case
+            found = self._query_vector(spoken, embedding)
+            vector, absent = (None, absent) if absent else found
+        reranker = self._parts.reranker if asking.reranker is None else asking.reranker
+        placed = chosen if reranker is None else with_place(chosen)
+        return Question(
+            query=query,
+            spoken=spoken,
+            syntax=syntax,
+            vector=vector,
+            absent=absent,
+            k=count("k", k),
+            now=moment,
+            profile=ranked_by(placed, understood),
+            profile_hash=chosen.hash,
+            understood=understood,
+            is_explained=is_explained,
+            verdicts=self._verdicts(chosen),
+            back_again=None,
+            sought=self._sought(chosen, spoken),
+            reranker=reranker,
+            until=asking.until,
+        )
+
+    def _sought(self, profile: Profile, spoken: str) -> Sought | None:
+        if not profile.reads_texts:
+            return None
+        from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
+
+        return Sought(self._parts.remember.texts().column, spoken)
+
+    def _embedded(
+        self,
+        queries: Sequence[str],
+        given: list[npt.ArrayLike | None],
+        is_mute: Sequence[bool],
+    ) -> list[npt.ArrayLike | None]:
+        """Give the queries that come without a vector the embedder's, all in one call.
+
+        Those that are mute get none: the vector channel is not asked.
+        """
+        maker = self._parts.remember.vectors
+        bare = [
+            n
+            for n, query in enumerate(queries)
+            if given[n] is None and query.strip() and not is_mute[n]
+        ]
+        if maker.is_present and bare:
+            for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
+                given[n] = vector
+        return given
+
+    def _query_vector(
+        self, query: str, embedding: npt.ArrayLike | None
+    ) -> tuple[npt.NDArray[np.float32] | None, str]:
+        vectors = self._parts.remember.vectors
+        if embedding is not None:
+            vector = vectors.accept(FIELDS["embedding"].check(embedding))
+            return vector, "" if vector is not None else "absent: the embedding is a zero vector"
+        if not vectors.is_present:
+            return None, "absent: no embedder, and no embedding given"
+        if not query.strip():
+            return None, "absent: nothing to embed in an empty query"
+        vector = next(vectors.of([query]))
+        return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
+
+
+def spoken_in(query: str, syntax: str) -> str:
+    """What a query says in words, which an embedder understands."""
+    if syntax == "plain":
+        return query
+    clauses = _core.parse_query(text=query, syntax=syntax)
+    return " ".join(text for occur, _, _, text in clauses if occur != "must_not")
