@@ -103,3 +103,11 @@ def test_a_profile_that_asks_no_context_takes_one() -> None:
     mind.add("ant", id="a", tags=["x"])
     asked = mind.search("ant", context=oneiros.Context(tags=["x"], situation="any"))
     assert asked.ids == ["a"]
+
+
+def test_a_profile_may_know_situations_and_weigh_no_context() -> None:
+    """ "omega-bounded" has no factor of O20: its situation says only how near a memory must be."""
+    with oneiros.Engine(":memory:", profile="omega-bounded", clock=lambda: NOW) as mind:
+        id = mind.add("ant", tags=["net"])
+        context = oneiros.Context(tags=["net"], situation="planning")
+        assert mind.search("ant", context=context).ids == [id]

@@ -39,7 +39,7 @@ def query_signals(
         told["temporal_case"] = understood.time.case_of(times_of(lifecycle, candidates.rows))
     if understood.surroundings is not None:
         told |= understood.surroundings.signals(candidates.rows, sought)
-        if understood.situation is not None:
-            weight = next(one.weight for one in profile.factors if isinstance(one, Context))
-            told["context_weight"] = np.array([weight * understood.situation.context])
+        weights = [one.weight for one in profile.factors if isinstance(one, Context)]
+        if understood.situation is not None and weights:
+            told["context_weight"] = np.array([weights[0] * understood.situation.context])
     return told

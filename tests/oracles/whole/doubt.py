@@ -23,7 +23,7 @@ class Doubt(Exception):
 def none_near(scores: Iterable[float]) -> None:
     """Raise Doubt where two scores differ by less than rounding does."""
     for low, high in itertools.pairwise(sorted(scores)):
-        if low != high and high - low <= SLACK * max(abs(low), abs(high), 1e-3):
+        if low != high and high - low <= SLACK * max(abs(low), abs(high), 0.05):
             raise Doubt(low, high)
 
 

@@ -12,40 +12,16 @@ from tests.oracles.associations import bridges
 from tests.oracles.expansion import Result
 from tests.oracles.profiles import MODELS, Model
 from tests.oracles.remembering import Rule
+from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asking import Question, is_visible
 from tests.oracles.whole.doubt import none_near, ordered
 from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
 from tests.oracles.whole.scoring import Lending, Search, halved
 from tests.oracles.whole.world import World
 
-__all__ = ["PIPELINES", "Answer", "Found", "Pipeline"]
+__all__ = ["PIPELINES", "Pipeline"]
 
 LEAST_LINK = 0.3  # C9, C10
-MISSES = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """One result."""
-
-    id: str
-    score: float
-    path: tuple[str, ...] = ()
-    """From a direct result to this memory; empty for a direct result."""
-    is_bridge: bool = False
-    via_deep_recall: bool = False
-    brought_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a search returns."""
-
-    results: tuple[Found, ...]
-    direct: tuple[str, ...]
-    """Before the merge."""
-    misses: tuple[str, ...] = ()
-    abstains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +49,7 @@ class Pipeline:
         """Search, and let the world learn from what is returned."""
         answer = self.recall(world, question)
         returned = [(one.id, bool(one.path)) for one in answer.results]
-        self.learns(world, question, answer.direct, returned)
+        self.learns(world, question, answer.direct or (), returned)
         return answer
 
     def recall(self, world: World, question: Question) -> Answer:

@@ -1,0 +1,100 @@
+"""What OMEGA does with its ranking: near enough, links, rerank, duplicates, abstention: O24 to O27."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.oracles import expansion, texts
+from tests.oracles.expansion import Result
+from tests.oracles.finishing import cosine_of
+from tests.oracles.whole.doubt import none_near, ordered, reaches
+from tests.oracles.whole.omega import OmegaSearch
+from tests.oracles.whole.scoring import halved
+
+__all__ = ["Surfaced", "surface"]
+
+ALIKE = 0.92  # O26
+GRAPH_LEAST = 0.2  # O24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surfaced:
+    """What is left, best first."""
+
+    scores: dict[str, float]
+    paths: dict[str, tuple[str, ...]]
+    duplicates: dict[str, list[str]] = field(default_factory=dict)
+
+
+def is_near(search: OmegaSearch, id: str) -> bool:
+    """O27, its first two sentences; what O4 alone found passes."""
+    record, says = search.world.records[id], search.says
+    in_text, in_vector = (
+        id in dict(search.channels.get(name, ())) for name in ("lexical", "vector")
+    )
+    if not in_text and not in_vector:
+        return True
+    overlap = texts.overlap(search.question.words, record["text"], record.get("tags", ()))
+    if reaches(overlap, says.least_overlap):
+        return True
+    return in_vector and reaches(search.cosine[id], says.least_cosine)
+
+
+def linked(search: OmegaSearch, direct: Mapping[str, float]) -> list[Result]:
+    """O24: from the five best of what is near enough."""
+    world, place, records = search.world, search.world.place, search.world.records
+    weights = world.weights(search.question.now)
+    none_near([GRAPH_LEAST, *(left for row in weights.values() for left in row.values())])
+    ids = list(records)
+    # What only deep recall returns is not reached, and leads nowhere.
+    allowed = [
+        search.may_show(one) and halved(one, search.question) == 1.0 for one in records.values()
+    ]
+    seeds = [Result(place[id], direct[id]) for id in ordered(direct, place)]
+    return expansion.in_graph(
+        seeds,
+        lambda row: ids[row] in search.scores({ids[row]: 1.0}),
+        weights,
+        allowed,
+        weight=search.says.graph,
+    )
+
+
+def surface(search: OmegaSearch, scores: Mapping[str, float]) -> Surfaced:
+    """Return what a search answers with."""
+    near = {id: score for id, score in scores.items() if is_near(search, id)}
+    ids, paths = list(search.world.records), {}
+    everything = dict(near)
+    for one in linked(search, near):
+        id = ids[one.row]
+        none_near((one.score, everything.get(id, 0.0)))
+        if one.score > everything.get(id, 0.0):
+            everything[id] = one.score
+            paths[id] = tuple(ids[row] for row in one.path)
+    kept: list[str] = []
+    left: dict[str, list[str]] = {}
+    for id in ordered(everything, search.world.place):
+        if len(kept) == search.question.k:
+            break
+        better = [other for other in kept if are_alike(search, other, id)]
+        if better:
+            left[id] = better
+        else:
+            kept.append(id)
+    least = search.says.least_score
+    kept = [id for id in kept if id in paths or reaches(everything[id], least)]
+    return Surfaced(
+        scores={id: everything[id] for id in kept},
+        paths=paths,
+        duplicates=left,
+    )
+
+
+def are_alike(search: OmegaSearch, one: str, other: str) -> bool:
+    """O26."""
+    first, second = search.world.records[one], search.world.records[other]
+    if texts.begins_alike(first["text"], second["text"]):
+        return True
+    left, right = first.get("embedding"), second.get("embedding")
+    return left is not None and right is not None and reaches(cosine_of(left, right), ALIKE)
