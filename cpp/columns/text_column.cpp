@@ -42,6 +42,17 @@ void put(char* kept, const MemoryText& text) {
 
 TextColumn::TextColumn() : blocks_(std::make_unique<Blocks>()) { count_resident(); }
 
+void TextColumn::Reader::prefetch(std::span<const std::uint32_t> rows) const noexcept {
+  constexpr std::size_t kBytes = 256;  // of each: what most texts begin with, in lines of 64
+  for (const std::uint32_t row : rows) {
+    const Place* const place = column_.place_of(row);
+    const char* const kept = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
+    for (std::size_t at = 0; kept != nullptr && at < kBytes; at += 64) {
+      __builtin_prefetch(kept + at);
+    }
+  }
+}
+
 MemoryText TextColumn::Reader::at(std::uint32_t row) const noexcept {
   const Place* const place = column_.place_of(row);
   const char* const kept = place == nullptr ? nullptr : place->load(std::memory_order_acquire);

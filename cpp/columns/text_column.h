@@ -49,6 +49,8 @@ class TextColumn {
   class Reader {
    public:
     explicit Reader(const TextColumn& column) : lock_(column.shared()), column_(column) {}
+    // Has the texts of rows come from memory meanwhile, for at() soon after.
+    void prefetch(std::span<const std::uint32_t> rows) const noexcept;
     // A row without a text, or that does not exist, has empty ones. Valid as long as the Reader.
     [[nodiscard]] MemoryText at(std::uint32_t row) const noexcept;
 

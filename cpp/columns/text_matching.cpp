@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <concepts>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
@@ -128,6 +129,20 @@ void fill(Trigrams& trigrams, std::string_view text, std::size_t characters) {
   trigrams.erase(std::unique(trigrams.begin(), trigrams.end()), trigrams.end());
 }
 
+// Calls visit(i, text) for each of the rows, whose texts are fetched some rows ahead.
+void for_each_text(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                   const std::invocable<std::size_t, const MemoryText&> auto& visit) {
+  constexpr std::size_t kAhead = 16;
+  const TextColumn::Reader reader(texts);
+  reader.prefetch(rows.first(std::min(kAhead, rows.size())));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) {
+      reader.prefetch(rows.subspan(i + kAhead, 1));
+    }
+    visit(i, reader.at(rows[i]));
+  }
+}
+
 double jaccard(const Trigrams& one, const Trigrams& other) {
   if (one.empty() || other.empty()) {
     return 0;
@@ -150,15 +165,13 @@ void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<std::uint32_t> found) {
   assert(found.size() == rows.size());
   const std::vector<SoughtWord> sought(words.begin(), words.end());
-  const TextColumn::Reader reader(texts);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const MemoryText held = reader.at(rows[i]);
+  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
     found[i] = static_cast<std::uint32_t>(
         std::count_if(sought.begin(), sought.end(), [&](const SoughtWord& word) {
           return word.is_in(held.text) ||
                  (searched == Searched::kTextAndTags && word.is_in(held.tags));
         }));
-  }
+  });
 }
 
 void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t> rows,
@@ -168,23 +181,21 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
   Trigrams sought;
   Trigrams held;
   fill(sought, text, characters);
-  const TextColumn::Reader reader(texts);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    fill(held, reader.at(rows[i]).text, characters);
+  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& kept) {
+    fill(held, kept.text, characters);
     similarity[i] = jaccard(sought, held);
-  }
+  });
 }
 
 void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::size_t characters, std::span<std::uint32_t> first) {
   assert(first.size() == rows.size());
-  const TextColumn::Reader reader(texts);
   std::unordered_map<std::string_view, std::uint32_t> seen;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
     const auto place = static_cast<std::uint32_t>(i);
-    const std::string_view start = start_of(reader.at(rows[i]).text, characters);
+    const std::string_view start = start_of(held.text, characters);
     first[i] = start.empty() ? place : seen.try_emplace(start, place).first->second;
-  }
+  });
 }
 
 void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
@@ -198,11 +209,10 @@ void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
     }
   }
   const auto none = static_cast<std::uint32_t>(sought.size());
-  const TextColumn::Reader reader(texts);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto found = places.find(start_of(reader.at(rows[i]).text, characters));
+  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
+    const auto found = places.find(start_of(held.text, characters));
     which[i] = found == places.end() ? none : found->second;
-  }
+  });
 }
 
 }  // namespace oneiros

@@ -98,7 +98,8 @@ class Bounded:
         """What was said of memories within the bounds, by kind; empty where the profile asks not."""
         if not any(getattr(factor, "reads_verdicts", False) for factor in profile.factors):
             return {}
-        return self._parts.remember.verdicts.within(self._bounds)
+        remember = self._parts.remember
+        return remember.verdicts.within(self._bounds, remember.revision)
 
     def _seen(self, memory: StoredMemory | Memory) -> bool:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())

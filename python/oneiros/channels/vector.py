@@ -195,8 +195,10 @@ class VectorIndex:
         numbers = read_rows(rows)
         with self._lock:  # the table of positions belongs to this very state
             now, positions = self._state.now, self._state.positions_of(numbers)
-        found = np.zeros((len(numbers), self.dimension), np.float32)
         has_vector = positions != ABSENT
+        if has_vector.all():
+            return now.vectors_at(positions)
+        found = np.zeros((len(numbers), self.dimension), np.float32)
         found[has_vector] = now.vectors_at(positions[has_vector])
         return found
 

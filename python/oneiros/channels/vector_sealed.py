@@ -61,6 +61,8 @@ class Sealed:
 
     def nodes_at(self, positions: Positions) -> Positions:
         """Return the position in the graph of each position's vector."""
+        if len(self.heads) == 0:
+            return positions
         nodes = positions.copy()
         is_twin = positions >= len(self.graph)
         nodes[is_twin] = self.heads[positions[is_twin] - len(self.graph)]

@@ -51,6 +51,8 @@ class Snapshot:
 
     def vectors_at(self, positions: Positions) -> Matrix:
         """Return copies of vectors, shape (n, d)."""
+        if self.sealed is not None and not len(self.fresh):
+            return self.sealed.graph.vectors[self.sealed.nodes_at(positions)]
         found = np.empty((len(positions), self.fresh.shape[1]), np.float32)
         for part, vectors, at in self._located(positions):
             found[part] = vectors[at]
@@ -60,6 +62,9 @@ class Snapshot:
         """Return the cosine of the query, shape (1, d), with each position's vector, shape (n,)."""
         if self.sealed is None:
             return scores_at(query, self.fresh, positions[None]).reshape(-1)
+        if not len(self.fresh):
+            nodes = self.sealed.nodes_at(positions)
+            return scores_at(query, self.sealed.graph.vectors, nodes[None]).reshape(-1)
         found = np.empty(len(positions), np.float32)
         for part, vectors, at in self._located(positions):
             found[part] = scores_at(query, vectors, np.ascontiguousarray(at[None]))[0]

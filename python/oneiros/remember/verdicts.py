@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["VerdictCounts"]
 
 _MOST_BOUNDS = 256
-_Counted: TypeAlias = "tuple[tuple[int, int], dict[tuple[tuple[str, str], ...], Verdicts]]"
+_Counts: TypeAlias = "dict[tuple[tuple[str, str], ...], Verdicts]"
 
 
 class VerdictCounts:
@@ -27,22 +27,32 @@ class VerdictCounts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._counted: _Counted = ((-1, -1), {})  # one object: no thread sees half of it changed
+        # The revision it is known to hold at, the state of the verdicts, and what was counted: one
+        # object, so that no thread sees half of it changed.
+        self._counted: tuple[int, tuple[int, int], _Counts] = (-1, (-1, -1), {})
 
-    def within(self, bounds: Mapping[str, str]) -> Verdicts:
+    def within(self, bounds: Mapping[str, str], revision: int) -> Verdicts:
         """Return good and bad verdicts by kind, on memories within bounds.
+
+        Args:
+            bounds: field to value; empty for all memories.
+            revision: of the store, as the caller knows it: what was counted at it is not asked again.
 
         Good are the helpful, bad the unhelpful and outdated. Source: docs/systems/omega.md O15.
         """
         key = tuple(sorted(bounds.items()))
+        known, then, held = self._counted
+        if known == revision and (at_once := held.get(key)) is not None:
+            return at_once
         with self._store.read() as reading:
-            now, (then, held) = reading.verdict_state(), self._counted
+            now = reading.verdict_state()
             if now != then or len(held) >= _MOST_BOUNDS:
                 held = {}
             found = held.get(key)
             if found is None:
                 found = _by_kind(reading.verdict_counts(bounds))
-                self._counted = (now, {**held, key: found})
+                held = {**held, key: found}
+            self._counted = (revision, now, held)
         return found
 
 

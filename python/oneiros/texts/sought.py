@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from oneiros import _core
 from oneiros.channels import ChannelAnswer, RankedList
-from oneiros.kernels import minmax_floor
 from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Overlap
 from oneiros.texts.memory_texts import word_ratios
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros import _core
     from oneiros.channels import Rows, Scores
     from oneiros.ranking.channels import LexicalChannel
     from oneiros.ranking.factor import Factor
@@ -82,12 +81,24 @@ class Sought:
         def relevance_of_rows(rows: Rows) -> Scores:
             assert score_rows is not None
             scores = score_rows(rows)
-            ends = minmax_floor(np.array([worst, best]), floor)
+            ends = _minmax_floor(np.array([worst, best]), floor)
             scale = (ends[1] - ends[0]) / (best - worst) if best > worst else 0.0
             normalised = np.clip(ends[1] + (scores - best) * scale, 0.0, 1.0)
             return np.where(scores == 0.0, 0.0, relevance(rows, normalised))
 
-        found = relevance(rows, minmax_floor(bm25, floor))
+        found = relevance(rows, _minmax_floor(bm25, floor))
         order = np.lexsort((rows, -found))
         hits = RankedList(rows[order], found[order])
         return ChannelAnswer(hits, None if score_rows is None else relevance_of_rows)
+
+
+def _minmax_floor(scores: Scores, low: float) -> Scores:
+    """The kernel of that name over a search's own scores, which need no check. O3."""
+    return _core.evaluate(
+        kernel="minmax_floor",
+        inputs=[np.ascontiguousarray(scores, np.float64)],
+        parameters={"low": low},
+        dtype="float64",
+        out=None,
+        threads=1,
+    )
