@@ -187,7 +187,9 @@ def test_strengthening_the_pairs_of_ten(benchmark: BenchmarkFixture, columns: Co
     changed = opened(columns)
     calls = itertools.cycle([pairs_of_ten(seeds) for seeds in drawn_seeds()])
     benchmark.pedantic(
-        lambda pairs: changed.strengthen(**pairs, now_seconds=NOW, gain=0.1, tau_days=90.0),
+        lambda pairs: changed.strengthen(
+            **pairs, now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=90.0
+        ),
         setup=lambda: ((next(calls),), {}),
         rounds=SEED_SETS,
     )
@@ -198,7 +200,9 @@ def test_strengthening_one_pair(benchmark: BenchmarkFixture, columns: Columns) -
     changed = opened(columns)
     pairs = itertools.cycle(zip(columns["a"][:5_000].tolist(), columns["b"][:5_000].tolist()))  # noqa: B905
     benchmark.pedantic(
-        lambda a, b: changed.strengthen(a=[a], b=[b], now_seconds=NOW, gain=0.1, tau_days=90.0),
+        lambda a, b: changed.strengthen(
+            a=[a], b=[b], now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=90.0
+        ),
         setup=lambda: (next(pairs), {}),
         rounds=SEED_SETS,
     )
@@ -237,7 +241,9 @@ def main() -> None:
         (
             "strengthening the 45 pairs of ten",
             times_us(
-                lambda pairs: graph.strengthen(**pairs, now_seconds=NOW, gain=0.1, tau_days=90.0),
+                lambda pairs: graph.strengthen(
+                    **pairs, now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=90.0
+                ),
                 strengthened,
             ),
         )

@@ -18,6 +18,15 @@ constexpr Rule kGain{0.0, 1.0, true, false, "must be in (0, 1]"};
 constexpr std::size_t kFewestInBulk = 1'000;  // below, to look at every row costs more
 constexpr std::size_t kMostKeptSlots = std::size_t{1} << 14;
 
+// What a link that is there gains, its two memories being found together again.
+double gain_of(const HalfLink& link, const LinkGain& gain, const LinkClock& clock) {
+  const double days = finite_days((clock.now_seconds - link.last_seconds) / kSecondsPerLinkDay);
+  if (std::isnan(days) || days >= gain.rest_days) {
+    return gain.weight;
+  }
+  return gain.weight * (std::max(days, 0.0) / gain.rest_days);
+}
+
 }  // namespace
 
 AssociationGraph::AssociationGraph()
@@ -91,9 +100,11 @@ void AssociationGraph::set_some(const LinkColumns& links) {
   publish(edit);
 }
 
-void AssociationGraph::strengthen(const PairColumns& pairs, double gain, const LinkClock& clock) {
+void AssociationGraph::strengthen(const PairColumns& pairs, const LinkGain& gain,
+                                  const LinkClock& clock) {
   require_valid(pairs, row_count());
-  require(kGain, "gain", gain);
+  require(kGain, "gain", gain.weight);
+  require(kNotNegative, "rest_days", gain.rest_days);
   require_valid(clock);
   const std::scoped_lock writer(writer_mutex_);
   LinkEdit edit(latest(), numbers_, pairs.a.size());
@@ -106,7 +117,8 @@ void AssociationGraph::strengthen(const PairColumns& pairs, double gain, const L
                                    .created_seconds = clock.now_seconds,
                                    .standing = 0.0F,
                                    .end = HalfLink::end_of(0, LinkKind::co_retrieval)};
-    link.weight = std::min(1.0, decayed_weight(link, clock) + gain);
+    const double more = former != nullptr ? gain_of(link, gain, clock) : gain.weight;
+    link.weight = std::min(1.0, decayed_weight(link, clock) + more);
     link.last_seconds = clock.now_seconds;
     edit.set(pairs.a[i], pairs.b[i], link);
   }

@@ -24,6 +24,12 @@
 
 namespace oneiros {
 
+// What a link gains when its two memories are found together.
+struct LinkGain {
+  double weight;           // in (0, 1]
+  double rest_days = 0.0;  // after less rest only that share of it; 0: always all
+};
+
 struct Neighbour {
   HalfLink link;
   double weight_left;
@@ -57,9 +63,11 @@ class AssociationGraph {
   void set(const LinkColumns& links);
 
   // C13 for each pair in turn: weight <- min(1, w + gain), w what is left at now or 0 for a new
-  // link, which is of kind co_retrieval and created now; last_seconds <- now.
-  // Throws std::invalid_argument also for an invalid clock, and a gain that is not in (0, 1].
-  void strengthen(const PairColumns& pairs, double gain, const LinkClock& clock);
+  // link, which is of kind co_retrieval and created now; last_seconds <- now. A link that was found
+  // so many days ago gains days / rest_days of it, at most all; one that never was, all.
+  // Throws std::invalid_argument also for an invalid clock, a gain that is not in (0, 1], and
+  // rest_days that are not finite and >= 0.
+  void strengthen(const PairColumns& pairs, const LinkGain& gain, const LinkClock& clock);
 
   // Return how many links went.
   std::size_t remove(const PairColumns& pairs);

@@ -49,11 +49,11 @@ void set_links(AssociationGraph& graph, const py::object& a, const py::object& b
 }
 
 void strengthen(AssociationGraph& graph, const py::object& a, const py::object& b,
-                double now_seconds, double gain, double tau_days) {
+                double now_seconds, double gain, double rest_days, double tau_days) {
   const auto first = read_copy<std::uint32_t>(a, "a");
   const auto second = read_copy<std::uint32_t>(b, "b");
   const ReleasedGil nogil;
-  graph.strengthen({first, second}, gain, {now_seconds, tau_days});
+  graph.strengthen({first, second}, {gain, rest_days}, {now_seconds, tau_days});
 }
 
 std::size_t remove_pairs(AssociationGraph& graph, const py::object& a, const py::object& b) {
@@ -230,7 +230,8 @@ void register_association(py::module_& module) {
            py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),
            "Makes each link what is given; NaN for one that does not fade.")
       .def("strengthen", &strengthen, py::kw_only(), py::arg("a"), py::arg("b"),
-           py::arg("now_seconds"), py::arg("gain"), py::arg("tau_days"), "C13 for each pair.")
+           py::arg("now_seconds"), py::arg("gain"), py::arg("rest_days"), py::arg("tau_days"),
+           "C13 for each pair; after less rest than rest_days only that share of the gain.")
       .def("remove", &remove_pairs, py::kw_only(), py::arg("a"), py::arg("b"),
            "Returns how many links went.")
       .def("remove_rows", &remove_rows, py::kw_only(), py::arg("rows"),

@@ -260,6 +260,7 @@ class AssociationGraph:
         b: Rows | Sequence[int],
         now_seconds: float,
         gain: float,
+        rest_days: float,
         tau_days: float,
     ) -> None: ...
     def remove(self, *, a: Rows | Sequence[int], b: Rows | Sequence[int]) -> int: ...

@@ -18,7 +18,7 @@ rule = dict(now_seconds=1e9, tau_days=90.0)
 def write():
     while True:
         rows = list(range(49))
-        graph.strengthen(a=rows, b=[row + 1 for row in rows], gain=0.1, **rule)
+        graph.strengthen(a=rows, b=[row + 1 for row in rows], gain=0.1, rest_days=0.0, **rule)
         graph.remove_rows(rows=rows)
 
 def found():
@@ -35,7 +35,7 @@ for _ in range(20):
     child = os.fork()
     if child == 0:
         signal.alarm(10)
-        graph.strengthen(a=[0], b=[1], gain=0.1, **rule)
+        graph.strengthen(a=[0], b=[1], gain=0.1, rest_days=0.0, **rule)
         assert graph.links()[0].tolist()[0] == 0 and found()[0][0] in (1, 24, 26)
         graph.remove_rows(rows=list(range(50)))
         assert len(graph) == 0 and found() == []

@@ -38,9 +38,10 @@ def apply(graph: _core.AssociationGraph, plain: PlainGraph, name: str, what: Any
     else:
         a, b = [a for a, _ in what], [b for _, b in what]
         if name == "strengthen":
-            graph.strengthen(a=a, b=b, now_seconds=NOW, gain=0.1, tau_days=TAU)
+            rest = 20.0 * (sum(map(sum, what)) % 3)  # of one history links rest differently long
+            graph.strengthen(a=a, b=b, now_seconds=NOW, gain=0.1, rest_days=rest, tau_days=TAU)
             for pair in what:
-                plain.strengthen(*pair, NOW, 0.1, TAU)
+                plain.strengthen(*pair, NOW, 0.1, TAU, rest)
         else:
             assert graph.remove(a=a, b=b) == sum(plain.remove(*pair) for pair in what)
 
@@ -116,10 +117,12 @@ def test_reading_never_writes_what_is_left() -> None:
 def test_a_pair_given_twice_is_strengthened_twice() -> None:
     graph = _core.AssociationGraph()
     graph.grow(row_count=2)
-    graph.strengthen(a=[0, 1, 0], b=[1, 0, 1], now_seconds=NOW, gain=0.1, tau_days=TAU)
+    graph.strengthen(
+        a=[0, 1, 0], b=[1, 0, 1], now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=TAU
+    )
     assert graph.links()[2].tolist() == [0.1 + 0.1 + 0.1]
     for _ in range(10):
-        graph.strengthen(a=[1], b=[0], now_seconds=NOW, gain=0.1, tau_days=TAU)
+        graph.strengthen(a=[1], b=[0], now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=TAU)
     assert graph.links()[2].tolist() == [1.0]
 
 
@@ -172,7 +175,12 @@ def test_what_is_replaced_is_used_again() -> None:
         for part in range(20):
             columns = many(300, seed=100 * round_ + part)
             graph.strengthen(
-                a=columns["a"], b=columns["b"], now_seconds=NOW, gain=0.1, tau_days=TAU
+                a=columns["a"],
+                b=columns["b"],
+                now_seconds=NOW,
+                gain=0.1,
+                rest_days=0.0,
+                tau_days=TAU,
             )
             graph.remove(a=columns["b"], b=columns["a"])
         held.append(graph.resident_bytes)
@@ -226,7 +234,7 @@ def test_a_link_that_breaks_a_rule_is_refused_before_anything_is_written(
     with pytest.raises(ValueError, match=message):
         graph.set(**{"a": [2], "b": [3], **SETTING, **change})
     with pytest.raises(ValueError, match="one of the 5 rows"):
-        graph.strengthen(a=[2, 9], b=[3, 1], now_seconds=NOW, gain=0.1, tau_days=TAU)
+        graph.strengthen(a=[2, 9], b=[3, 1], now_seconds=NOW, gain=0.1, rest_days=0.0, tau_days=TAU)
     assert [column.tolist() for column in graph.links()[:3]] == [[0], [1], [0.5]]
 
 
@@ -235,6 +243,8 @@ def test_a_link_that_breaks_a_rule_is_refused_before_anything_is_written(
     [
         ({"gain": 0.0}, r"gain: must be in \(0, 1\], got 0"),
         ({"gain": math.nan}, r"gain: must be in \(0, 1\], got nan"),
+        ({"rest_days": -1.0}, "rest_days: must be finite and >= 0, got -1"),
+        ({"rest_days": math.inf}, "rest_days: must be finite and >= 0, got inf"),
         ({"tau_days": 0.0}, "tau_days: must be > 0, got 0"),
         ({"tau_days": math.nan}, "tau_days: must be > 0, got nan"),
         ({"now_seconds": math.inf}, "now_seconds: must be finite, got inf"),
@@ -248,6 +258,7 @@ def test_strengthening_refuses_what_makes_no_sense(change: dict[str, Any], messa
         "b": [3],
         "now_seconds": NOW,
         "gain": 0.1,
+        "rest_days": 0.0,
         "tau_days": TAU,
     }
     with pytest.raises(ValueError, match=message):
@@ -309,7 +320,7 @@ def test_what_lies_endlessly_far_apart_keeps_its_weight_where_nothing_fades() ->
     far = {"now_seconds": 1.7e308, "tau_days": math.inf}
     assert [found[:2] for found in graph.neighbours(row=0, **far)] == [(2, 0.7), (1, 0.1)]
     assert graph.neighbours(row=0, now_seconds=1.7e308, tau_days=TAU)[0][1] == 0.0
-    graph.strengthen(a=[0], b=[1], gain=0.1, **far)
+    graph.strengthen(a=[0], b=[1], gain=0.1, rest_days=0.0, **far)
     ((_, weight, *_), _) = sorted(graph.neighbours(row=0, **far))
     assert weight == 0.2
 

@@ -17,7 +17,7 @@ DAY = 86_400.0
 def test_what_a_search_returns_is_strengthened(tmp_path: Path) -> None:
     clock = VirtualClock(NOW)
     path = tmp_path / "mind.db"
-    with oneiros.Engine(path, clock=clock) as mind:
+    with oneiros.Engine(path, clock=clock, profile="reverie") as mind:
         id = mind.add("ant", session="s1")
         other = mind.add("bee")
         clock.advance(7 * DAY)
@@ -98,6 +98,6 @@ def test_nothing_but_a_returned_result_counts(mind: oneiros.Engine) -> None:
 def test_stability_follows_the_oracle(mind: oneiros.Engine) -> None:
     id = mind.add("ant", stability=2.0, last_accessed_at=NOW - 20 * DAY, created_at=NOW - 90 * DAY)
     life = reverie.Life(created_at=NOW - 90 * DAY, last_accessed_at=NOW - 20 * DAY, stability=2.0)
-    mind.search("ant")
+    mind.search("ant", profile="reverie")
     want = reverie.reinforce(life, now=NOW).stability
     assert mind.get(id).stability == pytest.approx(want, rel=1e-6)

@@ -44,6 +44,7 @@ _FINISHING = "finishing/test_results_left_out.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
+_REPEATED = "engine/test_repeated_queries.py"
 _INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
 _RERANK = "engine/test_rerank.py"
@@ -103,6 +104,16 @@ TESTS = {
     "H4": ("engine/test_session_neighbours.py::test_results_are_the_oracle", _WHOLE),
     "H5": (f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",),
     "H6": (_MODEL, _WHOLE),
+    "H7": (
+        _PAGES.format("the_house_profile"),
+        _EXPANSION,
+        _HISTORY,
+        _DEEP,
+        _WHOLE,
+        f"{_FINISHING}::test_the_house_abstains_only_where_both_are_missing",
+        f"{_REPEATED}::test_one_session_moves_nothing_by_asking_again",
+        f"{_REPEATED}::test_many_sessions_lift_nothing_above_what_is_relevant",
+    ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),
@@ -170,7 +181,6 @@ TESTS = {
 
 WAITING = {
     "what the texts of query and candidates say": "O1 O5 O6 O10 O23 O28",
-    "associations": "H7",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
     "normalised and cached responses": "O29 O30",
 }

@@ -31,12 +31,17 @@ class PlainGraph:
     def set(self, a: int, b: int, link: PlainLink) -> None:
         self.links[frozenset((a, b))] = link
 
-    def strengthen(self, a: int, b: int, now: float, gain: float, tau_days: float) -> None:
+    def strengthen(
+        self, a: int, b: int, now: float, gain: float, tau_days: float, rest_days: float = 0.0
+    ) -> None:
+        """C13; of a link last found within ``rest_days``, only that share of the gain (H7)."""
         former = self.links.get(frozenset((a, b)))
         if former is None:
             self.set(a, b, PlainLink(min(1.0, gain), 0, now, now))
         else:
-            weight = min(1.0, former.left(now, tau_days) + gain)
+            days = (now - former.last) / DAY  # NaN: never found together
+            share = max(days, 0.0) / rest_days if days < rest_days else 1.0
+            weight = min(1.0, former.left(now, tau_days) + gain * share)
             self.set(a, b, replace(former, weight=weight, last=now))
 
     def remove(self, a: int, b: int) -> int:

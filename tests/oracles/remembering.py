@@ -1,4 +1,7 @@
-"""What a search leaves behind, one memory and one pair at a time: docs/systems/cognitive.md C11 to C13."""
+"""What a search leaves behind, one memory and one pair at a time.
+
+Source: docs/systems/cognitive.md C11 to C13, with the bounds of docs/systems/house.md H7.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.oracles.associations import PlainGraph
-from tests.oracles.cognitive import becomes_core, reinforce_stability
+from tests.oracles.cognitive import reinforce_stability, spacing_factor
 from tests.oracles.ieee import as_float32
 from tests.oracles.records import idle_days, value
 
-__all__ = ["Rule", "World"]
+__all__ = ["HOUSE", "Rule", "World"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,14 @@ class Rule:
     associative: float = 0.03
     sessions: int = 3
     """That a core memory needs."""
+    limit: float = 1.0
+    core_stability: float = 0.85
+    most_linked: int = 32
+    rest_days: float = 0.0
+    once_a_session: bool = False
+
+
+HOUSE = Rule(limit=10.0, core_stability=1.6, most_linked=5, rest_days=1.0, once_a_session=True)
 
 
 @dataclass
@@ -47,12 +58,19 @@ class World:
             now: the clock.
             session: who asked.
         """
+        knew = rule.once_a_session and session is not None
+        known = {id for id, sessions in self.sessions.items() if knew and session in sessions}
         for id, is_associative in returned:
             record = self.records[id]
             gain = rule.associative if is_associative else rule.direct
-            stability = reinforce_stability(
-                value(record, "stability"), idle_days(record, now), gain
-            )
+            before = value(record, "stability")
+            if id in known:
+                stability = min(rule.limit, before)
+            elif rule.limit == 1.0:
+                stability = reinforce_stability(before, idle_days(record, now), gain)
+            else:
+                more = gain * spacing_factor(idle_days(record, now))
+                stability = min(rule.limit, before + more)
             record["stability"] = as_float32(stability)
             record["access_count"] = min(value(record, "access_count") + 1, 2**32 - 1)
             record["last_accessed_at"] = now
@@ -63,8 +81,10 @@ class World:
             record["session_spread"] = spread
             if value(record, "tier") == "cold":
                 record["tier"] = "hot"
-            if becomes_core(record["access_count"], record["stability"], spread, rule.sessions):
+            count, needed = record["access_count"], rule.core_stability
+            if count >= 10 and record["stability"] >= needed and spread >= rule.sessions:
                 record["core"] = True
         rows = {id: row for row, id in enumerate(self.records)}
-        for a, b in itertools.combinations(direct, 2):
-            self.graph.strengthen(rows[a], rows[b], now, 0.1, 90.0)
+        for a, b in itertools.combinations(direct[: rule.most_linked], 2):
+            if not (a in known and b in known):
+                self.graph.strengthen(rows[a], rows[b], now, 0.1, 90.0, rule.rest_days)

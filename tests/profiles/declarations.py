@@ -156,6 +156,9 @@ REINFORCEMENTS = st.one_of(
         limit=ABOVE_ZERO,
         associative_gain=st.none() | WEIGHT,
         link_gain=st.none() | st.floats(0, 1, exclude_min=True),
+        most_linked=st.integers(2, 1_000),
+        link_rest_days=WEIGHT,
+        once_a_session=st.booleans(),
     ),
     st.builds(
         SpacedReinforcement,

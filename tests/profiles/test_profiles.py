@@ -128,6 +128,9 @@ def test_cognitive_reads_like_its_page() -> None:
         limit=1,
         associative_gain=0.03,  # C11
         link_gain=0.1,  # C13
+        most_linked=32,
+        link_rest_days=0,
+        once_a_session=False,
         core_accesses=10,  # C12
         core_stability=0.85,
         core_sessions=3,
@@ -292,7 +295,20 @@ def test_the_house_profile_reads_like_its_page() -> None:
     )
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
-    assert profile.reinforcement == Reinforcement()  # R20
+    assert profile.reinforcement == SpacedReinforcement(  # H7
+        gain=0.1,
+        span_days=7,
+        most=2,
+        limit=10,
+        associative_gain=0.03,  # C11
+        link_gain=0.1,  # C13
+        most_linked=5,
+        link_rest_days=1,
+        once_a_session=True,
+        core_accesses=10,  # C12
+        core_stability=1.6,
+        core_sessions=3,
+    )
     assert profile.abstention == WeakBest(cosine=0.25, words=0.5)  # H7
 
 

@@ -78,11 +78,26 @@ TEST_CASE("associations: strengthening adds to what is left, and starts the cloc
   LinkList list;
   add(list, 0, 1, 0.5, kNow - 90 * 86'400.0);
   set(graph, list);
-  graph.strengthen({std::array{0U}, std::array{1U}}, 0.1, kClock);
+  graph.strengthen({std::array{0U}, std::array{1U}}, {0.1}, kClock);
   const LinkList after = graph.links();
   CHECK(after.weight[0] == doctest::Approx(0.5 * std::exp(-1.0) + 0.1).epsilon(1e-14));
   CHECK(after.last_seconds[0] == kNow);
   CHECK(after.created_seconds[0] == kNow);
+}
+
+TEST_CASE("associations: a link gains the share of its rest") {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  AssociationGraph graph;
+  graph.grow(6);
+  LinkList list;
+  add(list, 0, 1, 0.5, kNow - 86'400.0);
+  add(list, 0, 2, 0.5, kNow - 3 * 86'400.0);
+  add(list, 0, 3, 0.5, kNow + 86'400.0);
+  add(list, 0, 4, 0.5, std::nan(""));
+  set(graph, list);
+  graph.strengthen({std::array{0U, 0U, 0U, 0U, 0U, 0U}, std::array{1U, 2U, 3U, 4U, 5U, 5U}},
+                   {.weight = 0.25, .rest_days = 2.0}, {kNow, kEndless});
+  CHECK(graph.links().weight == std::vector{0.625, 0.75, 0.5, 0.75, 0.25});
 }
 
 TEST_CASE("associations: refused is refused before anything is written") {
@@ -180,7 +195,7 @@ TEST_CASE("associations: many writers lose nothing") {
       writers.emplace_back([&graph, writer] {
         for (std::uint32_t i = 0; i < kPairs; ++i) {
           const std::uint32_t row = 1 + writer * kPairs + i;
-          graph.strengthen({std::array{0U, 0U}, std::array{row, row}}, 0.1, kClock);
+          graph.strengthen({std::array{0U, 0U}, std::array{row, row}}, {0.1}, kClock);
         }
       });
     }

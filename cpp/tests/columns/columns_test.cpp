@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "association/graph.h"
+
 using oneiros::Column;
 using oneiros::Columns;
 using oneiros::ColumnValues;
@@ -204,4 +206,41 @@ TEST_CASE("columns: readers and writers at once") {
   });
   threads.clear();
   CHECK(columns.size() == 64 + 300 * 50);
+}
+
+TEST_CASE("columns: many that reinforce at once lose no count, beside a writer and readers") {
+  constexpr std::uint32_t kSearches = 200;
+  constexpr std::uint32_t kThreads = 8;
+  Columns columns;
+  columns.append(10);
+  oneiros::AssociationGraph graph;
+  graph.grow(10);
+  const oneiros::LinkClock clock{1e9, std::numeric_limits<double>::infinity()};
+  std::vector<std::jthread> threads;
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&columns, &graph, &clock] {
+      const std::vector<std::uint32_t> rows{0, 3, 9};
+      const std::vector<std::uint32_t> spread{1, 1, 1};
+      for (std::uint32_t i = 0; i < kSearches; ++i) {
+        columns.reinforce(rows, 1e9, spread, {0.1, 7.0, 10.0});
+        graph.strengthen({std::array{0U, 3U, 9U}, std::array{3U, 9U, 0U}}, {1.0 / 4'096}, clock);
+        static_cast<void>(graph.neighbours(3, clock));
+      }
+    });
+  }
+  threads.emplace_back([&columns, &graph] {
+    for (std::uint32_t i = 0; i < kSearches; ++i) {
+      graph.grow(columns.append(5) + 5);
+      write_one(columns, {i % 10}, given<float>("strength", {0.5F}));
+      static_cast<void>(graph.remove_rows(std::array{1U, 2U}));
+    }
+  });
+  threads.clear();
+  for (const std::uint32_t row : {0U, 3U, 9U}) {
+    CHECK(columns.values<Column::access_count>()[row] == kThreads * kSearches);
+    for (const auto& neighbour : graph.neighbours(row, clock)) {
+      CHECK(neighbour.weight_left == kThreads * kSearches / 4'096.0);
+    }
+  }
+  CHECK(graph.link_count() == 3);
 }

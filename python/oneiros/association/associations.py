@@ -170,8 +170,12 @@ class Associations:
             top=top,
         ).results()
 
-    def strengthen(self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float) -> None:
+    def strengthen(
+        self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float, rest_days: float = 0.0
+    ) -> None:
         """Let the links of pairs of rows gain; new ones are made. Source: docs/systems/cognitive.md C13.
+
+        After less than ``rest_days`` only that share of the gain.
 
         REQUIRES: each pair is of two rows, which there are.
         """
@@ -184,6 +188,7 @@ class Associations:
             b=[other for _, other in pairs],
             now_seconds=now,
             gain=gain,
+            rest_days=rest_days,
             tau_days=_TAU_DAYS,
         )
 

@@ -1,6 +1,6 @@
 """The house profile, and the default: both scores blended, the lifecycle damped.
 
-Source: docs/systems/house.md H1 to H7; reinforcement R20 until H7.
+Source: docs/systems/house.md H1 to H7.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
-from oneiros.ranking.reinforcement import Reinforcement
+from oneiros.ranking.reinforcement import SpacedReinforcement
 
 __all__ = ["PROFILES"]
 
@@ -36,7 +36,20 @@ ONEIROS = Profile(
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
     expansion=AssociativeExpansion(quota=0.2),  # H7
     abstention=WeakBest(cosine=0.25, words=0.5),  # H7
-    reinforcement=Reinforcement(gain=0.1, span_days=7.0, most=2.0, limit=10.0),  # R20
+    reinforcement=SpacedReinforcement(  # H7
+        gain=0.1,  # C11
+        span_days=7.0,
+        most=2.0,
+        limit=10.0,
+        associative_gain=0.03,
+        link_gain=0.1,  # C13
+        most_linked=5,
+        link_rest_days=1.0,
+        once_a_session=True,
+        core_accesses=10,  # C12
+        core_stability=1.6,
+        core_sessions=3,
+    ),
 )
 
 PROFILES = (ONEIROS,)

@@ -180,8 +180,9 @@ class Lifecycle:
 
     def remember_session(self, row: int, session: str) -> int:
         """Add a session to a memory's set and return the size of the set."""
-        sessions = self.sessions_of(row) | {session}
-        self._sessions[row] = sessions
+        sessions = self.sessions_of(row)
+        if session not in sessions:
+            sessions = self._sessions[row] = sessions | {session}
         return len(sessions)
 
     def require_kinds(self, kinds: Iterable[object]) -> None:

@@ -12,7 +12,12 @@ from typing import ClassVar, TypeAlias, TypedDict
 
 from oneiros.field_checks import FLOAT32_MAX
 from oneiros.fields import U32_MAX
-from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle_numbers
+from oneiros.ranking.declaration import (
+    LARGEST_WEIGHT,
+    require_flag,
+    require_int,
+    settle_numbers,
+)
 
 __all__ = [
     "REINFORCEMENTS",
@@ -101,7 +106,10 @@ class SpacedReinforcement(_Growing):
 
     A memory of the cold tier comes back to the hot one. What is not given, is not done.
 
-    Source: docs/systems/cognitive.md C11 to C13.
+    Accesses are counted and dated however often one asks. What they raise is bounded: stability by
+    the rest that must come before, a link by ``link_rest_days``, and both by ``once_a_session``.
+
+    Source: docs/systems/cognitive.md C11 to C13; the bounds: docs/systems/house.md H7.
     """
 
     name: ClassVar[str] = "spaced"
@@ -125,6 +133,18 @@ class SpacedReinforcement(_Growing):
     link_gain: float | None = None
     """What the link of each pair of direct results gains, above 0, at most 1; None: nothing. C13."""
 
+    most_linked: int = 32
+    """So many of the first direct results are linked, pair by pair, 2 to 1,000: pairs grow with the
+    square."""
+
+    link_rest_days: float = 0.0
+    """Days, >= 0: a link whose memories were found together less long ago gains only that share of
+    ``link_gain``; 0: always all of it."""
+
+    once_a_session: bool = False
+    """Whether a session raises nothing of what it was among the sessions of before: no stability of
+    such a memory, no link of two of them."""
+
     core_accesses: int | None = None
     """From so many accesses on a memory may become core, >= 0; None: none does. C12."""
 
@@ -142,6 +162,7 @@ class SpacedReinforcement(_Growing):
             most=_WEIGHT,
             limit=_POSITIVE,
             core_stability=_NOT_NEGATIVE,
+            link_rest_days=_NOT_NEGATIVE,
         )
         if self.associative_gain is not None:
             settle_numbers(self, associative_gain=_WEIGHT)
@@ -150,6 +171,8 @@ class SpacedReinforcement(_Growing):
         if self.core_accesses is not None:
             require_int("core_accesses", self.core_accesses, low=0, high=U32_MAX)
         require_int("core_sessions", self.core_sessions, low=1, high=U32_MAX)
+        require_int("most_linked", self.most_linked, low=2, high=1_000)
+        require_flag("once_a_session", self.once_a_session)
 
     @property
     def promotes(self) -> bool:

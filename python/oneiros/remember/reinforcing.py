@@ -1,6 +1,6 @@
 """Strengthening by use: in the columns at once, in the store a little later.
 
-Source: docs/systems/reverie.md R20.
+Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.association import Associations
     from oneiros.memory import Memory
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.ranking.reinforcement import ReinforcementRule
     from oneiros.store import StoredLink, StoredMemory
 
 __all__ = ["Reinforcing"]
@@ -61,6 +62,7 @@ class Reinforcing:
     def put(self, event: ReinforcementEvent) -> None:
         """Strengthen what a search returned."""
         with self._lock:
+            event = self._knowing_what_it_saw(event)
             self._strengthen(event, event.ids)
             self._strengthen_links(event, event.pairs())
             self._behind.put(event)
@@ -182,28 +184,45 @@ class Reinforcing:
         if event.session is not None:
             sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
             spread = list(map(max, spread, sizes))
-        parts = [(rows, spread, False)]
-        if event.linked:
-            linked = {row_of.get(id) for id in event.linked}
-            both = list(zip(rows, spread, strict=True))
-            parts = [
-                (
-                    [row for row, _ in both if (row in linked) == is_linked],
-                    [most for row, most in both if (row in linked) == is_linked],
-                    is_linked,
-                )
-                for is_linked in (False, True)
-            ]
-        for some, spreads, is_associative in parts:
-            if some:
-                columns.reinforce(
-                    rows=some,
-                    now_seconds=event.now,
-                    session_spread=spreads,
-                    **event.rule.rule(is_associative=is_associative),
-                )
+        for rule, places in self._by_rule(event, rows):
+            columns.reinforce(
+                rows=[rows[place] for place in places],
+                now_seconds=event.now,
+                session_spread=[spread[place] for place in places],
+                **rule,
+            )
         if isinstance(event.rule, SpacedReinforcement):
             self._promote(event.rule, rows)
+
+    def _by_rule(
+        self, event: ReinforcementEvent, rows: Sequence[int]
+    ) -> list[tuple[ReinforcementRule, Sequence[int]]]:
+        """Part rows, by their places, by what they gain."""
+        rule = event.rule.rule()
+        if not event.linked and not event.seen:
+            return [(rule, range(len(rows)))]
+        row_of = self._lifecycle.row_of
+        seen = {row_of.get(id) for id in event.seen}
+        linked = {row_of.get(id) for id in event.linked} - seen
+        parts: tuple[tuple[ReinforcementRule, list[int]], ...] = (
+            (rule, []),
+            (event.rule.rule(is_associative=True), []),
+            ({**rule, "gain": 0.0}, []),
+        )
+        for place, row in enumerate(rows):
+            parts[2 if row in seen else row in linked][1].append(place)
+        return [part for part in parts if part[1]]
+
+    def _knowing_what_it_saw(self, event: ReinforcementEvent) -> ReinforcementEvent:
+        """Note what gains nothing from this session any more. Source: docs/systems/house.md H7."""
+        rule, session = event.rule, event.session
+        if session is None or not isinstance(rule, SpacedReinforcement) or not rule.once_a_session:
+            return event
+        row_of, sessions_of = self._lifecycle.row_of, self._lifecycle.sessions_of
+        told = {*event.ids, *event.direct}
+        rows = [(id, row) for id in told if (row := row_of.get(id)) is not None]
+        seen = frozenset(id for id, row in rows if session in sessions_of(row))
+        return replace(event, seen=seen) if seen else event
 
     def _promote(self, rule: SpacedReinforcement, rows: list[int]) -> None:
         """Make core what is found often enough, and hot what was cold."""
@@ -225,9 +244,14 @@ class Reinforcing:
     def _strengthen_links(
         self, event: ReinforcementEvent, pairs: Sequence[tuple[str, str]]
     ) -> None:
-        gain = event.rule.link_gain
-        if gain is not None and pairs:
-            self._associations.strengthen(self._rows_of_pairs(pairs), now=event.now, gain=gain)
+        rule = event.rule
+        if isinstance(rule, SpacedReinforcement) and rule.link_gain is not None and pairs:
+            self._associations.strengthen(
+                self._rows_of_pairs(pairs),
+                now=event.now,
+                gain=rule.link_gain,
+                rest_days=rule.link_rest_days,
+            )
 
     def _rows_of_pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
         row_of = self._lifecycle.row_of

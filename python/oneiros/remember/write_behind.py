@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from oneiros.errors import StorePoisoned
+from oneiros.ranking.reinforcement import SpacedReinforcement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +27,6 @@ FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 
-MOST_PAIRED = 32  # of a search's direct results: pairs grow with the square
-
 
 @dataclass(frozen=True, slots=True)
 class ReinforcementEvent:
@@ -41,12 +40,18 @@ class ReinforcementEvent:
     """Those found together: the direct results, before what links brought was merged in."""
     linked: frozenset[str] = frozenset()
     """Those of ``ids`` that links brought."""
+    seen: frozenset[str] = frozenset()
+    """Those that gain nothing from this session any more, but what is counted of every access."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs whose links gain. Source: docs/systems/cognitive.md C13."""
-        if self.rule.link_gain is None:
+        rule = self.rule
+        if not isinstance(rule, SpacedReinforcement) or rule.link_gain is None:
             return []
-        return list(combinations(self.direct[:MOST_PAIRED], 2))
+        pairs = combinations(self.direct[: rule.most_linked], 2)
+        if not self.seen:
+            return list(pairs)
+        return [pair for pair in pairs if not self.seen.issuperset(pair)]
 
 
 class WriteBehind:

@@ -21,6 +21,7 @@ __all__ = ["VERDICTS", "Transaction"]
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
 _SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
+_SESSIONS: Final = "SELECT id, sessions, session_spread FROM memory WHERE id = ?"
 
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
@@ -77,18 +78,25 @@ class Transaction(RowWriting):
         Returns:
             How many rows were changed.
         """
-        changed = 0
+        added: dict[str, set[str]] = {}
         for id, sessions in rows:
-            found = self._rows("SELECT sessions, session_spread FROM memory WHERE id = ?", (id,))
-            if not found:
-                continue
-            text, spread = found[0]
+            added.setdefault(id, set()).update(sessions)
+        self._require_whole()
+        try:
+            found = list(self._connection.executemany(_SESSIONS, [(id,) for id in added]))
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        values = []
+        for id, text, spread in found:
             before = set() if text is None else set(json.loads(text))
-            after = before.union(sessions)
+            after = before.union(added[id])
             if after != before:
-                values = (json_text(sorted(after)), max(spread, len(after)), self.revision, id)
-                changed += self._assign(["sessions = ?", "session_spread = ?"], [values])
-        return changed
+                values.append(
+                    (json_text(sorted(after)), max(spread, len(after)), self.revision, id)
+                )
+        if not values:
+            return 0
+        return self._assign(["sessions = ?", "session_spread = ?"], values)
 
     def feedback(self, id: str, verdict: str, time: float) -> None:
         """Record a verdict on a memory and add it to its ``feedback``.

@@ -1,4 +1,4 @@
-"""What a search leaves behind, by profile: cognitive.md C11 to C13, reverie.md R20, M9, A13, O33."""
+"""What a search leaves behind, by profile: cognitive.md C11 to C13, house.md H7, reverie.md R20, M9, A13, O33."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ Learning = Callable[[World, Question, Sequence[str], Sequence[tuple[str, bool]]]
 """(world, question, ids of the direct results, (id, whether links brought it) of the returned)."""
 
 COUNTER_LIMIT = 2**32 - 1
-MOST_CO_RETRIEVED = 32  # C13
 
 
 def counts_only(
@@ -64,7 +63,7 @@ def spaced(rule: remembering.Rule) -> Learning:
     ) -> None:
         sessions = {id: record["sessions"] for id, record in world.records.items()}
         remembering.World(world.records, world.graph, sessions).found(
-            rule, direct[:MOST_CO_RETRIEVED], returned, question.now, question.session
+            rule, direct, returned, question.now, question.session
         )
 
     return learn

@@ -11,7 +11,7 @@ from tests.oracles import expansion, finishing
 from tests.oracles.associations import bridges
 from tests.oracles.expansion import Result
 from tests.oracles.profiles import MODELS, Model
-from tests.oracles.remembering import Rule
+from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asking import Question, is_visible
 from tests.oracles.whole.doubt import none_near, ordered
@@ -139,7 +139,7 @@ PIPELINES = {
     "ciar-shipped": Pipeline(model=MODELS["ciar-shipped"], learns=counts_only),
     "oneiros": Pipeline(
         model=MODELS["oneiros"],
-        learns=reverie_rule,
+        learns=spaced(HOUSE),
         k1=0.9,
         b=0.4,
         has_time=True,
