@@ -23,7 +23,15 @@ from rich.table import Table
 
 import oneiros
 from bench.conditions import conditions, load
-from bench.recall.forms import STORE, Form, Ours, SqliteAndPython, TantivyFaissAndPython, opened
+from bench.recall.forms import (
+    DEPTH,
+    STORE,
+    Form,
+    Ours,
+    SqliteAndPython,
+    TantivyFaissAndPython,
+    opened,
+)
 from bench.recall.memories import NOW, Memories
 
 PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
@@ -54,6 +62,26 @@ def measured(forms: list[Form], memories: Memories, queries: int, rounds: int) -
     return rows
 
 
+def shares_found(forms: list[Form], memories: Memories, queries: int) -> dict[str, float]:
+    """Return the share of the exact nearest that each form goes by, of those that approximate."""
+    vectors = memories.query_vectors[:queries]
+    exact = []
+    for query in vectors:
+        cosines = memories.vectors @ query
+        exact.append(np.partition(cosines, -DEPTH)[-DEPTH])
+    shares = {}
+    for form in forms:
+        found = [form.nearest(query) for query in vectors]
+        good = [
+            np.mean(memories.vectors[np.array(rows)] @ query >= least - 1e-6)
+            for rows, query, least in zip(found, vectors, exact, strict=True)
+            if rows is not None
+        ]
+        if good:
+            shares[form.name] = float(np.mean(good))
+    return shares
+
+
 def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     """Measure all forms over one number of memories."""
     memories = Memories(count, given.corpus, given.embedding, given.cache)
@@ -73,6 +101,11 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
             made = (_made(rival, memories, given.cache) for rival in RIVALS)
             forms += [form for form in made if form is not None]
             rows = measured(forms, memories, given.queries, given.rounds)
+            shares = shares_found(
+                [forms[0], *(form for form in forms if not isinstance(form, Ours))],
+                memories,
+                min(given.queries, 100),
+            )
         finally:
             for store in stores:
                 store.close()
@@ -82,6 +115,8 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     for name, *figures in rows:
         table.add_row(name, *(f"{figure:.3f}" for figure in figures))
     console.print(table)
+    for name, share in shares.items():
+        console.print(f"{name}: {share:.1%} of the exact nearest {DEPTH}", highlight=False)
     for form in forms:
         if isinstance(form, Ours):
             shares = sorted(form.shares().items(), key=lambda one: -one[1])

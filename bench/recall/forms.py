@@ -20,7 +20,7 @@ from oneiros.profiles import get
 from oneiros.ranking.factors import FlooredDecay, KindWeight, Priority
 from oneiros.ranking.fusion import ReciprocalRankFusion
 
-__all__ = ["STORE", "Form", "Ours", "SqliteAndPython", "TantivyFaissAndPython", "opened"]
+__all__ = ["DEPTH", "STORE", "Form", "Ours", "SqliteAndPython", "TantivyFaissAndPython", "opened"]
 
 STORE = "mind.db"
 DEPTH, K, RRF_K = 100, 10, 30.0
@@ -46,6 +46,9 @@ class Form(ABC):
     def ask(self, query: str, vector: Vectors) -> Sequence[Any]:
         """Return what is found, best first."""
 
+    def nearest(self, vector: Vectors) -> Sequence[int] | None:
+        """Return the numbers of the nearest by vector that it goes by; None: the exact ones."""
+
 
 class Ours(Form):
     """The engine under one profile."""
@@ -69,6 +72,12 @@ class Ours(Form):
         for stage in response.trace.stages:
             self.stage_ms[stage.name] += stage.duration_ms
         return response.ids
+
+    def nearest(self, vector: Vectors) -> Sequence[int]:
+        index = self._mind._parts.projections.indexes.vectors
+        assert index is not None
+        found: list[int] = index.search(vector, DEPTH).rows.tolist()
+        return found
 
     def shares(self) -> dict[str, float]:
         """Return each stage's share of the time of all of them."""
@@ -218,8 +227,11 @@ class TantivyFaissAndPython(_Glued):
 
     def ask(self, query: str, vector: Vectors) -> Sequence[Any]:
         by_words = np.asarray(self._words.search(_plain(query), DEPTH)).tolist()
-        by_vector = self._graph.search(vector[None], DEPTH)[1][0].tolist()
-        return self._ranked([by_words, by_vector], self._meta)
+        return self._ranked([by_words, self.nearest(vector)], self._meta)
+
+    def nearest(self, vector: Vectors) -> Sequence[int]:
+        found: list[int] = self._graph.search(vector[None], DEPTH)[1][0].tolist()
+        return found
 
 
 def _plain(text: str) -> str:
