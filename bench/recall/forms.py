@@ -48,6 +48,7 @@ class Form(ABC):
 
     def nearest(self, vector: Vectors) -> Sequence[int] | None:
         """Return the numbers of the nearest by vector that it goes by; None: the exact ones."""
+        return None
 
 
 class Ours(Form):
