@@ -46,7 +46,7 @@ class Form(ABC):
     def ask(self, query: str, vector: Vectors) -> Sequence[Any]:
         """Return what is found, best first."""
 
-    def nearest(self, vector: Vectors) -> Sequence[int] | None:
+    def nearest(self, vector: Vectors) -> Sequence[int] | None:  # noqa: ARG002 (others read it)
         """Return the numbers of the nearest by vector that it goes by; None: the exact ones."""
         return None
 
