@@ -224,7 +224,7 @@ def signals_for(
     if question.back_again is not None:
         told[LAPSED] = question.back_again.is_lapsed(candidates.rows)
     if question.sought is not None:
-        told |= question.sought.signals(factors, candidates.rows)
+        told |= question.sought.signals(compiled.profile, candidates.rows)
     if question.understood is not PLAIN:
         from oneiros.query.signals import query_signals  # noqa: PLC0415 - not for plain questions
 

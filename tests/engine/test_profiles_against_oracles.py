@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from tests.engine.random_world import NOW, Store, Vector, random_question, random_store
-from tests.oracles import finishing, fusion, texts
+from tests.oracles import finishing, fusion, mnemosyne, texts
 from tests.oracles import profiles as models
 from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
 
@@ -95,6 +95,19 @@ def asked_of(model: Model, store: Store, query: str) -> dict[str, dict[str, Any]
         id: {**one, "word_ratio": texts.overlap(query, one["text"])}
         for id, one in store.records.items()
     }
+
+
+def gated(
+    store: Store, query: str, near: Mapping[str, float], ranked: list[Scored]
+) -> list[Scored]:
+    """Return what passes M8's gate; without a word it is open."""
+    words = texts.words(query)
+    shares = {one.id: texts.word_ratio(query, store.records[one.id]["text"]) for one in ranked}
+    return [
+        one
+        for one in ranked
+        if not words or mnemosyne.passes_gate(shares[one.id], len(words), near.get(one.id, 0.0))
+    ]
 
 
 def what_stays(
@@ -199,6 +212,8 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
     channels, scores = found_by_channels(store, model, query, question, k, raw)
     records = asked_of(model, store, query)
     ranked = models.rank(model, records, NOW, 300, channels, scores["lexical"], scores["vector"])
+    if model.has_gate:
+        ranked = gated(store, query, dict(channels.get("vector", ())), ranked)
     want = what_stays(model, store, query, channels, ranked, k, response)
     lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
     # cosines to the centre of the best are of float32, and no explanation tells them

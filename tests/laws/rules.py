@@ -120,7 +120,7 @@ TESTS = {
     "M4": (_MODEL, _WHOLE),
     "M6": (_FUSION.format("weighted_sum_and_mean"),),
     "M7": ("profiles/test_profile.py::test_weights_are_brought_to_the_sum_1",),
-    "M8": (_MODEL,),
+    "M8": (_MODEL, _WHOLE),
     "M9": (_PAGES.format("mnemosyne"), _WHOLE),
     "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model", _WHOLE),
     "O21": ("engine/test_cluster.py::test_the_cluster_is_that_of_the_ten_best_before_it", _WHOLE),

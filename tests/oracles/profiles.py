@@ -47,6 +47,8 @@ class Model:
     """"weak_best" (H7), or "surfacing", which leaves out duplicates, too (O26, O27)."""
     has_text_relevance: bool = False
     """O3: the text channel ranks by its own relevance, and not by BM25."""
+    has_gate: bool = False
+    """M8: what shares too few of the query's words, and is not near to it either, leaves."""
     reads_overlap: bool = False
     """O18: the records are ranked with the share of the query's words they hold."""
 
@@ -218,6 +220,7 @@ MODELS: dict[str, Model] = {
         relevance=by_mnemosyne,
         factors=mnemosyne_3_factors,
         own_part=importance_part,
+        has_gate=True,
     ),
     "omega": Model(
         depth=HUNDRED,

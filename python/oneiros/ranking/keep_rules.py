@@ -38,12 +38,14 @@ class RelevanceGate:
     """Leave out what shares too few words with the query and is not near to it either.
 
     Signals: ``lexical_share``, the share of the query's words found in the text, and
-    ``query_words``, how many there are; where they are not given, everything stays.
+    ``query_words``, how many there are; where they are not given, for want of words, everything
+    stays.
 
     Source: docs/systems/mnemosyne.md M8.
     """
 
     name: ClassVar[str] = "relevance_gate"
+    reads_texts: ClassVar[bool] = True
 
     short: float = 0.15
     """The share needed of a query of up to 2 words, 0 to 1, as the others."""

@@ -160,7 +160,7 @@ class Profile:
     @property
     def reads_texts(self) -> bool:
         """Whether a part of it looks into the texts of candidates."""
-        parts = (*self.channels, *self.factors, self.duplicates, self.abstention)
+        parts = (*self.channels, *self.factors, *self.keep, self.duplicates, self.abstention)
         return any(getattr(part, "reads_texts", False) for part in parts)
 
     @property

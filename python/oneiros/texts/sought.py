@@ -1,4 +1,4 @@
-"""What a question looks for in the texts of its candidates. Source: docs/systems/omega.md O3, O18."""
+"""What a question looks for in the texts of its candidates. Source: docs/systems/omega.md O3, O18, mnemosyne.md M8."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from oneiros import _core
 from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Overlap
+from oneiros.ranking.keep_rules import RelevanceGate
 from oneiros.texts.memory_texts import word_ratios
 from oneiros.texts.normalised import stemmed, words_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.channels import Rows, Scores
     from oneiros.ranking.channels import LexicalChannel
     from oneiros.ranking.factor import Factor
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["Sought"]
 
@@ -49,11 +51,18 @@ class Sought:
         """Return the share of words, endings cut, found in each row's text or tags. O18."""
         return word_ratios(self.column, rows, stemmed(self.words, suffixes), with_tags=True)
 
-    def signals(self, factors: Sequence[Factor], rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
-        """Return what the factors ask of the texts of candidates, one value a row."""
-        if not any(isinstance(factor, Overlap) for factor in factors):
-            return {}
-        return {"word_ratio": self.overlaps_of(factors, rows)}
+    def signals(self, profile: Profile, rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what factors and keep rules ask of the texts of candidates: O18, M8.
+
+        One value a row, or one for all.
+        """
+        told: dict[str, npt.NDArray[np.float64]] = {}
+        if any(isinstance(factor, Overlap) for factor in profile.factors):
+            told["word_ratio"] = self.overlaps_of(profile.factors, rows)
+        if self.words and any(isinstance(rule, RelevanceGate) for rule in profile.keep):
+            told["lexical_share"] = self.word_ratios(rows)
+            told["query_words"] = np.array([float(len(self.words))])
+        return told
 
     def overlaps_of(self, factors: Sequence[Factor], rows: Rows) -> npt.NDArray[np.float64]:
         """Return O18's share for each row, with the endings of the factor "overlap"."""

@@ -34,7 +34,6 @@ class Pipeline:
     b: float = 0.75
     hides_cold: bool = False
     has_time: bool = False
-    has_gate: bool = False
     lending: Lending | None = None
     quota: float | None = None
     """C14's share of places, where links are followed."""
@@ -62,7 +61,6 @@ class Pipeline:
             self.b,
             hides_cold=self.hides_cold,
             has_time=self.has_time,
-            has_gate=self.has_gate,
         )
         relevance = search.relevance(self.lending)
         scores = search.scores(relevance)
@@ -135,6 +133,7 @@ PIPELINES = {
     "cognitive": _cognitive("cognitive", Rule()),
     "cognitive-0.5": _cognitive("cognitive-0.5", Rule(associative=0.05, sessions=2)),
     "mnemosyne": Pipeline(model=MODELS["mnemosyne"], learns=counts_only),
+    "mnemosyne-3": Pipeline(model=MODELS["mnemosyne-3"], learns=counts_only),
     "ciar": Pipeline(model=MODELS["ciar"], learns=counts_only),
     "ciar-shipped": Pipeline(model=MODELS["ciar-shipped"], learns=counts_only),
     "oneiros": Pipeline(

@@ -50,7 +50,6 @@ class Search:
     b: float
     hides_cold: bool = False
     has_time: bool = False
-    has_gate: bool = False
     bm25: dict[str, float] = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False)
@@ -121,10 +120,10 @@ class Search:
     def stays(self, id: str) -> bool:
         """Tell whether a profile's own rules keep a memory. O12, M8."""
         record = self.world.records[id]
-        if self.has_gate:
+        if self.model.has_gate:
             words = texts.words(self.question.words)
             share = texts.word_ratio(self.question.words, record["text"])
-            if not passes_gate(share, len(words), self.cosine.get(id, 0.0)):
+            if words and not passes_gate(share, len(words), self.cosine.get(id, 0.0)):
                 return False
         return self.model.keeps(record, self.question.now)
 
