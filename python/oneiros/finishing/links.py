@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from oneiros import _core
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.finishing.working import Linked, merged
 from oneiros.numpy_on_use import np
@@ -20,7 +21,6 @@ from oneiros.ranking.path_weight import PATH_WEIGHT, by_links
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros import _core
     from oneiros.finishing.working import Row, WorkingList
     from oneiros.gathering import Gathered, Question, Stages
     from oneiros.projections.row_sets import Reach
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
 
 __all__ = ["follow_links"]
-
-_NONE: Final[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]] = (
-    np.empty(0, np.uint32),
-    np.empty(0, np.float64),
-)
 
 
 def follow_links(working: WorkingList, reach: Reach, stages: Stages) -> None:
@@ -188,9 +183,9 @@ def _ranked(
         if asked and isinstance(channel, LexicalChannel) and answers[number].hits.size:
             standing = np.concatenate((rows, answers[number].hits.rows[:1]))
     first = asked[0] if asked else 0
-    here = standing, np.full(len(standing), np.nan)
+    here, none = (standing, np.full(len(standing), np.nan)), _core.Hits()
     candidates = compiled.plan.candidates(
-        hits=[here if number == first else _NONE for number in range(len(answers))]
+        hits=[here if number == first else none for number in range(len(answers))]
     )
     for number in asked:
         score_rows = answers[number].score_rows
