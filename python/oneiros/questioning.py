@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.query.asking import Asking
     from oneiros.ranking.profile import Profile
+    from oneiros.response import SearchResponse
     from oneiros.texts.sought import Sought
 
 __all__ = ["Questioning", "spoken_in"]
@@ -97,6 +98,65 @@ class Questioning(Limiting):
             for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
                 given[n] = vector
         return given
+
+    def _embedded_parts(
+        self,
+        queries: Sequence[str],
+        given: list[npt.ArrayLike | None],
+        asking: Asking,
+        profile: Profile | str | None,
+        now: Time | None,
+    ) -> list[npt.ArrayLike | None]:
+        """Give questions that come without a vector the embedder's, unless they do without."""
+        chosen, moment, row_sets = (
+            self._profile(profile),
+            self._now(now),
+            self._parts.projections.row_sets,
+        )
+        read = [asking.understood(words, chosen, moment, row_sets) for words in queries]
+        return self._embedded(queries, given, [bool(one.skips_vectors) for one in read])
+
+    def _spoken_parts(
+        self, query: str, syntax: str, profile: Profile | str | None
+    ) -> Sequence[str]:
+        """The parts of a compound question; of another, itself. Source: docs/systems/omega.md O10."""
+        reader = self._profile(profile).understanding
+        if reader is None or syntax != "plain":
+            return [query]
+        require_text("query", query)
+        from oneiros.query.compound import parts_of  # noqa: PLC0415 - few profiles read questions
+
+        return parts_of(query, reader)
+
+    def _together(
+        self,
+        queries: Sequence[str],
+        counts: Sequence[int],
+        questions: Sequence[Question],
+        responses: Sequence[SearchResponse],
+    ) -> list[SearchResponse]:
+        """Merge the answers to the parts of each compound question; ``counts``: of the parts."""
+        if len(queries) == len(responses):
+            return list(responses)
+        from oneiros.parting import merged_answer  # noqa: PLC0415 - few questions are compound
+
+        told: list[SearchResponse] = []
+        start = 0
+        for query, count_ in zip(queries, counts, strict=True):
+            own = slice(start, start + count_)
+            start += count_
+            told.append(
+                responses[own][0]
+                if count_ == 1
+                else merged_answer(
+                    query,
+                    questions[own],
+                    responses[own],
+                    self._parts.projections,
+                    self._load_seen,
+                )
+            )
+        return told
 
     def _query_vector(
         self, query: str, embedding: npt.ArrayLike | None

@@ -61,6 +61,7 @@ class SearchResult:
         "found_by_links",
         "id",
         "neighbour_of",
+        "parts",
         "relevance_score",
         "retention_score",
         "via_deep_recall",
@@ -83,6 +84,8 @@ class SearchResult:
         self.neighbour_of: str | None = None
         """The hit beside which it stands in its session, and which alone brought it; else None."""
         self.via_deep_recall = False
+        self.parts: tuple[str, ...] = ()
+        """Of a compound question, the parts that found it, in order; else empty."""
 
     @property
     def memory(self) -> Memory:
@@ -153,6 +156,9 @@ class SearchResponse:
     """Why nothing is returned although there were candidates; else empty."""
     nearest_misses: tuple[SearchResult, ...] = ()
     """Where nothing is returned for that reason: the nearest, best first. They count as no access."""
+    parts: tuple[str, ...] = ()
+    """Of a compound question, its parts, each of which was searched (docs/systems/omega.md O10); else
+    empty."""
 
     @property
     def abstained(self) -> bool:

@@ -111,14 +111,25 @@ class Searching(Questioning):
         require_asking(session, reinforce)
         self._follow_others()
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
-        question = self._question(query, embedding, k, now, profile, explain, syntax, asking)
+        spoken = self._spoken_parts(query, syntax, profile)
+        if len(spoken) == 1:
+            spoken, vectors = [query], [embedding]
+        else:
+            vectors = self._embedded_parts(spoken, [embedding] * len(spoken), asking, profile, now)
+        questions = [
+            self._question(part, vector, k, now, profile, explain, syntax, asking)
+            for part, vector in zip(spoken, vectors, strict=True)
+        ]
         parts = self._parts
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(question, where, status, include_expired, valid_at, deep)
-        visible = self._visible(question, limits)
-        question = self._in_depth(question, limits)
-        response = answer(question, parts.projections, visible, self._load_seen)
-        return self._reinforced([response], question, session, reinforce)[0]
+        limits = self._limits(questions[0], where, status, include_expired, valid_at, deep)
+        visible = self._visible(questions[0], limits)
+        questions = [self._in_depth(question, limits) for question in questions]
+        responses = [
+            answer(question, parts.projections, visible, self._load_seen) for question in questions
+        ]
+        responses = self._together([query], [len(questions)], questions, responses)
+        return self._reinforced(responses, questions[0], session, reinforce)[0]
 
     @watched
     def search_many(
@@ -189,14 +200,21 @@ class Searching(Questioning):
         moment = self._now(now)
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         chosen = self._profile(profile)
-        spoken = [spoken_in(query, syntax) for query in asked]
-        row_sets = self._parts.projections.row_sets
-        read = [asking.understood(words, chosen, moment, row_sets) for words in spoken]
-        is_mute = [bool(understood.skips_vectors) for understood in read]
-        vectors = self._embedded(spoken, vectors, is_mute)
+        parted = [self._spoken_parts(query, syntax, chosen) for query in asked]
+        counts = [len(held) for held in parted]
+        each = [
+            part
+            for query, held in zip(asked, parted, strict=True)
+            for part in (held if len(held) > 1 else [query])
+        ]
+        spoken = [spoken_in(part, syntax) for part in each]
+        vectors = [
+            vector for vector, held in zip(vectors, counts, strict=True) for _ in range(held)
+        ]
+        vectors = self._embedded_parts(spoken, vectors, asking, chosen, moment)
         questions = [
-            self._question(query, vector, k, moment, chosen, explain, syntax, asking)
-            for query, vector in zip(asked, vectors, strict=True)
+            self._question(part, vector, k, moment, chosen, explain, syntax, asking)
+            for part, vector in zip(each, vectors, strict=True)
         ]
         if not questions:
             return []
@@ -208,6 +226,7 @@ class Searching(Questioning):
         responses = answer_many(
             questions, parts.projections, visible, self._load_seen, thread_count
         )
+        responses = self._together(asked, counts, questions, responses)
         return self._reinforced(responses, questions[0], session, reinforce)
 
 

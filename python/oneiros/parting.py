@@ -1,0 +1,198 @@
+"""A compound question: each of its parts a search, and what they found merged.
+
+Source: docs/systems/omega.md O10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from oneiros.response import SearchResponse, shelve
+from oneiros.trace import Duplicate, SearchTrace, StageTrace
+
+if TYPE_CHECKING:
+    from oneiros.explaining import Explanation
+    from oneiros.gathering import Question
+    from oneiros.projections import Projections
+    from oneiros.response import LoadMemories, SearchResult
+
+__all__ = ["merged_answer"]
+
+
+class _Found(NamedTuple):
+    """A memory, and the parts that found it."""
+
+    row: int
+    best: SearchResult
+    """Of the part that gives it the most; of several, the first."""
+    gain: float
+    parts: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        return self.best.combined_score * self.gain
+
+
+def merged_answer(
+    query: str,
+    parts: Sequence[Question],
+    answers: Sequence[SearchResponse],
+    projections: Projections,
+    load: LoadMemories,
+) -> SearchResponse:
+    """Return the answer to a compound question, of those to its parts.
+
+    Each memory has the best of its scores, times ``part_gain`` for each further part that found it.
+
+    Args:
+        query: the whole question.
+        parts: two or more, in order.
+        answers: one a part, each with the best ``k``.
+        projections: what they were read from.
+        load: the store's loader, for the memories of the results.
+    """
+    started = perf_counter()
+    first, asked = answers[0], [question.query for question in parts]
+    everything = _merged(parts, answers, projections)
+    found, again = _without_duplicates(everything, parts[0], projections)
+    reasons = dict.fromkeys(one.reason for one in answers if one.reason)
+    results = shelve(
+        [one.best.id for one in found],
+        [(one.best.relevance_score, one.best.retention_score, one.score) for one in found],
+        _Explained(found) if parts[0].is_explained else None,
+        load,
+        {n: how for n, one in enumerate(found) if (how := one.best.found_by_links) is not None},
+        {n: hit for n, one in enumerate(found) if (hit := one.best.neighbour_of) is not None},
+    )
+    for result, one in zip(results, found, strict=True):
+        result.via_deep_recall = one.best.via_deep_recall
+        result.parts = one.parts
+    return replace(
+        first,
+        query=query,
+        parts=tuple(asked),
+        results=results,
+        trace=_trace(asked, answers, len(everything), len(found), again, started),
+        direct_ids=_direct_ids(answers, everything),
+        reason="" if results else "; ".join(reasons),
+        nearest_misses=() if results else _misses(answers),
+    )
+
+
+def _merged(
+    parts: Sequence[Question], answers: Sequence[SearchResponse], projections: Projections
+) -> list[_Found]:
+    """All that the parts found, each once, best first."""
+    row_of, reader = projections.lifecycle.row_of, parts[0].profile.understanding
+    assert reader is not None
+    told: dict[str, list[tuple[str, SearchResult]]] = {}
+    for question, answer in zip(parts, answers, strict=True):
+        for result in answer:
+            told.setdefault(result.id, []).append((question.query, result))
+    found = [
+        _Found(
+            row,
+            max((result for _, result in held), key=lambda one: one.combined_score),
+            reader.part_gain ** (len(held) - 1),
+            tuple(part for part, _ in held),
+        )
+        for id, held in told.items()
+        if (row := row_of.get(id)) is not None  # None: forgotten meanwhile
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.row))
+
+
+def _without_duplicates(
+    found: list[_Found], question: Question, projections: Projections
+) -> tuple[list[_Found], tuple[Duplicate, ...]]:
+    """The best ``k``, and what is left out for one of another part that it is like. O26."""
+    k, rule = question.k, question.profile.duplicates
+    if rule is None or not found:
+        return found[:k], ()
+    from oneiros.finishing.duplicates import first_of_each  # noqa: PLC0415 - few profiles ask
+
+    kept, left = first_of_each(rule, projections, [one.row for one in found], k)
+    again = tuple(Duplicate(found[one].best.id, found[better].best.id) for one, better in left)
+    return [found[place] for place in kept], again
+
+
+def _trace(
+    asked: Sequence[str],
+    answers: Sequence[SearchResponse],
+    found: int,
+    returned: int,
+    again: tuple[Duplicate, ...],
+    started: float,
+) -> SearchTrace:
+    """The stages of every part, and the merge behind them."""
+    stages: list[StageTrace] = []
+    notes: list[str] = []
+    for number, (part, answer) in enumerate(zip(asked, answers, strict=True), start=1):
+        for stage in answer.trace.stages:
+            note = f"part {number}: {stage.note}" if stage.note else f"part {number}"
+            stages.append(replace(stage, note=note))
+        notes.append(f"part {number}: {part}")
+        notes += [f"part {number}: {note}" for note in answer.trace.notes]
+    merge_ms = (perf_counter() - started) * 1e3
+    stages.append(StageTrace("compound", found, returned, merge_ms, note=f"{len(asked)} parts"))
+    return SearchTrace(
+        tuple(stages),
+        sum(answer.trace.total_ms for answer in answers) + merge_ms,
+        tuple(notes),
+        tuple(one for answer in answers for one in answer.trace.duplicates) + again,
+    )
+
+
+def _direct_ids(
+    answers: Sequence[SearchResponse], everything: Sequence[_Found]
+) -> tuple[str, ...] | None:
+    """What the channels of any part found before links were followed; None where none were."""
+    if all(answer.direct_ids is None for answer in answers):
+        return None
+    direct = dict.fromkeys(
+        id
+        for answer in answers
+        for id in (answer.ids if answer.direct_ids is None else answer.direct_ids)
+    )
+    place = {one.best.id: number for number, one in enumerate(everything)}
+    return tuple(sorted(direct, key=lambda id: place.get(id, len(place))))
+
+
+def _misses(answers: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
+    """The nearest of all parts, each once, as many as one part tells of."""
+    nearest: dict[str, SearchResult] = {}
+    told = [one for answer in answers for one in answer.nearest_misses]
+    for one in sorted(told, key=lambda one: -one.combined_score):
+        nearest.setdefault(one.id, one)
+    return tuple(nearest.values())[: max(len(answer.nearest_misses) for answer in answers)]
+
+
+class _Explained(Sequence["Explanation | None"]):
+    """The explanations of the merged results, each made when it is touched."""
+
+    def __init__(self, found: Sequence[_Found]) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Explanation | None]: ...
+    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation | None] | None:
+        if isinstance(index, slice):
+            return [_explanation(one) for one in self._found[index]]
+        return _explanation(self._found[index])
+
+
+def _explanation(one: _Found) -> Explanation | None:
+    from oneiros.explaining import FactorValue  # noqa: PLC0415 - for those who ask why
+
+    told = one.best.explanation
+    if told is None or len(one.parts) == 1:
+        return told
+    return told.with_factor(FactorValue("parts", one.gain))

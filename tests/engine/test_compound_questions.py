@@ -1,0 +1,141 @@
+"""Each part of a compound question is searched, and what they find merged: docs/systems/omega.md O10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneiros
+from tests.engine.embedders import LetterCounts
+from tests.engine.random_world import NOW, random_question, random_store
+from tests.engine.test_profiles_against_oracles import engine_of
+from tests.oracles import omega
+
+OMEGA = oneiros.profiles.get("omega")
+OPEN = OMEGA.replace(abstention=None, duplicates=None)
+"""All that is found is returned."""
+TWO = "the black coffee of ada and also the green tea of bob"
+
+
+@pytest.fixture
+def mind() -> Iterator[oneiros.Engine]:
+    with oneiros.Engine(
+        ":memory:", profile=OPEN, analyzer="simple", clock=lambda: NOW, embedder=LetterCounts()
+    ) as engine:
+        for text in ("black coffee of ada", "green tea of bob", "coffee and tea", "zebra"):
+            engine.add(text, id=text)
+        yield engine
+
+
+def merged(mind: oneiros.Engine, parts: list[str], **options: Any) -> list[tuple[str, float]]:
+    """What the parts find when each is asked alone, put together."""
+    told: dict[str, list[float]] = {}
+    for part in parts:
+        for one in mind.search(part, reinforce=False, **options):
+            told.setdefault(one.id, []).append(one.score)
+    scored = [(id, omega.compound(scores)) for id, scores in told.items()]
+    rows = {memory.id: row for row, memory in enumerate(mind.list(limit=1_000))}
+    return sorted(scored, key=lambda one: (-one[1], rows[one[0]]))[: options["k"]]
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), count=st.integers(2, 4), k=st.integers(1, 20))
+def test_parts_are_merged_by_the_best_score_and_gain_by_each_further(
+    seed: int, count: int, k: int
+) -> None:
+    store = random_store(seed, 16)
+    parts = [f"{random_question(seed + n)[0]} unheard words".strip() for n in range(count)]
+    vector = random_question(seed)[1]
+    query = " and also ".join(parts)
+    with engine_of(store, profile=OPEN) as mind:
+        options: dict[str, Any] = {"k": k, "embedding": vector, "explain": True}
+        told = mind.search(query, **options)
+        want = merged(mind, parts, **options)
+        assert told.parts == tuple(parts)
+        assert [one.score for one in told] == pytest.approx([score for _, score in want], rel=1e-12)
+        for one, (id, score) in zip(told, want, strict=True):
+            assert one.id == id or score == pytest.approx(dict(want)[one.id], rel=1e-12)
+            assert one.explanation is not None
+            assert one.explanation.evaluate() == one.score
+            alone = [
+                part
+                for part in parts
+                if one.id in mind.search(part, reinforce=False, **options).ids
+            ]
+            assert one.parts == tuple(alone)
+        again = mind.search_many(
+            ["w1", query, *parts], k, embeddings=[vector] * (2 + count), explain=True
+        )
+        assert [(one.id, one.score, one.parts) for one in again[1]] == [
+            (one.id, one.score, one.parts) for one in told
+        ]
+        assert again[0].parts == again[2].parts == ()
+        assert [len(one) for one in again[2:]] == [
+            len(mind.search(part, reinforce=False, **options)) for part in parts
+        ]
+
+
+def test_both_parts_find_theirs_and_the_trace_tells_of_each(mind: oneiros.Engine) -> None:
+    told = mind.search(TWO, 3, reinforce=False)
+    black, green = told.parts
+    assert (black, green) == ("the black coffee of ada", "the green tea of bob")
+    assert set(told.ids) == {"black coffee of ada", "green tea of bob", "coffee and tea"}
+    names = [stage.name for stage in told.trace.stages]
+    assert names.count("bm25_search") == names.count("scoring") == 2
+    last = told.trace.stages[-1]
+    assert (last.name, last.survivor_count, last.note) == ("compound", 3, "2 parts")
+    assert last.candidate_count >= 3
+    assert f"part 2: {green}" in told.trace.notes
+    assert told.trace.stages[0].note.startswith("part 1")
+
+
+def test_parts_are_embedded_together_and_each_result_counts_once() -> None:
+    embedder = LetterCounts()
+    calls: list[list[str]] = []
+
+    def counted(texts: list[str]) -> np.ndarray[Any, Any]:
+        calls.append(texts)
+        return embedder(texts)
+
+    with oneiros.Engine(
+        ":memory:", profile=OPEN, analyzer="simple", clock=lambda: NOW, embedder=counted
+    ) as engine:
+        id = engine.add("coffee and tea of ada and bob")
+        calls.clear()
+        for told in (engine.search(TWO), *engine.search_many([TWO])):
+            assert told.results[0].parts == told.parts
+            assert len(told.parts) == 2
+        assert calls == [list(told.parts)] * 2
+        assert engine.get(id).access_count == 2
+        assert [stage.name for stage in told.trace.stages][-2:] == ["compound", "reinforcement"]
+
+
+def test_what_is_alike_across_parts_is_left_once(mind: oneiros.Engine) -> None:
+    profile = OPEN.replace(duplicates=OMEGA.duplicates)
+    mind.add_many([{"id": "x", "text": "coffee tea"}, {"id": "y", "text": "Coffee  tea"}])
+    told = mind.search(TWO, 10, profile=profile, reinforce=False)
+    assert "y" not in told.ids
+    assert any((one.id, one.of) == ("y", "x") for one in told.trace.duplicates)
+
+
+def test_where_no_part_is_near_enough_the_whole_says_so(mind: oneiros.Engine) -> None:
+    query = "quagga xylophone quartz and also vuvuzela unicorn"
+    told = mind.search(query, profile=OMEGA, embedding=[0.0, 0, 0, 0, 0, 0, 0, 1.0])
+    assert len(told.parts) == 2
+    assert told.ids == []
+    assert told.abstained
+    assert mind.search(query, 0).ids == []
+    assert 0 < len(told.nearest_misses) <= 3
+    assert len({one.id for one in told.nearest_misses}) == len(told.nearest_misses)
+
+
+def test_others_and_structured_questions_stay_whole(mind: oneiros.Engine) -> None:
+    for profile in ("oneiros", "reverie", "cognitive"):
+        assert mind.search(TWO, profile=profile, reinforce=False).parts == ()
+    assert mind.search(TWO, syntax="query", reinforce=False).parts == ()
+    assert mind.search("coffee", reinforce=False).results[0].parts == ()
