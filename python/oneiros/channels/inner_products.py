@@ -194,13 +194,17 @@ class Graph:
         Returns:
             As :func:`nearest`; where fewer were found, positions of -1 fill the end.
         """
-        faiss = library()
-        parameters = faiss.SearchParametersHNSW(efSearch=breadth)
+        parameters, pointer = _walking(breadth), library().swig_ptr
         count = len(queries)
         scores = np.empty((count, k), np.float32)
         positions = np.empty((count, k), np.int64)
-        pointer = faiss.swig_ptr
         self._index.search_c(
             count, pointer(queries), k, pointer(scores), pointer(positions), parameters
         )
         return scores, positions
+
+
+@functools.lru_cache(maxsize=64)
+def _walking(breadth: int) -> Any:
+    """FAISS's form of a breadth, which searches only read: making one costs as much as ten steps."""
+    return library().SearchParametersHNSW(efSearch=breadth)

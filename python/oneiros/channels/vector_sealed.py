@@ -85,9 +85,11 @@ class Sealed:
         wanted, breadth = min(k, choice.available), self._breadth(k, choice)
         walked = 0
         while self._is_worth(breadth, choice, walked):
-            found, is_good = self._walk(query, wanted, breadth, nodes)
+            scores, positions, is_good = self._walk(query, wanted, breadth, nodes)
+            if is_good is None:
+                return self._with_twins(scores[0], positions[0], chosen)
             if np.count_nonzero(is_good) >= wanted:
-                return self._with_twins(found.scores[is_good], found.positions[is_good], chosen)
+                return self._with_twins(scores[is_good], positions[is_good], chosen)
             walked += breadth
             breadth *= WIDENING
         return self._with_twins(*choice.best(query, k), chosen)
@@ -98,10 +100,12 @@ class Sealed:
         choice = Choice.of(self.graph.vectors, 0, nodes)
         wanted, breadth = min(k, choice.available), self._breadth(k, choice)
         if self._is_worth(breadth, choice):
-            result, is_good = self._walk(queries, wanted, breadth, nodes)
-            result.scores[~is_good] = -np.inf
-            result.positions[~is_good] = 0
-            result.bound[np.count_nonzero(is_good, axis=1) < wanted] = np.inf
+            scores, positions, is_good = self._walk(queries, wanted, breadth, nodes)
+            result = Found(scores, positions, np.full(len(queries), -np.inf, np.float32))
+            if is_good is not None:
+                scores[~is_good] = -np.inf
+                positions[~is_good] = 0
+                result.bound[np.count_nonzero(is_good, axis=1) < wanted] = np.inf
         else:
             result = choice.best_of_many(queries, k)
         if len(self.heads):
@@ -129,8 +133,8 @@ class Sealed:
 
     def _walk(
         self, queries: Matrix, wanted: int, breadth: int, nodes: Bits | None
-    ) -> tuple[Found, npt.NDArray[np.bool_]]:
-        """Return what a walk finds that is reliable, and which of it may be returned.
+    ) -> tuple[Matrix, Positions, npt.NDArray[np.bool_] | None]:
+        """Return what a walk finds that is reliable, and which of it may be returned; None: all.
 
         FAISS could be handed the choice, but then ends its walk as soon as it holds enough, near
         or far: with the query's own neighbourhood left out, it found one of the nearest ten. Where
@@ -138,8 +142,9 @@ class Sealed:
         """
         count = wanted if nodes is None else breadth // 2
         scores, positions = self.graph.nearest(queries, count, breadth)
-        is_good = are_chosen(positions, len(self.graph), nodes)
-        return Found(scores, positions, np.full(len(queries), -np.inf, np.float32)), is_good
+        if nodes is None and (positions[:, -1] >= 0).all():  # what was not found stands at the end
+            return scores, positions, None
+        return scores, positions, are_chosen(positions, len(self.graph), nodes)
 
     def _chosen_nodes(self, chosen: Bits | None) -> Bits | None:
         """Return packed bits of the graph's vectors that stand for a chosen position."""

@@ -104,14 +104,19 @@ class Snapshot:
     def search(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList:
         """Return the best ``k`` rows for one query of shape (1, d); k >= 1."""
         chosen = self.chosen(allowed)
-        scores, positions = self.fresh_choice(chosen).best(query, k)
-        if self.sealed is not None:
-            more_scores, more = self.sealed.best(query, k, self.sealed_bits(chosen))
-            scores = np.concatenate((scores, more_scores))
-            positions = np.concatenate((positions, more))
+        if self.sealed is None:
+            scores, positions = self.fresh_choice(chosen).best(query, k)
+        else:
+            scores, positions = self.sealed.best(query, k, self.sealed_bits(chosen))
+            if len(self.fresh):
+                more_scores, more = self.fresh_choice(chosen).best(query, k)
+                scores = np.concatenate((scores, more_scores))
+                positions = np.concatenate((positions, more))
         rows = self.rows[positions]
-        order = np.lexsort((rows, -scores))[:k]
-        return RankedList(rows[order].astype(np.uint32), scores[order].astype(np.float64))
+        if len(rows) > k or not (scores[1:] < scores[:-1]).all():
+            order = np.lexsort((rows, -scores))[:k]
+            rows, scores = rows[order], scores[order]
+        return RankedList(rows.astype(np.uint32), scores.astype(np.float64))
 
     def chosen(self, allowed: Bits | None) -> Bits | None:
         """Return packed bits over positions, those beyond the last one zero; None for all."""
