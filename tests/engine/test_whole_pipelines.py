@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.oracles.whole.answers import Answer, Recalling
 from tests.oracles.whole.asked import Lists
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.doubt import Doubt
+from tests.oracles.whole.judging import opinion
 from tests.oracles.whole.omega_recall import Omega
 from tests.oracles.whole.recalling import PIPELINES
 from tests.oracles.whole.world import KINDS, World
@@ -117,13 +119,24 @@ class Beside:
         """Ask both, and compare all that they answer and keep."""
         asked = at(question, self.clock())
         want = self.pipeline.answer(self.world, asked)
-        told = self.mind.search(asked.words, asked.k, **options(asked))
+        told = self.mind.search(
+            asked.words,
+            asked.k,
+            reranker=by_letters if asked.is_judged and self.pipeline.judged else None,
+            **options(asked),
+        )
         check_answer(told, want)
         check_state(self.mind, self.world)
 
     def take(self, step: Step) -> None:
         name, what = step
         getattr(self, name)(*(what if isinstance(what, tuple) else (what,)))
+
+
+def by_letters(query: str, texts: Sequence[str]) -> list[float]:
+    """Judge texts, whatever is asked."""
+    del query
+    return [opinion(text) for text in texts]
 
 
 def at(question: Question, now: float) -> Question:

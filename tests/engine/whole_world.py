@@ -157,6 +157,7 @@ def random_question(random: Random) -> Question:
         "include_expired_in_deep_recall": True,
         "valid_at": _bound(random),
         "status": ("archived", "staged"),
+        "is_judged": True,
     }  # fmt: skip
     vector = QUESTIONS[int(random.integers(len(QUESTIONS)))]
     return Question(

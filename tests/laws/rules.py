@@ -75,6 +75,7 @@ TESTS = {
     "C8": (
         f"{_RERANK}::test_the_order_is_the_scores_where_it_has_not",
         "finishing/test_steps.py::test_the_order_of_a_reranker_before_links_is_kept",
+        _WHOLE,
     ),
     "C9": (_EXPANSION, _WHOLE),
     "C10": (_EXPANSION, _WHOLE),
@@ -169,6 +170,7 @@ TESTS = {
     "O25": (
         f"{_RERANK}::test_scores_multiply_by_their_ranks_where_the_profile_has_the_factor",
         "rerank/test_judging.py::test_scores_do_what_the_pages_say",
+        _WHOLE,
     ),
     "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays", _WHOLE),
     "O27": (_MODEL, _WHOLE),

@@ -43,6 +43,10 @@ class Answer:
 class Recalling(Protocol):
     """A profile's whole search."""
 
+    @property
+    def judged(self) -> int:
+        """How many a reranker judges; 0 where the oracle leaves it out."""
+
     def world(self) -> World:
         """Return an empty store."""
 

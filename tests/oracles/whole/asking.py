@@ -39,6 +39,8 @@ class Question:
     include_expired_in_deep_recall: bool = False
     valid_at: float | None = None
     status: tuple[str, ...] = ()
+    is_judged: bool = False
+    """Whether a reranker judges the first results."""
 
 
 def is_lapsed(record: Record, question: Question) -> bool:

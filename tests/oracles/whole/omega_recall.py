@@ -25,6 +25,8 @@ class Omega:
     is_bounded: bool = False
     hides_kinds: bool = False
     """O23."""
+    judged: int = 20
+    """O25."""
 
     def world(self) -> World:
         """Return an empty store."""

@@ -15,6 +15,7 @@ from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asking import Question, is_visible
 from tests.oracles.whole.doubt import none_near, ordered
+from tests.oracles.whole.judging import reordered
 from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
 from tests.oracles.whole.scoring import Lending, Search, halved
 from tests.oracles.whole.world import World
@@ -37,6 +38,8 @@ class Pipeline:
     lending: Lending | None = None
     quota: float | None = None
     """C14's share of places, where links are followed."""
+    judged: int = 20
+    """How many a reranker judges before links are followed (C8), if there is one."""
     is_cognitive: bool = False
     """C3, C17, C18: what an engine of this profile does on add."""
 
@@ -67,6 +70,8 @@ class Pipeline:
         ranked = ordered(scores, world.place)
         if self.model.abstains == "weak_best" and question.k and is_weak(search, list(relevance)):
             return Answer(results=(), direct=(), misses=tuple(ranked[:MISSES]), abstains=True)
+        if question.is_judged and self.judged:
+            ranked = reordered(ranked, world.records, self.judged)
         direct = ranked[: question.k]
         results = [Found(id=id, score=scores[id]) for id in direct]
         if self.quota is not None:
@@ -85,8 +90,7 @@ class Pipeline:
         """C9, C10, C14."""
         world, question = search.world, search.question
         ids, place = list(world.records), world.place
-        weights = world.weights(question.now)
-        none_near([LEAST_LINK, *(left for row in weights.values() for left in row.values())])
+        weights = world.weights(question.now, LEAST_LINK)
         allowed = [is_visible(one, question) for one in world.records.values()]
 
         def own_scores(rows: list[int]) -> dict[int, float]:
@@ -99,6 +103,10 @@ class Pipeline:
         ends = [one.row for one in found[:3]]
         between = bridges(weights, ends, least_link=LEAST_LINK, allowed=allowed)
         on_bridges = {bridge.row for bridge in between}
+        if question.is_judged and self.judged:
+            together = in_order(found, linked)[: question.k]
+        else:
+            together = expansion.merged(found, linked, question.k, self.quota or 0.0)
         return [
             Found(
                 id=ids[one.row],
@@ -106,8 +114,19 @@ class Pipeline:
                 path=tuple(ids[row] for row in one.path),
                 is_bridge=one.row in on_bridges,
             )
-            for one in expansion.merged(found, linked, question.k, self.quota or 0.0)
+            for one in together
         ]
+
+
+def in_order(direct: list[Result], linked: list[Result]) -> list[Result]:
+    """C8: the judged keep their order; what links bring stands before the first it beats."""
+    waiting = sorted(linked, key=lambda one: (-one.score, one.row))
+    together = []
+    for other in direct:
+        beats = [one for one in waiting if (one.score, -one.row) > (other.score, -other.row)]
+        together += [*beats, other]
+        waiting = [one for one in waiting if one not in beats]
+    return together + waiting
 
 
 def is_weak(search: Search, candidates: list[str]) -> bool:
@@ -124,7 +143,9 @@ def is_weak(search: Search, candidates: list[str]) -> bool:
 def _cognitive(name: str, rule: Rule) -> Pipeline:
     # C7 is asked of what may be found at all, with the question's own switches.
     model = replace(MODELS[name], keeps=lambda *_: True)
-    return Pipeline(model=model, learns=spaced(rule), hides_cold=True, quota=0.0, is_cognitive=True)
+    return Pipeline(
+        model=model, learns=spaced(rule), hides_cold=True, quota=0.0, judged=10, is_cognitive=True
+    )
 
 
 PIPELINES = {
@@ -144,5 +165,6 @@ PIPELINES = {
         has_time=True,
         lending=Lending(),
         quota=0.2,
+        judged=0,
     ),
 }

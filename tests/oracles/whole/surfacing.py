@@ -9,6 +9,7 @@ from tests.oracles import expansion, texts
 from tests.oracles.expansion import Result
 from tests.oracles.finishing import cosine_of
 from tests.oracles.whole.doubt import none_near, ordered, reaches
+from tests.oracles.whole.judging import boosted, reordered
 from tests.oracles.whole.omega import OmegaSearch
 from tests.oracles.whole.scoring import halved
 
@@ -16,6 +17,7 @@ __all__ = ["Surfaced", "surface"]
 
 ALIKE = 0.92  # O26
 GRAPH_LEAST = 0.2  # O24
+JUDGED = 20  # O25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +46,7 @@ def is_near(search: OmegaSearch, id: str) -> bool:
 def linked(search: OmegaSearch, direct: Mapping[str, float]) -> list[Result]:
     """O24: from the five best of what is near enough."""
     world, place, records = search.world, search.world.place, search.world.records
-    weights = world.weights(search.question.now)
-    none_near([GRAPH_LEAST, *(left for row in weights.values() for left in row.values())])
+    weights = world.weights(search.question.now, GRAPH_LEAST)
     ids = list(records)
     # What only deep recall returns is not reached, and leads nowhere.
     allowed = [
@@ -74,7 +75,7 @@ def surface(search: OmegaSearch, scores: Mapping[str, float]) -> Surfaced:
             paths[id] = tuple(ids[row] for row in one.path)
     kept: list[str] = []
     left: dict[str, list[str]] = {}
-    for id in ordered(everything, search.world.place):
+    for id in judged(search, everything):
         if len(kept) == search.question.k:
             break
         better = [other for other in kept if are_alike(search, other, id)]
@@ -89,6 +90,18 @@ def surface(search: OmegaSearch, scores: Mapping[str, float]) -> Surfaced:
         paths=paths,
         duplicates=left,
     )
+
+
+def judged(search: OmegaSearch, scores: dict[str, float]) -> list[str]:
+    """O25, if a reranker is there: multiplied by its scores; O32 has no such factor, but an order."""
+    ranked = ordered(scores, search.world.place)
+    if not search.question.is_judged:
+        return ranked
+    if search.is_bounded:
+        return reordered(ranked, search.world.records, JUDGED)
+    for id, boost in boosted(ranked, search.world.records, JUDGED).items():
+        scores[id] *= boost
+    return ordered(scores, search.world.place)
 
 
 def are_alike(search: OmegaSearch, one: str, other: str) -> bool:

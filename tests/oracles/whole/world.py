@@ -13,7 +13,7 @@ from tests.oracles.associations import PlainGraph, PlainLink, Weights
 from tests.oracles.finishing import cosine_of
 from tests.oracles.ieee import as_float32
 from tests.oracles.records import value
-from tests.oracles.whole.doubt import reaches
+from tests.oracles.whole.doubt import none_near, reaches
 
 __all__ = ["EXPLICIT", "INGEST", "VERDICTS", "World"]
 
@@ -98,10 +98,15 @@ class World:
         record = self.records[id]
         record["feedback"] = value(record, "feedback") + VERDICTS[verdict]
 
-    def weights(self, now: float) -> Weights:
-        """Return what is left of each link, by both of its rows. C16."""
+    def weights(self, now: float, least: float) -> Weights:
+        """Return what is left of each link, by both of its rows. C16.
+
+        Doubt where fading alone decides whether one is at least ``least``.
+        """
         found: Weights = {}
         for (a, b), link in self.graph.links.items():
             left = link.left(now, 90.0)
+            if left != link.weight:
+                none_near((left, least))
             found.setdefault(a, {})[b] = found.setdefault(b, {})[a] = left
         return found
