@@ -55,7 +55,8 @@ inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
   X(cold_since, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(tier, std::uint8_t, 0, 0, 2)                                                     \
   X(deleted_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
-  X(superseded, std::uint8_t, 0, 0, 1)
+  X(superseded, std::uint8_t, 0, 0, 1)                                               \
+  X(asks, float, 0.0F, 0, 1)
 
 template <typename T>
 inline constexpr T kLowest = std::numeric_limits<T>::lowest();

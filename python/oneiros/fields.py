@@ -248,7 +248,7 @@ _DEFAULT_NUMBERS: Final = MappingProxyType(  # the others start at 0
 
 COLUMN_DEFAULTS: Final = MappingProxyType(
     {field.name: _column_default(field) for field in _TABLE if field.column is not None}
-    | {"superseded": 0.0}
+    | {"superseded": 0.0, "asks": 0.0}
 )
 """What a column holds where nothing is given, as a number: NaN for "no time", 0 for the code of an
 unknown kind."""

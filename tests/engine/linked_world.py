@@ -154,7 +154,8 @@ def with_links(
         relevance = model.relevance(found, words, near)
         scores = {}
         for row, id in zip(reached, ids, strict=True):
-            record, own = store.records[id], relevance[id]
+            record = store.records[id]
+            own = model.judged(relevance[id], record)
             if model.keeps(record, store.now):
                 scores[row] = models.folded(own, model.factors(record, store.now, own, own))
         return scores

@@ -30,7 +30,10 @@ class Store:
     def lexical(self, query: str, depth: int, k1: float, b: float) -> list[tuple[str, float]]:
         """Return (id, bm25), best first, of what is shown; the hidden stays in the statistics."""
         ids = list(self.records)
-        documents = {row: one["text"].split() for row, one in enumerate(self.records.values())}
+        documents = {
+            row: [word.rstrip("?.") for word in one["text"].split()]
+            for row, one in enumerate(self.records.values())
+        }
         shown = {row for row, id in enumerate(ids) if self.is_shown(id)}
         hits = bm25.rank(documents, query.split(), depth, k1=k1, b=b, allowed=shown)
         return [(ids[row], score) for row, score in hits]
@@ -69,6 +72,7 @@ def random_fields(random: np.random.Generator) -> Fields:
     created = NOW - DAY * float(random.choice([0.0, -3.0, *random.gamma(1, 120, 6)]))
     count = int(random.integers(0, 9))
     words = random.choice(WORDS, count, p=ZIPF)
+    marks = random.choice(["", "?", "."], count, p=[0.7, 0.2, 0.1])
     sometimes: Fields = {
         "created_at": created,
         "updated_at": min(created + DAY * float(random.gamma(1, 30)), NOW + DAY),
@@ -93,7 +97,8 @@ def random_fields(random: np.random.Generator) -> Fields:
         "embedding": random.normal(size=DIMENSIONS).astype(np.float32).tolist(),
     }
     given = {name: value for name, value in sometimes.items() if random.random() < 0.6}
-    return {"text": " ".join(map(str, words)), "created_at": created, **given}
+    said = [f"{word}{mark}" for word, mark in zip(words, marks, strict=True)]
+    return {"text": " ".join(said), "created_at": created, **given}
 
 
 def unit(random: np.random.Generator) -> float:

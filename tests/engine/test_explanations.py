@@ -28,7 +28,7 @@ SUMS = {name for name in profiles.names() if not name.startswith(("omega", "cogn
 OWN_PARTS = {
     "mnemosyne": ("importance",),
     "mnemosyne-3": ("importance",),
-    "oneiros": ("neighbours",),
+    "oneiros": ("neighbours", "statements", "named_time"),
 }
 
 TOLD = Explanation(
@@ -132,10 +132,10 @@ def test_a_blend_shows_what_words_and_meaning_add(mind: oneiros.Engine) -> None:
     mind.add("cat", id="c", embedding=[0.8, 0.6])
     response = mind.search("ant", embedding=[1.0, 0.0], profile="oneiros", explain=True)
     parts = {result.id: [part.value for part in result.explanation.parts] for result in response}
-    assert parts["a"] == pytest.approx([0.4, 0.6, 0.0])  # H3; no neighbours
-    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8, 0.0])
+    assert parts["a"] == pytest.approx([0.4, 0.6, 0.0, 0.0, 0.0])  # H3; nothing by H4, H9, H10
+    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8, 0.0, 0.0, 0.0])
     alone = mind.search("ant", profile="oneiros", explain=True).results[0].explanation
-    assert [part.value for part in alone.parts] == [1.0, 0.0, 0.0]
+    assert [part.value for part in alone.parts] == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:

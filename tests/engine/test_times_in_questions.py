@@ -16,7 +16,7 @@ from oneiros import profiles
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.profile import Profile
-from tests.oracles import fusion, omega
+from tests.oracles import fusion, house, omega
 
 DAY = 86_400.0
 NOW = datetime(2025, 6, 18, 12, tzinfo=UTC).timestamp()
@@ -108,6 +108,36 @@ def test_memories_out_of_the_time_are_weighed_by_how_surely_it_was_named(
         told = result.explanation
         assert told is not None
         assert {factor.name: factor.value for factor in told.factors}["temporal"] == want
+        assert told.evaluate() == result.score
+
+
+@settings(max_examples=20, deadline=None)
+@given(RECORDS, st.sampled_from(["2 weeks ago", "in May 2025", "around May 2025", ""]))
+def test_the_house_damps_what_lies_outside_of_the_time(
+    records: list[dict[str, Any]], time: str
+) -> None:
+    """H10."""
+    profile = profiles.get("oneiros")
+    with engine_of(records, profile) as mind:
+        response = mind.search(f"ant {time}", 20, explain=True)
+        whole = mind.search(f"ant {time}", 20, profile=profile.replace(named_time=None))
+    edges = {
+        "2 weeks ago": ("2025-06-01", "2025-06-08", "inferred"),
+        "in May 2025": ("2025-05-01", "2025-06-01", "explicit"),
+        "around May 2025": ("2025-05-01", "2025-06-01", "soft"),
+    }
+    before = {result.id: result.relevance_score for result in whole}
+    assert {result.id for result in response} == before.keys()
+    for result in response.results:
+        one = records[int(result.id[1:])]
+        moment = one.get("event_at", one["created_at"])
+        share = 1.0
+        if time:
+            start, end, certainty = edges[time]
+            share = 1.0 if at(start) <= moment <= at(end) else house.OUTSIDE[certainty]
+        assert result.relevance_score == pytest.approx(share * before[result.id], rel=1e-12)
+        told = result.explanation
+        assert told is not None
         assert told.evaluate() == result.score
 
 

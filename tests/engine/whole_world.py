@@ -114,7 +114,9 @@ def random_record(seed: int, number: int) -> dict[str, Any]:
     }
     given = {name: held for name, held in often.items() if random.random() < 0.65}
     given |= {name: held for name, held in seldom.items() if random.random() < 0.15}
-    return {"text": _words(random, 5), "created_at": _moment(random), **given}
+    marks = _one(random, "", "", "?", "? ")
+    text = f"{_words(random, 3)}{marks}{_words(random, 2)}"
+    return {"text": text, "created_at": _moment(random), **given}
 
 
 def _bound(random: Random) -> float:

@@ -115,6 +115,8 @@ TESTS = {
         f"{_REPEATED}::test_one_session_moves_nothing_by_asking_again",
         f"{_REPEATED}::test_many_sessions_lift_nothing_above_what_is_relevant",
     ),
+    "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
+    "H10": (f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time", _WHOLE),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),

@@ -12,6 +12,12 @@ AMOUNT = 0.15
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.5
 SPREAD_CAP = 2.0
+MARKS = ".!?…‼⁇⁈⁉؟"
+CLOSING = "\"'”’»)]"  # noqa: RUF001
+IDEOGRAPHIC = "。！？"  # noqa: RUF001
+ASKING = "?？؟⁇⁈⁉"  # noqa: RUF001
+OUTSIDE = {"soft": 0.85, "explicit": 0.5, "inferred": 0.7}
+"""What the relevance of a memory outside of the time that a question names is multiplied by. H10."""
 
 
 def blend(
@@ -63,6 +69,40 @@ def spread_neighbours(
 def damp(factor: float, amount: float = AMOUNT) -> float:
     """Return 1 - d + d x factor. H6."""
     return math.nan if has_nan(factor, amount) else 1 - amount + amount * factor
+
+
+def asking_share(text: str) -> float:
+    """Return the share of the characters that stand in sentences which end by a question mark. H9.
+
+    A sentence ends with a run of marks before white space or the end, closing quotes or brackets
+    between them or not; with a run of ideographic marks; with its line.
+    """
+    asking = sentence = at = 0
+    while at < len(text):
+        ends = at
+        if text[at] in MARKS:
+            while ends < len(text) and text[ends] in MARKS:
+                ends += 1
+            after = ends
+            while after < len(text) and text[after] in CLOSING:
+                after += 1
+            is_end = after == len(text) or text[after].isspace()
+        else:
+            is_end = text[at] in IDEOGRAPHIC or text[at] == "\n"
+            same = IDEOGRAPHIC if text[at] in IDEOGRAPHIC else "\n"
+            while is_end and ends < len(text) and text[ends] in same:
+                ends += 1
+        if is_end:
+            if any(mark in ASKING for mark in text[at:ends]):
+                asking += ends - sentence
+            sentence = ends
+        at = max(ends, at + 1)
+    return asking / len(text) if text else 0.0
+
+
+def as_statement(relevance: float, asks: float, damping: float = 0.5) -> float:
+    """Return relevance x (1 - d x asks). H9."""
+    return relevance * (1 - damping * asks)
 
 
 def half_life_decay(age_days: float, half_life_days: float, floor: float) -> float:

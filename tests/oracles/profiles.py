@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracles import ciar, cognitive, fusion, mnemosyne, omega
+from tests.oracles import ciar, cognitive, fusion, house, mnemosyne, omega
+from tests.oracles.ieee import as_float32
 from tests.oracles.profile_factors import (
     Factors,
     Part,
@@ -42,6 +43,8 @@ class Model:
     factors: Factors
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
+    judged: Callable[[float, Record], float] = lambda relevance, _: relevance
+    """A relevance, once the memory's text is looked at: H9."""
     has_cluster: bool = False
     abstains: str = ""
     """"weak_best" (H7), or "surfacing", which leaves out duplicates, too (O26, O27)."""
@@ -90,7 +93,10 @@ def rank(
     place = {item: row for row, item in enumerate(records)}
     found = model.relevance(channels, bm25, cosine)
     own = model.own_part or (lambda _: 0.0)
-    relevance = {item: value + own(records[item]) for item, value in found.items()}
+    relevance = {
+        item: model.judged(value + own(records[item]), records[item])
+        for item, value in found.items()
+    }
     best = max(relevance.values(), default=0.0)
     scored = []
     all_parts = {
@@ -177,6 +183,11 @@ def importance_part(record: Record) -> float:
     return float(mnemosyne.IMPORTANCE * value(record, "importance"))
 
 
+def house_judged(relevance: float, record: Record) -> float:
+    """H9, ``asks`` as a float32."""
+    return house.as_statement(relevance, as_float32(house.asking_share(record["text"])))
+
+
 HUNDRED = {"lexical": 100, "vector": 100}  # R1, R2, H1
 
 
@@ -201,6 +212,7 @@ MODELS: dict[str, Model] = {
     "oneiros": Model(
         depth=HUNDRED,
         relevance=fusion.blend,
+        judged=house_judged,
         factors=house_factors,
         keeps=loved,
         abstains="weak_best",

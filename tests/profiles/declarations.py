@@ -22,9 +22,11 @@ from oneiros.ranking.fusion import (
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
+from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.understanding import INTENTS, Understanding
@@ -201,6 +203,10 @@ PROFILES = st.builds(
         hide_expired=st.booleans(),
         hide_cold=st.booleans(),
     ),
+    neighbours=st.none()
+    | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),
+    statements=st.none() | st.builds(Statements, damping=SHARE),
+    named_time=st.none() | st.builds(NamedTime, soft=SHARE, explicit=SHARE, inferred=SHARE),
     expansion=EXPANSIONS,
     rerank=st.none()
     | st.builds(

@@ -49,9 +49,11 @@ from oneiros.ranking.fusion import (
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
+from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 
 NAMES = [
@@ -286,6 +288,9 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert vector == VectorChannel(depth=100)  # H1
     assert temporal == TemporalChannel(depth=100)  # H1
     assert profile.fusion == Blend(weight=0.4)  # H3
+    assert profile.neighbours == Neighbours(share=0.5, above_mean=True)  # H4
+    assert profile.statements == Statements(damping=0.5)  # H9
+    assert profile.named_time == NamedTime(soft=0.85, explicit=0.5, inferred=0.7)  # H10
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15),
         Strength(damping=0.15),

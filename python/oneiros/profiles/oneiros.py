@@ -1,6 +1,6 @@
 """The house profile, and the default: both scores blended, the lifecycle damped.
 
-Source: docs/systems/house.md H1 to H7.
+Source: docs/systems/house.md H1 to H7, H9, H10.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.ranking.relevance_terms import NamedTime, Statements
 
 __all__ = ["PROFILES"]
 
@@ -26,6 +27,8 @@ ONEIROS = Profile(
     ),
     fusion=Blend(weight=0.4),  # H2, H3
     neighbours=Neighbours(share=0.5, decay=0.5, reach=2, seeds=10, above_mean=True),  # H4
+    statements=Statements(damping=0.5),  # H9
+    named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
         Strength(damping=0.15),

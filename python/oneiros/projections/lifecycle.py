@@ -10,6 +10,7 @@ from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
+from oneiros.texts.asking import asking_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -250,4 +251,7 @@ class Lifecycle:
             values[column] = self._codes[name].of(held[name])
         if not are_new or held["superseded_by"].count(None) != len(batch):
             values["superseded"] = [by is not None for by in held["superseded_by"]]
+        asks = [asking_share(text) for text in held["text"]]
+        if not are_new or any(asks):
+            values["asks"] = asks
         return values

@@ -30,12 +30,14 @@ def query_signals(
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return the signals by name: one value a candidate, or one for all.
 
-    Source: docs/systems/omega.md O16, O19, O20, O22.
+    Source: docs/systems/omega.md O16, O19, O20, O22; docs/systems/house.md H10.
     """
     told: dict[str, npt.NDArray[np.float64]] = {}
     if understood.asks_preference:
         told["preference"] = np.ones(1)
-    if understood.time is not None and any(one.name == "temporal" for one in profile.factors):
+    if understood.time is not None and (
+        profile.named_time is not None or any(one.name == "temporal" for one in profile.factors)
+    ):
         told["temporal_case"] = understood.time.case_of(times_of(lifecycle, candidates.rows))
     if understood.surroundings is not None:
         told |= understood.surroundings.signals(candidates.rows, sought)

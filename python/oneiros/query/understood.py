@@ -59,7 +59,7 @@ PLAIN: Final = Understood()
 def asks_times(profile: Profile) -> bool:
     """Tell whether a time that a question names makes a difference to the profile."""
     parts = (*profile.channels, *profile.factors)
-    return any(part.name == "temporal" for part in parts)
+    return profile.named_time is not None or any(part.name == "temporal" for part in parts)
 
 
 def understand(

@@ -11,9 +11,13 @@ from oneiros.ranking.factor import Operation, base_of, operation_of
 from oneiros.ranking.program import ProgramBuilder, ProgramText
 
 if TYPE_CHECKING:
+    from oneiros.ranking.fusion_checks import Terms
     from oneiros.ranking.profile import Profile
 
 __all__ = ["CompiledProfile", "compile_profile"]
+
+_GAINS = ("neighbours", "statements", "named_time")
+"""Parts of a profile that change the relevance, in this order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +64,7 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
     """Write the profile's program for a store whose kinds have these codes."""
     program = ProgramBuilder(kinds)
     fusion = profile.fusion
-    terms = fusion.emit(program)
-    if profile.neighbours is not None:
-        lent = program.signal("neighbours", 0.0)
-        terms = (
-            *(terms if fusion.is_sum else (("fusion", program.relevance),)),
-            ("neighbours", lent),
-        )
-        program.add_to_relevance(lent)
+    terms = _with_gains(profile, program, fusion.emit(program))
     relevance = score = program.relevance
     values = []
     retention: int | None = None
@@ -123,6 +120,19 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
         reads_kinds=program.reads_kinds,
         fills_scores=fusion.needs_scores or (not fusion.reads_scores and _reads_scores(text)),
     )
+
+
+def _with_gains(profile: Profile, program: ProgramBuilder, terms: Terms) -> Terms:
+    """Let the relevance gain what its parts say, in order; returns the terms with these."""
+    parts = {name: getattr(profile, name) for name in _GAINS}
+    gains = {name: part for name, part in parts.items() if part is not None}
+    if gains and not profile.fusion.is_sum:
+        terms = (("fusion", program.relevance),)
+    for name, part in gains.items():
+        gain = part.emit(program)
+        terms = (*terms, (name, gain))
+        program.add_to_relevance(gain)
+    return terms
 
 
 def _reads_scores(text: ProgramText) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from oneiros import _core
 from oneiros.ranking.declaration import require_flag, require_int, settle_numbers
+
+if TYPE_CHECKING:
+    from oneiros.ranking.program import ProgramBuilder
 
 __all__ = ["Neighbours"]
 
@@ -41,6 +45,10 @@ class Neighbours:
         require_int("reach", self.reach, low=0, high=64)
         require_int("seeds", self.seeds, low=0, high=100)
         require_flag("above_mean", self.above_mean)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what the relevance gains."""
+        return program.signal("neighbours", 0.0)
 
     def rule(self) -> _core.NeighbourRule:
         """Return the rule as the core takes it."""

@@ -32,6 +32,7 @@ from oneiros.ranking.reinforcement import (
     Reinforcement,
     ReinforcementDeclaration,
 )
+from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 
@@ -45,6 +46,8 @@ _LISTS = ("channels", "factors", "keep")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see _kinds
     "neighbours": (Neighbours,),
+    "statements": (Statements,),
+    "named_time": (NamedTime,),
     "selection": (Selection,),
     "expansion": EXPANSIONS,
     "rerank": (Reranking,),
@@ -57,7 +60,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "understanding": (),  # see _kinds
 }
 OPTIONAL_PARTS = (
-    "neighbours",
+    *("neighbours", "statements", "named_time"),
     *("expansion", "rerank", "duplicates", "abstention", "reinforcement", "promotion"),
     *("initial_stability", "ingest", "understanding"),
 )
@@ -88,6 +91,12 @@ class Profile:
 
     neighbours: Neighbours | None = None
     """What stands next to a candidate in its session adds to its relevance; None: nothing."""
+
+    statements: Statements | None = None
+    """How memories that ask are damped; None: not at all."""
+
+    named_time: NamedTime | None = None
+    """How what lies outside of the time that a question names is damped; None: not at all."""
 
     factors: tuple[Factor, ...] = ()
     """What the relevance is multiplied by, or gains, in this order, each name once."""

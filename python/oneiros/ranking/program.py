@@ -72,6 +72,11 @@ class ProgramBuilder:
             raise ValueError(msg)
         self._relevance = register
 
+    @property
+    def is_asked(self) -> int:
+        """The register of 1 where a question was asked, 0 in a rescoring."""
+        return self.call("less_equal", self.constant(0.0), self.signal("relevance", -1.0))
+
     def add_to_relevance(self, register: int) -> None:
         """Add a term to the relevance, before anything reads it but the fusion itself."""
         self._relevance = self.call("add", self.relevance, register)

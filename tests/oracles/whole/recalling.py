@@ -35,6 +35,7 @@ class Pipeline:
     b: float = 0.75
     hides_cold: bool = False
     has_time: bool = False
+    damps_outside: bool = False
     lending: Lending | None = None
     quota: float | None = None
     """C14's share of places, where links are followed."""
@@ -64,6 +65,7 @@ class Pipeline:
             self.b,
             hides_cold=self.hides_cold,
             has_time=self.has_time,
+            damps_outside=self.damps_outside,
         )
         relevance = search.relevance(self.lending)
         scores = search.scores(relevance)
@@ -163,6 +165,7 @@ PIPELINES = {
         k1=0.9,
         b=0.4,
         has_time=True,
+        damps_outside=True,
         lending=Lending(),
         quota=0.2,
         judged=0,

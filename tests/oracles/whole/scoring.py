@@ -1,6 +1,6 @@
 """From candidates to scores: fusion, session neighbours, factors, what counts half.
 
-cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6.
+cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6, H9, H10.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.oracles import neighbours, texts
+from tests.oracles.house import OUTSIDE
 from tests.oracles.mnemosyne import passes_gate
 from tests.oracles.profiles import Model, folded
+from tests.oracles.records import time_of
 from tests.oracles.whole.asking import (
     Question,
     is_found,
@@ -50,6 +52,7 @@ class Search:
     b: float
     hides_cold: bool = False
     has_time: bool = False
+    damps_outside: bool = False
     bm25: dict[str, float] = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False)
@@ -127,13 +130,23 @@ class Search:
                 return False
         return self.model.keeps(record, self.question.now)
 
+    def _judged(self, relevance: float, record: dict[str, Any]) -> float:
+        """Return the relevance by what the memory tells, and when. H9, H10."""
+        judged, asked = self.model.judged(relevance, record), self.question
+        if not self.damps_outside or asked.date_range is None:
+            return judged
+        moment = time_of(record, asked.now, "event_at", "created_at")
+        start, end = asked.date_range
+        return judged * (1.0 if start <= moment <= end else OUTSIDE["explicit"])
+
     def scores(self, relevance: Mapping[str, float]) -> dict[str, float]:
         """Return relevance x factors, and half of what only deep recall returns."""
         best = max(relevance.values(), default=0.0)
         found = {}
-        for id, own in relevance.items():
+        for id, fused in relevance.items():
             if self.stays(id):
                 record: dict[str, Any] = self.world.records[id]
+                own = self._judged(fused, record)
                 parts = self.model.factors(record, self.question.now, own, best)
                 found[id] = folded(own, parts) * halved(record, self.question)
         return found

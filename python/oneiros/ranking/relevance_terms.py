@@ -1,0 +1,72 @@
+"""What changes a relevance after its fusion and before any factor: a declaration each.
+
+Each adds a term, mostly below 0, so that explanations show it as one more part of the relevance.
+Without a question, in a rescoring, none of them does anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneiros.ranking.declaration import settle_numbers
+
+if TYPE_CHECKING:
+    from oneiros.ranking.program import ProgramBuilder
+
+__all__ = ["NamedTime", "Statements"]
+
+_SHARE = (0.0, 1.0, False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """Damp memories that ask: what asks answers little.
+
+    ``relevance x (1 - damping * asks)``, ``asks`` being the share of its text that stands in
+    sentences which end with a question mark.
+
+    Source: docs/systems/house.md H9.
+    """
+
+    damping: float = 0.5
+    """What a memory loses that does nothing but ask, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, damping=_SHARE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what the relevance gains."""
+        asks = program.call("multiply", program.column("asks"), program.is_asked)
+        damped = program.call("scale", asks, factor=-self.damping, offset=0.0)
+        return program.call("multiply", program.relevance, damped)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTime:
+    """Damp what lies outside of the time that a question names.
+
+    ``relevance x outside``, by how surely the question named it; 1 for what lies within. Signal:
+    ``temporal_case`` as :class:`oneiros.ranking.factors.TemporalConstraint` reads it.
+
+    Source: docs/systems/house.md H10; docs/systems/omega.md O22.
+    """
+
+    soft: float = 0.85
+    """Where the range is soft ("around May"), 0 to 1, as the others."""
+
+    explicit: float = 0.5
+    """Where a date, month or year is named."""
+
+    inferred: float = 0.7
+    """Where it is reckoned from now ("last week")."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, soft=_SHARE, explicit=_SHARE, inferred=_SHARE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what the relevance gains."""
+        table = [0.0, 0.0, self.soft - 1.0, self.explicit - 1.0, self.inferred - 1.0]
+        case = program.signal("temporal_case", 0.0)
+        damped = program.call("lookup", case, table=table, otherwise=0.0)
+        return program.call("multiply", program.relevance, damped)
