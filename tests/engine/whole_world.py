@@ -136,6 +136,9 @@ def random_link(seed: int, number: int, size: int) -> tuple[int, int, float]:
 def random_question(random: Random) -> Question:
     """Return a question, often with nothing but words, a vector and k."""
     words = _words(random, 3)
+    long = (f"{words} unheard running", f"{_words(random, 3)} silent ants")
+    if random.random() < 0.15:
+        words = _one(random, " and also ", ", which ").join(long)
     framed = (words, words, f"why {words}", f"which {words}", f"prefer {words}", f'"{words}"')
     start = _bound(random)
     around = {

@@ -153,6 +153,7 @@ TESTS = {
     "O10": (
         "query/test_compound.py::test_questions_part_at_conjunctions_and_clauses",
         "engine/test_compound_questions.py::test_parts_are_merged_by_the_best_score_and_gain_by_each_further",
+        _WHOLE,
     ),
     "O12": ("engine/test_verdicts.py::test_three_bad_verdicts_leave_all_results", _WHOLE),
     "O15": (

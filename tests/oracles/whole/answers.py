@@ -34,7 +34,8 @@ class Answer:
     results: tuple[Found, ...]
     direct: tuple[str, ...] | None
     """Before the merge; None where links are followed before the cut (OMEGA)."""
-    misses: tuple[str, ...] = ()
+    misses: tuple[str, ...] | None = ()
+    """The nearest where it abstains; None where the page leaves open which those are."""
     abstains: bool = False
     duplicates: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What was left out, and all the better ones it is like. O26."""

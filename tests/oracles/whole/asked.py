@@ -19,6 +19,8 @@ class Lists:
     factual: Sequence[str]
     conceptual: Sequence[str]
     preference: Sequence[str]
+    clause_marks: Sequence[str]
+    conjunctions: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ def bm25f(records: Mapping[str, Record], words: str, k1: float, b: float) -> dic
             documents[id] = counts
     lengths = {id: sum(counts.values()) for id, counts in documents.items()}
     total = sum(lengths.values())
-    asked = words.replace('"', " ").split()
+    asked = words.replace('"', " ").replace(",", " ").split()
     found: dict[str, float] = {}
     for term in dict.fromkeys(asked):
         holding = [id for id, counts in documents.items() if term in counts]

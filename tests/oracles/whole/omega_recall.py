@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asked import Lists, understood
 from tests.oracles.whole.asking import Question
+from tests.oracles.whole.compound import compound, parts_of
 from tests.oracles.whole.doubt import ordered
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch
@@ -39,7 +40,16 @@ class Omega:
         return answer
 
     def recall(self, world: World, question: Question) -> Answer:
-        """Search."""
+        """Search, a compound question part by part. O10."""
+        parts = parts_of(question.words, self.lists)
+        if len(parts) == 1:
+            return self.whole(world, question)
+        return compound(
+            [self.whole(world, replace(question, words=part)) for part in parts], world, question
+        )
+
+    def whole(self, world: World, question: Question) -> Answer:
+        """Search for one part."""
         search = OmegaSearch(
             world,
             question,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.oracles import expansion, texts
@@ -12,8 +12,9 @@ from tests.oracles.whole.doubt import none_near, ordered, reaches
 from tests.oracles.whole.judging import boosted, reordered
 from tests.oracles.whole.omega import OmegaSearch
 from tests.oracles.whole.scoring import halved
+from tests.oracles.whole.world import World
 
-__all__ = ["Surfaced", "surface"]
+__all__ = ["Surfaced", "surface", "without_like"]
 
 ALIKE = 0.92  # O26
 GRAPH_LEAST = 0.2  # O24
@@ -73,16 +74,7 @@ def surface(search: OmegaSearch, scores: Mapping[str, float]) -> Surfaced:
         if one.score > everything.get(id, 0.0):
             everything[id] = one.score
             paths[id] = tuple(ids[row] for row in one.path)
-    kept: list[str] = []
-    left: dict[str, list[str]] = {}
-    for id in judged(search, everything):
-        if len(kept) == search.question.k:
-            break
-        better = [other for other in kept if are_alike(search, other, id)]
-        if better:
-            left[id] = better
-        else:
-            kept.append(id)
+    kept, left = without_like(search.world, judged(search, everything), search.question.k)
     least = search.says.least_score
     kept = [id for id in kept if id in paths or reaches(everything[id], least)]
     return Surfaced(
@@ -90,6 +82,23 @@ def surface(search: OmegaSearch, scores: Mapping[str, float]) -> Surfaced:
         paths=paths,
         duplicates=left,
     )
+
+
+def without_like(
+    world: World, ranked: Sequence[str], k: int
+) -> tuple[list[str], dict[str, list[str]]]:
+    """O26: of those alike the first, until there are k; and all the better ones of each left out."""
+    kept: list[str] = []
+    left: dict[str, list[str]] = {}
+    for id in ranked:
+        if len(kept) == k:
+            break
+        better = [other for other in kept if are_alike(world, other, id)]
+        if better:
+            left[id] = better
+        else:
+            kept.append(id)
+    return kept, left
 
 
 def judged(search: OmegaSearch, scores: dict[str, float]) -> list[str]:
@@ -104,9 +113,9 @@ def judged(search: OmegaSearch, scores: dict[str, float]) -> list[str]:
     return ordered(scores, search.world.place)
 
 
-def are_alike(search: OmegaSearch, one: str, other: str) -> bool:
+def are_alike(world: World, one: str, other: str) -> bool:
     """O26."""
-    first, second = search.world.records[one], search.world.records[other]
+    first, second = world.records[one], world.records[other]
     if texts.begins_alike(first["text"], second["text"]):
         return True
     left, right = first.get("embedding"), second.get("embedding")
