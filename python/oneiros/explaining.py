@@ -107,6 +107,8 @@ def combined(relevance: float, factors: Iterable[FactorValue]) -> float:
 class Explanation:
     """How a score came about: ``relevance`` with each factor applied in order is ``score``.
 
+    Where scores are divided by the best of the results at the end, so is what the factors make.
+
     Where the fusion is a sum, so is ``relevance`` that of ``parts``, in order.
 
     ``str()`` shows it as a tree, a notebook as a table.
@@ -122,6 +124,8 @@ class Explanation:
     parts: tuple[RelevancePart, ...] = ()
     """What the relevance is the sum of: the channels in the profile's order, then the memory's own
     fields (Mnemosyne's importance). Empty where the fusion is no plain sum."""
+    divided_by: float | None = None
+    """The best of the results, of which ``score`` is the share; None: it is no share."""
 
     def evaluate(self) -> float:
         """Combine parts, or relevance, and factors again; the result is ``score`` to the bit."""
@@ -130,7 +134,8 @@ class Explanation:
             relevance = 0.0
             for part in self.parts:  # in order, and not sum(), which may round less
                 relevance += part.value
-        return combined(relevance, self.factors)
+        score = combined(relevance, self.factors)
+        return score if self.divided_by is None else score / self.divided_by
 
     def with_factor(self, factor: FactorValue) -> Explanation:
         """Return it with one more factor applied; one of that name that left all as it was goes."""
@@ -142,6 +147,10 @@ class Explanation:
         score = factor.applied_to(self.score)
         return replace(self, factors=(*factors, factor), score=score)
 
+    def as_share_of(self, best: float) -> Explanation:
+        """Return it with its score divided by the best of the results."""
+        return replace(self, score=self.score / best, divided_by=best)
+
     def tree(self) -> Branch:
         """Return the score over what it was made of, with the score so far beside each factor."""
         branches = [Branch(f"relevance {figure(self.relevance)}", self.sources(self.channels))]
@@ -149,6 +158,9 @@ class Explanation:
         for factor in self.factors:
             score = factor.applied_to(score)
             branches.append(Branch(f"{factor} = {figure(score)}"))
+        if self.divided_by is not None:
+            share = figure(score / self.divided_by)
+            branches.append(Branch(f"÷ {figure(self.divided_by)} of the best = {share}"))
         return Branch(f"score {figure(self.score)}", branches)
 
     def sources(self, channels: Iterable[_Channel]) -> list[Branch]:
@@ -180,6 +192,8 @@ class Explanation:
             score = factor.applied_to(score)
             sign = _SIGNS[factor.operation]
             rows.append((f"{sign} {factor.name}", None, factor.value, score))
+        if self.divided_by is not None:
+            rows.append(("÷ the best", None, self.divided_by, score / self.divided_by))
         return Table(("part", "rank", "value", "score"), tuple(rows))
 
     def __str__(self) -> str:
@@ -187,7 +201,8 @@ class Explanation:
 
     def __repr__(self) -> str:
         steps = "".join(f" {_SIGNS[f.operation]} {figure(f.value)}" for f in self.factors)
-        return f"<Explanation {figure(self.score)} = {figure(self.relevance)}{steps}>"
+        share = "" if self.divided_by is None else f" ÷ {figure(self.divided_by)}"
+        return f"<Explanation {figure(self.score)} = {figure(self.relevance)}{steps}{share}>"
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
@@ -287,11 +302,13 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
     """Return one row a result, best first.
 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
-    factor, score. A factor that is added and not multiplied has a "+" before its name.
+    factor, what scores were divided by if they were, score. A factor that is added and not multiplied
+    has a "+" before its name.
     """
     channels = list(dict.fromkeys(c.name for told in explanations for c in told.channels))
     parts = list(dict.fromkeys(p.heading for told in explanations for p in told.parts))
     factors = list(dict.fromkeys(f.heading for told in explanations for f in told.factors))
+    shares = any(told.divided_by is not None for told in explanations)
     rows = []
     for rank, (id, told) in enumerate(zip(ids, explanations, strict=True), start=1):
         held = {channel.name: (channel.rank, channel.score) for channel in told.channels}
@@ -300,6 +317,8 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
         given = {part.heading: part.value for part in told.parts}
         added = (given.get(name) for name in parts)
         applied = (values.get(name) for name in factors)
-        rows.append((rank, id, *figures, *added, told.relevance, *applied, told.score))
+        divisor = (told.divided_by,) if shares else ()
+        rows.append((rank, id, *figures, *added, told.relevance, *applied, *divisor, told.score))
     pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
-    return Table(("rank", "id", *pairs, *parts, "relevance", *factors, "score"), tuple(rows))
+    ends = (*factors, "÷ the best", "score") if shares else (*factors, "score")
+    return Table(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))

@@ -124,6 +124,8 @@ class Stages:
     def __init__(self) -> None:
         self._started = self._last = perf_counter()
         self._stages: list[StageTrace] = []
+        self.prefix = ""
+        """Of the names of stages that run a second time."""
 
     def end(
         self,
@@ -136,7 +138,7 @@ class Stages:
         now = perf_counter()
         duration_ms = (now - self._last) * 1e3
         self._stages.append(
-            StageTrace(name, candidates, survivors, duration_ms, *tokens, note=note)
+            StageTrace(self.prefix + name, candidates, survivors, duration_ms, *tokens, note=note)
         )
         self._last = now
 

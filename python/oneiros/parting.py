@@ -33,7 +33,7 @@ class _Found(NamedTuple):
 
     @property
     def score(self) -> float:
-        return self.best.combined_score * self.gain
+        return self.best.raw_score * self.gain
 
 
 def merged_answer(
@@ -59,10 +59,16 @@ def merged_answer(
     everything = _merged(parts, answers, projections)
     found, again = _without_duplicates(everything, parts[0], projections)
     reasons = dict.fromkeys(one.reason for one in answers if one.reason)
+    best = max((one.score for one in found), default=0.0)
+    share_of = best if parts[0].profile.normalisation is not None and best > 0 else None  # O29
+    scores = [one.score if share_of is None else one.score / share_of for one in found]
     results = shelve(
         [one.best.id for one in found],
-        [(one.best.relevance_score, one.best.retention_score, one.score) for one in found],
-        _Explained(found) if parts[0].is_explained else None,
+        [
+            (one.best.relevance_score, one.best.retention_score, score)
+            for one, score in zip(found, scores, strict=True)
+        ],
+        _Explained(found, share_of) if parts[0].is_explained else None,
         load,
         {n: how for n, one in enumerate(found) if (how := one.best.found_by_links) is not None},
         {n: hit for n, one in enumerate(found) if (hit := one.best.neighbour_of) is not None},
@@ -70,6 +76,7 @@ def merged_answer(
     for result, one in zip(results, found, strict=True):
         result.via_deep_recall = one.best.via_deep_recall
         result.parts = one.parts
+        result.raw_score = one.score
     return replace(
         first,
         query=query,
@@ -77,6 +84,7 @@ def merged_answer(
         results=results,
         trace=_trace(asked, answers, len(everything), len(found), again, started),
         direct_ids=_direct_ids(answers, everything),
+        confidence=None if first.confidence is None else min(map(_confidence, answers)),
         reason="" if results else "; ".join(reasons),
         nearest_misses=() if results else _misses(answers),
     )
@@ -95,7 +103,7 @@ def _merged(
     found = [
         _Found(
             row,
-            max((result for _, result in held), key=lambda one: one.combined_score),
+            max((result for _, result in held), key=lambda one: one.raw_score),
             reader.part_gain ** (len(held) - 1),
             tuple(part for part, _ in held),
         )
@@ -173,8 +181,9 @@ def _misses(answers: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
 class _Explained(Sequence["Explanation | None"]):
     """The explanations of the merged results, each made when it is touched."""
 
-    def __init__(self, found: Sequence[_Found]) -> None:
+    def __init__(self, found: Sequence[_Found], share_of: float | None) -> None:
         self._found = found
+        self._share_of = share_of
 
     def __len__(self) -> int:
         return len(self._found)
@@ -185,14 +194,21 @@ class _Explained(Sequence["Explanation | None"]):
     def __getitem__(self, index: slice) -> list[Explanation | None]: ...
     def __getitem__(self, index: int | slice) -> Explanation | list[Explanation | None] | None:
         if isinstance(index, slice):
-            return [_explanation(one) for one in self._found[index]]
-        return _explanation(self._found[index])
+            return [_explanation(one, self._share_of) for one in self._found[index]]
+        return _explanation(self._found[index], self._share_of)
 
 
-def _explanation(one: _Found) -> Explanation | None:
+def _explanation(one: _Found, share_of: float | None) -> Explanation | None:
     from oneiros.explaining import FactorValue  # noqa: PLC0415 - for those who ask why
 
     told = one.best.explanation
-    if told is None or len(one.parts) == 1:
-        return told
-    return told.with_factor(FactorValue("parts", one.gain))
+    if told is None:
+        return None
+    told = replace(told, score=one.best.raw_score, divided_by=None)
+    if len(one.parts) > 1:
+        told = told.with_factor(FactorValue("parts", one.gain))
+    return told if share_of is None else told.as_share_of(share_of)
+
+
+def _confidence(answer: SearchResponse) -> float:
+    return 0.0 if answer.confidence is None else answer.confidence

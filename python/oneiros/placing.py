@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oneiros.explaining import Explanation, Explanations, FactorValue
-from oneiros.finishing.steps import finish
-from oneiros.finishing.working import WorkingList, by_score
+from oneiros.finishing.working import by_score
 from oneiros.gathering import Stages
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.recall import NO_TIME, gather
+from oneiros.recall import NO_TIME, ask, searched
 from oneiros.why_not import Hiding, Standing, WhyNot
 
 if TYPE_CHECKING:
@@ -41,13 +40,12 @@ class Placing:
     def __init__(
         self, question: Question, projections: Projections, visible: Visible, load: LoadMemories
     ) -> None:
-        self._question = question
-        self._projections = projections
-        self._gathered = gather(question, projections, visible)
-        self._working = working = WorkingList(
-            question, projections, self._gathered, visible.reach, load, is_whole=True
+        self._projections, stages = projections, Stages()
+        answers = ask(question, projections, visible, stages)
+        self._working = working = searched(
+            question, projections, visible, answers, load, stages, is_whole=True
         )
-        finish(working, Stages())
+        self._question, self._gathered = working.question, working.gathered
         self._rows = [row for row, *_ in working.results]
         self._standing = [row for row, *_ in working.uncut if row in working.place_of]
         """Of all that channels found and no stage left out, in order."""
@@ -84,9 +82,8 @@ class Placing:
         gathered, hidden = self._gathered, answered.hidden
         found = gathered.place_of(row, self._question.now)
         told = None if found is None else Explanations(gathered.compiled, found[0], [0])[0]
-        if told is not None and row not in self._working.linked:
-            for factor in self._working.applied.get(row, ()):
-                told = told.with_factor(factor)
+        if told is not None:
+            told = self._working.finished(row, told, is_linked=False)
         place = None if found is None else found[1]
         if told is not None and place is None:
             hidden = (*hidden, *self._leaving(row, told))

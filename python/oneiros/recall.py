@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.finishing.steps import finish
 from oneiros.finishing.working import WorkingList
-from oneiros.gathering import Gathered, Question, Stages, united
+from oneiros.gathering import Question, Stages, united
 from oneiros.projections.indexes import ABSENT
 from oneiros.ranking.channels import TemporalChannel, VectorChannel
 from oneiros.response import Duplicate, SearchResponse, shelve
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneiros.projections.stored_rows import StoredIdsByRow
     from oneiros.response import LoadMemories
 
-__all__ = ["NO_TIME", "answer", "answer_many", "gather"]
+__all__ = ["NO_TIME", "answer", "answer_many", "ask", "searched"]
 
 _STAGE_OF_CHANNEL = {
     "lexical": "bm25_search",
@@ -45,18 +45,11 @@ def answer(
     """
     stages = Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
-    answers = _ask(question, projections, visible, stages)
+    answers = ask(question, projections, visible, stages)
     return _respond(question, projections, visible, answers, load, stages)
 
 
-def gather(question: Question, projections: Projections, visible: Visible) -> Gathered:
-    """Find the candidates of one search, and go no further."""
-    stages = Stages()
-    answers = _ask(question, projections, visible, stages)
-    return united(question, projections, visible, answers, stages)
-
-
-def _ask(
+def ask(
     question: Question, projections: Projections, visible: Visible, stages: Stages
 ) -> list[ChannelAnswer]:
     """Ask every channel of the profile, in its order."""
@@ -151,13 +144,8 @@ def _respond(
     load: LoadMemories,
     stages: Stages,
 ) -> SearchResponse:
-    gathered = united(question, projections, visible, answers, stages)
-    working = WorkingList(question, projections, gathered, visible.reach, load)
-    ranked, ids = working.ranked, projections.lifecycle.ids
-    left = ranked.candidate_count - ranked.kept_count
-    note = f"{left} left by the profile's rules" if left else ""
-    stages.end("scoring", ranked.candidate_count, len(ranked), note)
-    finish(working, stages)
+    working = searched(question, projections, visible, answers, load, stages)
+    gathered, ids = working.gathered, projections.lifecycle.ids
     told = [one for one in working.results if ids[one[0]]]  # "": forgotten meanwhile
     response = SearchResponse(
         query=question.query,
@@ -173,10 +161,11 @@ def _respond(
             _hits_of(told, gathered.brought, ids),
         ),
         trace=stages.trace(
-            _notes(question, ranked),
+            _notes(working.question, working.ranked),
             tuple(Duplicate(ids[row], ids[better]) for row, better in working.duplicates),
         ),
         reason=working.reason,
+        confidence=working.confidence,
         nearest_misses=shelve(
             [ids[row] for row, *_ in working.misses],
             [one[1:] for one in working.misses],
@@ -185,10 +174,69 @@ def _respond(
         ),
         direct_ids=_direct_ids(working, ids),
     )
+    if working.best is not None:
+        for (row, *_), result in zip(told, response.results, strict=True):
+            result.raw_score = working.raw[row]
     if question.back_again is not None:
         for (row, *_), result in zip(told, response.results, strict=True):
             result.via_deep_recall = question.back_again.hold(row)
     return response
+
+
+def searched(
+    question: Question,
+    projections: Projections,
+    visible: Visible,
+    answers: Sequence[ChannelAnswer],
+    load: LoadMemories,
+    stages: Stages,
+    *,
+    is_whole: bool = False,
+) -> WorkingList:
+    """Take what the channels found to the results.
+
+    Args:
+        question: the checked search.
+        projections: what searches read.
+        visible: the rows that recall may return.
+        answers: of the channels, in the order of the profile.
+        load: the store's loader.
+        stages: the trace.
+        is_whole: whether what lies beyond the last place is judged, too.
+    """
+    working = _taken(question, projections, visible, answers, load, stages, is_whole)
+    if (rule := question.profile.retry) is not None and question.k:
+        from oneiros.finishing.confidence import retried  # noqa: PLC0415 - few profiles ask
+
+        def search_again(eased: Question) -> WorkingList:
+            heard = ask(eased, projections, visible, stages)
+            return _taken(eased, projections, visible, heard, load, stages, is_whole)
+
+        working = retried(working, rule, search_again, stages)
+    if question.profile.normalisation is not None:
+        working.normalise()
+    return working
+
+
+def _taken(
+    question: Question,
+    projections: Projections,
+    visible: Visible,
+    answers: Sequence[ChannelAnswer],
+    load: LoadMemories,
+    stages: Stages,
+    is_whole: bool,
+) -> WorkingList:
+    """What the channels found, ranked and taken through all stages."""
+    gathered = united(question, projections, visible, answers, stages)
+    reach = visible.reach
+    working = WorkingList(question, projections, gathered, reach, load, is_whole=is_whole)
+    ranked = working.ranked
+    left = ranked.candidate_count - ranked.kept_count
+    note = f"{left} left by the profile's rules" if left else ""
+    stages.end("scoring", ranked.candidate_count, len(ranked), note)
+    finish(working, stages)
+    return working
 
 
 def _direct_ids(

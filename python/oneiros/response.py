@@ -62,6 +62,7 @@ class SearchResult:
         "id",
         "neighbour_of",
         "parts",
+        "raw_score",
         "relevance_score",
         "retention_score",
         "via_deep_recall",
@@ -78,6 +79,8 @@ class SearchResult:
         self._shelf = shelf
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
+        self.raw_score = self.combined_score
+        """The score before scores are divided by the best (docs/systems/omega.md O29)."""
         self._explanations = explanations
         self._place = place
         self.found_by_links: Found | None = None
@@ -154,6 +157,9 @@ class SearchResponse:
     """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
     reason: str = ""
     """Why nothing is returned although there were candidates; else empty."""
+    confidence: float | None = None
+    """How near the first results are to the question, 0 to 1; None where the profile does not ask
+    (docs/systems/omega.md O28)."""
     nearest_misses: tuple[SearchResult, ...] = ()
     """Where nothing is returned for that reason: the nearest, best first. They count as no access."""
     parts: tuple[str, ...] = ()

@@ -213,7 +213,7 @@ def _costliest(own: Explanation, kth: Explanation) -> str | None:
         told = f"{mine.name} factor {figure(mine.value)} (there {figure(theirs.value)})"
         parts.append((combined(own.relevance, swapped), told))
     score, told = max(parts, key=lambda part: part[0])
-    return told if score > own.score else None
+    return told if score > combined(own.relevance, own.factors) else None
 
 
 def _beside(

@@ -37,7 +37,7 @@ def merged(mind: oneiros.Engine, parts: list[str], **options: Any) -> list[tuple
     told: dict[str, list[float]] = {}
     for part in parts:
         for one in mind.search(part, reinforce=False, **options):
-            told.setdefault(one.id, []).append(one.score)
+            told.setdefault(one.id, []).append(one.raw_score)
     scored = [(id, omega.compound(scores)) for id, scores in told.items()]
     rows = {memory.id: row for row, memory in enumerate(mind.list(limit=1_000))}
     return sorted(scored, key=lambda one: (-one[1], rows[one[0]]))[: options["k"]]
@@ -57,7 +57,9 @@ def test_parts_are_merged_by_the_best_score_and_gain_by_each_further(
         told = mind.search(query, **options)
         want = merged(mind, parts, **options)
         assert told.parts == tuple(parts)
-        assert [one.score for one in told] == pytest.approx([score for _, score in want], rel=1e-12)
+        raw = [one.raw_score for one in told]
+        assert raw == pytest.approx([score for _, score in want], rel=1e-12)
+        assert [one.score for one in told] == omega.final_normalisation(raw)  # O29
         for one, (id, score) in zip(told, want, strict=True):
             assert one.id == id or score == pytest.approx(dict(want)[one.id], rel=1e-12)
             assert one.explanation is not None

@@ -32,7 +32,9 @@ FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, dead
 
 
 # Whatever is near or alike: finishing/test_results_left_out.py says what else leaves.
-OMEGA = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
+OMEGA = oneiros.profiles.get("omega").replace(
+    abstention=None, duplicates=None, retry=None, normalisation=None
+)
 CASES = {
     "cognitive": oneiros.profiles.get("cognitive"),
     "oneiros": oneiros.profiles.get("oneiros").replace(abstention=None),
@@ -124,7 +126,9 @@ def test_a_store_without_links_has_no_such_stage(mind: Engine) -> None:
     stages = [one.name for one in ask(mind).trace.stages]  # C8 to C10
     assert stages[-3:] == ["rerank", "associative_expansion", "graph_expansion"]
     omega = [one.name for one in ask(mind, profile="omega").trace.stages]  # O24 to O27
-    assert omega[-4:] == ["graph_expansion", "rerank", "duplicates", "abstention"]
+    assert omega[-5:] == [
+        *("graph_expansion", "rerank", "duplicates", "abstention", "adaptive_retry")
+    ]
     assert [one.name for one in ask(mind, profile="reverie").trace.stages][-1] == "scoring"
 
 

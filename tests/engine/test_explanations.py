@@ -94,7 +94,11 @@ def test_every_explanation_evaluates_to_its_score(
             own = OWN_PARTS.get(profile, ())
             assert parts == ([*adding, *own] if profile in SUMS else [])
             assert len(str(explanation).splitlines()) == (
-                2 + len(channels) + len(own) + len(explanation.factors)
+                2
+                + len(channels)
+                + len(own)
+                + len(explanation.factors)
+                + (explanation.divided_by is not None)
             )
 
 

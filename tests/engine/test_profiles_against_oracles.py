@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tests.oracles import profiles as models
 from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
 
 K1, B = 1.2, 0.75
+NORMALISED = {"omega", "omega-bounded"}  # O29
 FEW = settings(max_examples=5_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([20, 60, 200])
@@ -118,8 +120,9 @@ def what_stays(
     ranked: list[Scored],
     k: int,
     response: oneiros.SearchResponse,
+    cosines: Mapping[str, float],
 ) -> list[Scored]:
-    """Return what O26, O27 and H7 leave of the ranking, and check what the response says of it."""
+    """Return what O26 to O28 and H7 leave of the ranking, and check what the response says of it."""
     near = dict(channels.get("vector", ()))
     if model.abstains == "weak_best":
         ids = {id for hits in channels.values() for id, _ in hits}
@@ -132,7 +135,8 @@ def what_stays(
         assert not response.abstained
         return ranked[:k]
     scores = [(one.id, one.score) for one in ranked]
-    kept, left = finishing.surfaced(query, scores, store.records, near, k)
+    kept, left, sure = finishing.surfaced_at_last(query, scores, store.records, near, cosines, k)
+    assert response.confidence == (None if sure is None else pytest.approx(sure, rel=1e-6))
     told = {one.id: one.of for one in response.trace.duplicates}
     assert told.keys() == left.keys()
     assert all(of in left[id] for id, of in told.items())
@@ -153,7 +157,7 @@ def check(
 
     Where the engine's own scores are equal, the earlier insertion goes first.
     """
-    got = [(result.id, result.score) for result in response.results]
+    got = [(result.id, result.raw_score) for result in response.results]
     assert len(got) == len(want)
     slack = max(near_by, 1e-9)
     assert [score for _, score in got] == pytest.approx([one.score for one in want], rel=slack)
@@ -164,7 +168,10 @@ def check(
     place = {id: row for row, id in enumerate(store.records)}
     for (first, high), (second, low) in itertools.pairwise(got):
         assert high > low or place[first] < place[second]
+    best = max((score for _, score in got), default=0.0)
     for result in response.results:
+        is_divided = response.profile in NORMALISED and best > 0
+        assert result.score == (result.raw_score / best if is_divided else result.raw_score)
         if result.id in by_id:
             check_explanation(result, by_id[result.id], lives, slack)
 
@@ -179,12 +186,13 @@ def check_explanation(
     """
     told = result.explanation
     assert told is not None
+    assert told.evaluate() == told.score == result.score
+    assert replace(told, divided_by=None).evaluate() == result.raw_score  # O29
     assert result.relevance_score == pytest.approx(want.relevance, rel=1e-9, abs=1e-300)
     assert told.relevance == result.relevance_score
     assert [factor.name for factor in told.factors] == [part.name for part in want.factors]
     values = [factor.value for factor in told.factors]
     assert values == pytest.approx([part.value for part in want.factors], rel=slack, abs=1e-300)
-    assert told.evaluate() == told.score == result.score
     bases = [part.value if part.base is None else part.base for part in want.factors]
     parts = zip(want.factors, bases, strict=True)
     retention = math.prod(
@@ -206,7 +214,7 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         asked: dict[str, Any] = {
             "embedding": question, "profile": profile, "explain": True, "reinforce": False
         }  # fmt: skip
-        unleft = profile.replace(abstention=None, duplicates=None)
+        unleft = profile.replace(abstention=None, duplicates=None, retry=None, normalisation=None)
         raw = raw_scores(mind.search(query, k=300, **{**asked, "profile": unleft}))
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
@@ -214,7 +222,7 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
     ranked = models.rank(model, records, NOW, 300, channels, scores["lexical"], scores["vector"])
     if model.has_gate:
         ranked = gated(store, query, dict(channels.get("vector", ())), ranked)
-    want = what_stays(model, store, query, channels, ranked, k, response)
+    want = what_stays(model, store, query, channels, ranked, k, response, scores["vector"])
     lives = {factor.name for factor in profile.factors if factor.is_lifecycle}
     # cosines to the centre of the best are of float32, and no explanation tells them
     check(response, want, lives, store, 1e-6 if model.has_cluster else 1e-12)

@@ -24,7 +24,7 @@ from tests.oracles import reranking as oracle
 NOW = 1_750_000_000.0
 COUNT = 26
 COGNITIVE, OMEGA = profiles.get("cognitive"), profiles.get("omega")
-BARE = OMEGA.replace(duplicates=None, abstention=None)
+BARE = OMEGA.replace(duplicates=None, abstention=None, retry=None, normalisation=None)
 SCORE = (
     st.none()
     | st.integers(-3, 3)

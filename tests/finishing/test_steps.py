@@ -41,14 +41,17 @@ def mind() -> Iterator[oneiros.Engine]:
         (COGNITIVE, ["rerank", "associative_expansion", "graph_expansion"]),  # C8 to C10
         (
             OMEGA,
-            ["surfacing", "graph_expansion", "rerank", "duplicates", "abstention"],
-        ),  # O24 to O27
+            [
+                *("surfacing", "graph_expansion", "rerank", "duplicates", "abstention"),
+                "adaptive_retry",
+            ],
+        ),  # O24 to O28
         (
             COGNITIVE.replace(rerank=LAST),
             ["associative_expansion", "graph_expansion", "rerank"],
         ),
         (
-            OMEGA.replace(rerank=FIRST, abstention=None),
+            OMEGA.replace(rerank=FIRST, abstention=None, retry=None),
             ["rerank", "graph_expansion", "duplicates"],
         ),
         (COGNITIVE.replace(rerank=None, expansion=None), []),
@@ -108,7 +111,7 @@ def test_the_order_of_a_reranker_before_links_is_kept(
 def test_what_a_stage_multiplies_is_explained_to_the_bit(
     mind: oneiros.Engine, values: dict[int, float], name: str
 ) -> None:
-    profile = OMEGA.replace(duplicates=None, abstention=None)
+    profile = OMEGA.replace(duplicates=None, abstention=None, retry=None, normalisation=None)
     before = {one.id: one for one in mind.search("ant", profile=profile, **ASKED)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reranked, "rerank", lambda working, _: working.multiply(name, values))

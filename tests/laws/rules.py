@@ -41,6 +41,7 @@ KERNELS = {
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
 _FINISHING = "finishing/test_results_left_out.py"
+_SURE = "finishing/test_confidence.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
@@ -177,6 +178,8 @@ TESTS = {
     ),
     "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays", _WHOLE),
     "O27": (_MODEL, _WHOLE),
+    "O28": (_MODEL, f"{_SURE}::test_confidence_and_the_choice_are_the_pages", _WHOLE),
+    "O29": (_MODEL, f"{_SURE}::test_scores_after_normalisation_are_those_of_the_page", _WHOLE),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean"), _WHOLE),
     "O33": (_PAGES.format("omega"), _WHOLE),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25", _WHOLE),
@@ -189,8 +192,8 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1 O5 O6 O23 O28",
+    "what the texts of query and candidates say": "O1 O5 O6 O23",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
-    "normalised and cached responses": "O29 O30",
+    "cached responses": "O30",
 }
 """What a rule waits for -> rules."""

@@ -23,10 +23,17 @@ def are_alike(one: Record, other: Record) -> bool:
     return left is not None and right is not None and cosine_of(left, right) >= 0.92
 
 
-def is_near(query: str, record: Record, cosine: float | None, score: float) -> bool:
-    """O27: what vectors found needs 0.5 or overlap, all else overlap; and a score of 0.1."""
-    overlaps = texts.overlap(query, record["text"], record.get("tags", ())) >= 0.35
-    return (overlaps or (cosine is not None and cosine >= 0.5)) and score >= 0.10
+Ease = tuple[float, float]
+"""What is left of the least cosine and overlap, and of the least score."""
+FIRST: Ease = (1.0, 1.0)
+AGAIN: Ease = (0.6, 0.5)
+"""O28."""
+
+
+def is_near(query: str, record: Record, cosine: float | None, ease: Ease = FIRST) -> bool:
+    """O27: what vectors found needs 0.5 or overlap, all else overlap."""
+    overlaps = texts.overlap(query, record["text"], record.get("tags", ())) >= 0.35 * ease[0]
+    return overlaps or (cosine is not None and cosine >= 0.5 * ease[0])
 
 
 def surfaced(
@@ -35,8 +42,11 @@ def surfaced(
     records: Mapping[str, Record],
     cosines: Mapping[str, float],
     k: int,
+    ease: Ease = FIRST,
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Return the ids that stay of (id, score), and those left out with all the better ones alike.
+
+    O27's first two sentences, then O26 until k are found, then O27's least score of 0.1.
 
     Args:
         query: the question.
@@ -44,20 +54,68 @@ def surfaced(
         records: by id.
         cosines: of what the vector channel found.
         k: most to return.
+        ease: what is asked.
     """
     kept: list[str] = []
     left: dict[str, list[str]] = {}
-    for id, score in ranked:
+    scores = dict(ranked)
+    for id, _ in ranked:
         if len(kept) == k:
             break
-        if not is_near(query, records[id], cosines.get(id), score):
+        if not is_near(query, records[id], cosines.get(id), ease):
             continue
         better = [one for one in kept if are_alike(records[one], records[id])]
         if better:
             left[id] = better
         else:
             kept.append(id)
-    return kept, left
+    return [id for id in kept if scores[id] >= 0.1 * ease[1]], left
+
+
+def confidence_of(
+    query: str,
+    kept: Sequence[str],
+    records: Mapping[str, Record],
+    cosines: Mapping[str, float],
+    k: int,
+) -> float:
+    """O28: over the first three, or k, the mean of the better of cosine and share of words."""
+    count = min(3, k)
+    near = [
+        max(min(max(cosines.get(id, 0.0), 0.0), 1.0), texts.word_ratio(query, records[id]["text"]))
+        for id in kept[:count]
+    ]
+    return math.fsum(near) / count
+
+
+def surfaced_at_last(
+    query: str,
+    ranked: Sequence[tuple[str, float]],
+    records: Mapping[str, Record],
+    found: Mapping[str, float],
+    cosines: Mapping[str, float],
+    k: int,
+) -> tuple[list[str], dict[str, list[str]], float | None]:
+    """Return what :func:`surfaced` does, asked once more where the confidence is below 0.3. O28.
+
+    Args:
+        query: the question.
+        ranked: best first, whatever is asked.
+        records: by id.
+        found: cosines of what the vector channel found.
+        cosines: of all.
+        k: most to return.
+    """
+    kept, left = surfaced(query, ranked, records, found, k)
+    if not k:
+        return kept, left, None
+    sure = confidence_of(query, kept, records, cosines, k)
+    if sure < 0.3:
+        kept_again, left_again = surfaced(query, ranked, records, found, k, AGAIN)
+        again = confidence_of(query, kept_again, records, cosines, k)
+        if again > sure:
+            return kept_again, left_again, again
+    return kept, left, sure
 
 
 def is_weak(query: str, cosines: Sequence[float], held: Sequence[str]) -> bool:

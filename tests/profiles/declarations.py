@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
 from oneiros.ranking.factors import FACTORS, Expression
-from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
+from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing, WeakBest
 from oneiros.ranking.fusion import (
     Blend,
     ReciprocalRankFusion,
@@ -222,6 +222,11 @@ PROFILES = st.builds(
     abstention=st.none()
     | st.builds(Surfacing, least_cosine=st.floats(-1, 1), least_overlap=SHARE, least_score=WEIGHT)
     | st.builds(WeakBest, cosine=st.floats(-1, 1), words=SHARE, misses=st.integers(0, 1_000)),
+    retry=st.none()
+    | st.builds(
+        AdaptiveRetry, least_confidence=SHARE, relaxation=SHARE, results=st.integers(1, 1_000)
+    ),
+    normalisation=st.none() | st.just(ByBest()),
     reinforcement=REINFORCEMENTS,
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
     understanding=st.none() | UNDERSTANDINGS,

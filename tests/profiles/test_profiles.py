@@ -38,7 +38,7 @@ from oneiros.ranking.factors import (
     Veracity,
     WeibullRecency,
 )
-from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
+from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing, WeakBest
 from oneiros.ranking.fusion import (
     Blend,
     ReciprocalRankFusion,
@@ -207,6 +207,10 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.abstention == Surfacing(  # O27, O16's general
         least_cosine=0.5, least_overlap=0.35, least_score=0.1
     )
+    assert profile.retry == AdaptiveRetry(  # O28
+        least_confidence=0.3, relaxation=0.6, score_relaxation=0.5, results=3
+    )
+    assert profile.normalisation == ByBest()  # O29
     words = profile.channels[0]
     assert isinstance(words, LexicalChannel)
     assert (words.word_share, words.floor) == (0.3, 0.1)  # O3

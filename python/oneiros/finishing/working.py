@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
@@ -46,7 +47,9 @@ class WorkingList:
     __slots__ = (
         "_place_of",
         "applied",
+        "best",
         "bridges",
+        "confidence",
         "direct",
         "duplicates",
         "far",
@@ -59,6 +62,7 @@ class WorkingList:
         "projections",
         "question",
         "ranked",
+        "raw",
         "reach",
         "reason",
         "results",
@@ -105,6 +109,12 @@ class WorkingList:
         """The nearest, where nothing is returned for that reason."""
         self.uncut: list[Row] = []
         """All results, those beyond the last place among them, once they are cut."""
+        self.confidence: float | None = None
+        """How near the first results are to the question, where the profile asks."""
+        self.best: float | None = None
+        """What all scores were divided by; None: by nothing."""
+        self.raw: dict[int, float] = {}
+        """By row, the score before that."""
         self._place_of: dict[int, int] | None = None
 
     def _depth(self) -> int:
@@ -155,12 +165,20 @@ class WorkingList:
                 taken = merged([one for one in taken if one not in leaving], spare)
         self.results = taken
 
+    def normalise(self) -> None:
+        """Divide all scores by the best. O29."""
+        best = max((one[3] for one in self.results), default=0.0)
+        if 0.0 < best < math.inf:
+            self.best = best
+            self.raw = {row: score for row, _, _, score in self.results}
+            self.results = [(*one[:3], one[3] / best) for one in self.results]
+
     def explanations(self, results: Sequence[Row]) -> Sequence[Explanation]:
         """Return how each of these came to its score, made when it is touched.
 
         REQUIRES: the question is explained.
         """
-        if self.linked or self.applied:
+        if self.linked or self.applied or self.best is not None:
             return _Explained(self, [row for row, *_ in results])
         from oneiros.explaining import Explanations  # noqa: PLC0415 - for those who ask why
 
@@ -177,9 +195,20 @@ class WorkingList:
             told = Explanations(self.gathered.compiled, self.ranked, [place])[0]
         else:
             told = linked.explain()
-        for factor in self.applied.get(row, ()):
-            told = told.with_factor(factor)
-        return told
+        return self.finished(row, told, is_linked=linked is not None)
+
+    def finished(self, row: int, told: Explanation, *, is_linked: bool) -> Explanation:
+        """Return an explanation with what stages did to the row since.
+
+        Args:
+            row: whose.
+            told: how channels and factors, or links, came to a score.
+            is_linked: whether that is the score by links; stages went on with the one that it has.
+        """
+        if is_linked == (row in self.linked):
+            for factor in self.applied.get(row, ()):
+                told = told.with_factor(factor)
+        return told if self.best is None else told.as_share_of(self.best)
 
     @property
     def place_of(self) -> dict[int, int]:

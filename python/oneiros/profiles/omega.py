@@ -1,6 +1,6 @@
 """OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
 
-Source: docs/systems/omega.md O2, O3, O6 to O22, O24, O33; ``omega-bounded``: O32.
+Source: docs/systems/omega.md O2, O3, O6 to O22, O24 to O29, O33; ``omega-bounded``: O32.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oneiros.ranking.factors import (
     Thompson,
     TieBreak,
 )
-from oneiros.ranking.finishing import Duplicates, Surfacing
+from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing
 from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
@@ -131,6 +131,10 @@ OMEGA = Profile(
     rerank=Reranking(top=20, after_links=True),  # O25
     duplicates=Duplicates(characters=150, cosine=0.92),  # O26
     abstention=Surfacing(least_cosine=0.5, least_overlap=0.35, least_score=0.1),  # O27
+    retry=AdaptiveRetry(  # O28
+        least_confidence=0.3, relaxation=0.6, score_relaxation=0.5, results=3
+    ),
+    normalisation=ByBest(),  # O29
     reinforcement=CountsOnly(),  # O33
     understanding=UNDERSTANDING,
 )

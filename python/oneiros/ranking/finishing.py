@@ -1,14 +1,23 @@
-"""What leaves the ranked candidates before they are returned: duplicates, and what is too far off."""
+"""What becomes of the ranked candidates before they are returned: what leaves, and what is done."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, TypeAlias
 
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle, settle_numbers
 from oneiros.ranking.tables import require_words
 
-__all__ = ["ABSTENTIONS", "AbstentionDeclaration", "Duplicates", "Surfacing", "WeakBest"]
+__all__ = [
+    "ABSTENTIONS",
+    "AbstentionDeclaration",
+    "AdaptiveRetry",
+    "ByBest",
+    "Duplicates",
+    "Surfacing",
+    "WeakBest",
+    "eased",
+]
 
 _SHARE = (0.0, 1.0, False)
 _COSINE = (-1.0, 1.0, False)
@@ -70,6 +79,15 @@ class Surfacing:
         )
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
+    def eased(self, rule: AdaptiveRetry) -> Self:
+        """Return what a second search asks."""
+        return replace(
+            self,
+            least_cosine=eased(self.least_cosine, rule.relaxation),
+            least_overlap=self.least_overlap * rule.relaxation,
+            least_score=self.least_score * rule.score_relaxation,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakBest:
@@ -98,6 +116,60 @@ class WeakBest:
         settle(self, "suffixes", require_words("suffixes", self.suffixes))
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
+    def eased(self, rule: AdaptiveRetry) -> Self:
+        """Return what a second search asks."""
+        return replace(
+            self,
+            cosine=eased(self.cosine, rule.relaxation),
+            words=self.words * rule.relaxation,
+        )
+
 
 AbstentionDeclaration: TypeAlias = Surfacing | WeakBest
 ABSTENTIONS: tuple[type[AbstentionDeclaration], ...] = (Surfacing, WeakBest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptiveRetry:
+    """Once more, with less asked of a result and no time, where the results are far from the question.
+
+    ``confidence = mean over the first results of max(cosine in [0, 1], share of words)``, one that
+    is missing counting 0. The second answer stands where its confidence is higher.
+
+    Source: docs/systems/omega.md O28.
+    """
+
+    reads_texts: ClassVar[bool] = True
+
+    least_confidence: float = 0.3
+    """Below it the search is made once more, 0 to 1."""
+
+    relaxation: float = 0.6
+    """What then is left of the least cosine and the least share of words, 0 to 1."""
+
+    score_relaxation: float = 0.5
+    """What then is left of the least score, 0 to 1."""
+
+    results: int = 3
+    """So many of the first results are looked at, or as many as are asked for, 1 to 1,000."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, least_confidence=_SHARE, relaxation=_SHARE, score_relaxation=_SHARE)
+        require_int("results", self.results, low=1, high=_MOST_MISSES)
+
+
+def eased(cosine: float, by: float) -> float:
+    """Return a least cosine that asks less; one below 0 asks next to nothing, and stays."""
+    return min(cosine, cosine * by)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByBest:
+    """Scores are divided by the best of the results, at the very end; ``raw_score`` is that before.
+
+    Where the best is not above 0, they stay as they are.
+
+    Source: docs/systems/omega.md O29.
+    """
+
+    name: ClassVar[str] = "best"

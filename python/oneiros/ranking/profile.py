@@ -12,7 +12,13 @@ from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
 from oneiros.ranking.expansion import EXPANSIONS, ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
-from oneiros.ranking.finishing import ABSTENTIONS, AbstentionDeclaration, Duplicates
+from oneiros.ranking.finishing import (
+    ABSTENTIONS,
+    AbstentionDeclaration,
+    AdaptiveRetry,
+    ByBest,
+    Duplicates,
+)
 from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
@@ -53,6 +59,8 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "rerank": (Reranking,),
     "duplicates": (Duplicates,),
     "abstention": ABSTENTIONS,
+    "retry": (AdaptiveRetry,),
+    "normalisation": (ByBest,),
     "reinforcement": REINFORCEMENTS,
     "promotion": (Promotion,),
     "initial_stability": (InitialStability,),
@@ -61,8 +69,8 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 }
 OPTIONAL_PARTS = (
     *("neighbours", "statements", "named_time"),
-    *("expansion", "rerank", "duplicates", "abstention", "reinforcement", "promotion"),
-    *("initial_stability", "ingest", "understanding"),
+    *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
+    *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
 )
 """What a profile may be without, by field."""
 _KEYS = ("name", *_LISTS, *_PARTS)
@@ -122,6 +130,12 @@ class Profile:
     abstention: AbstentionDeclaration | None = None
     """Which results are too far off, or whether all are; None: none are."""
 
+    retry: AdaptiveRetry | None = None
+    """When a search is made once more, and with what; None: never."""
+
+    normalisation: ByBest | None = None
+    """What scores are divided by at the end; None: by nothing."""
+
     promotion: Promotion | None = None
     """From which score on a staged memory is consolidated; None: promotion does not ask scores."""
 
@@ -169,8 +183,9 @@ class Profile:
     @property
     def reads_texts(self) -> bool:
         """Whether a part of it looks into the texts of candidates."""
-        parts = (*self.channels, *self.factors, *self.keep, self.duplicates, self.abstention)
-        return any(getattr(part, "reads_texts", False) for part in parts)
+        parts = (*self.channels, *self.factors, *self.keep)
+        ends = (self.duplicates, self.abstention, self.retry)
+        return any(getattr(part, "reads_texts", False) for part in (*parts, *ends))
 
     @property
     def not_after_now(self) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tests.oracles import omega, texts
 from tests.oracles.whole.answers import MISSES, Answer, Found
-from tests.oracles.whole.asked import Lists, understood
+from tests.oracles.whole.asked import Lists, Understood, understood
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.compound import compound, parts_of
-from tests.oracles.whole.doubt import ordered
+from tests.oracles.whole.doubt import none_near, ordered, reaches
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch
 from tests.oracles.whole.scoring import halved
@@ -40,22 +41,35 @@ class Omega:
         return answer
 
     def recall(self, world: World, question: Question) -> Answer:
-        """Search, a compound question part by part. O10."""
+        """Search, a compound question part by part (O10), and divide by the best (O29)."""
         parts = parts_of(question.words, self.lists)
-        if len(parts) == 1:
-            return self.whole(world, question)
-        return compound(
-            [self.whole(world, replace(question, words=part)) for part in parts], world, question
-        )
+        each = [self.whole(world, replace(question, words=part)) for part in parts]
+        answer = each[0] if len(parts) == 1 else compound(each, world, question)
+        best = max((one.score for one in answer.results), default=0.0)
+        shares = tuple(replace(one, score=one.score / (best or 1.0)) for one in answer.results)
+        return replace(answer, results=shares)
 
     def whole(self, world: World, question: Question) -> Answer:
-        """Search for one part."""
+        """Search for one part, once more where it is not sure. O28."""
+        says = understood(question, self.lists)
+        answer, sure = self._once(world, question, says)
+        if not question.k or reaches(sure, 0.3):
+            return answer
+        eased = replace(
+            says,
+            least_cosine=says.least_cosine * 0.6,
+            least_overlap=says.least_overlap * 0.6,
+            least_score=says.least_score * 0.5,
+            vector_minimum=None if says.vector_minimum is None else says.vector_minimum * 0.6,
+        )
+        again, surer = self._once(world, replace(question, date_range=None), eased)
+        none_near((sure, surer))
+        return again if surer > sure else answer
+
+    def _once(self, world: World, question: Question, says: Understood) -> tuple[Answer, float]:
+        """Search once; with the answer, how sure it is."""
         search = OmegaSearch(
-            world,
-            question,
-            understood(question, self.lists),
-            is_bounded=self.is_bounded,
-            hides_kinds=self.hides_kinds,
+            world, question, says, is_bounded=self.is_bounded, hides_kinds=self.hides_kinds
         )
         scores = search.scores(search.relevance())
         ranked = ordered(scores, world.place)
@@ -70,10 +84,20 @@ class Omega:
             for id, score in left.scores.items()
         )
         abstains = bool(ranked) and not results and question.k > 0
-        return Answer(
+        answer = Answer(
             results=results,
             direct=None,
             misses=tuple(ranked[:MISSES]) if abstains else (),
             abstains=abstains,
             duplicates=left.duplicates,
         )
+        return answer, confidence(search, [one.id for one in results])
+
+
+def confidence(search: OmegaSearch, ids: list[str]) -> float:
+    """O28, over three results, or as many as are asked for."""
+    count = min(3, search.question.k)
+    cosine = search.cosine if "vector" in search.channels else {}
+    records, words = search.world.records, search.question.words
+    near = [(cosine.get(id, 0.0), texts.word_ratio(words, records[id]["text"])) for id in ids]
+    return omega.confidence(near[:count]) * 3 / count if count else 0.0
