@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneiros.projections.stored_rows import StoredIdsByRow
     from oneiros.response import LoadMemories
 
-__all__ = ["NO_TIME", "answer", "answer_many", "ask", "searched"]
+__all__ = ["NO_TIME", "answer", "answer_many", "ask", "respond", "searched"]
 
 _STAGE_OF_CHANNEL = {
     "lexical": "bm25_search",
@@ -46,7 +46,7 @@ def answer(
     stages = Stages()
     stages.end("validity_filter", visible.bounds_count, visible.row_count)
     answers = ask(question, projections, visible, stages)
-    return _respond(question, projections, visible, answers, load, stages)
+    return respond(question, projections, visible, answers, load, stages)
 
 
 def ask(
@@ -131,12 +131,12 @@ def answer_many(
             count = one.hits.size
             part.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
     return [
-        _respond(question, projections, visible, mine, load, part)
+        respond(question, projections, visible, mine, load, part)
         for question, mine, part in zip(questions, answers, stages, strict=True)
     ]
 
 
-def _respond(
+def respond(
     question: Question,
     projections: Projections,
     visible: Visible,
@@ -144,6 +144,7 @@ def _respond(
     load: LoadMemories,
     stages: Stages,
 ) -> SearchResponse:
+    """Make the response of one search of what its channels answered."""
     working = searched(question, projections, visible, answers, load, stages)
     gathered, ids = working.gathered, projections.lifecycle.ids
     told = [one for one in working.results if ids[one[0]]]  # "": forgotten meanwhile

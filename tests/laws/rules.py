@@ -104,7 +104,11 @@ TESTS = {
     "H2": (_FUSION.format("blend"), _WHOLE),
     "H3": (_FUSION.format("blend"),),
     "H4": ("engine/test_session_neighbours.py::test_results_are_the_oracle", _WHOLE),
-    "H5": (f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",),
+    "H5": (
+        f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",
+        "evaluation/test_tuning.py::test_what_helps_is_found_and_holds_where_it_was_not_looked_for",
+        "evaluation/test_tuning.py::test_without_a_gain_beyond_chance_nothing_changes",
+    ),
     "H6": (_MODEL, _WHOLE),
     "H7": (
         _PAGES.format("the_house_profile"),

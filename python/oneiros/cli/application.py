@@ -15,6 +15,7 @@ from oneiros.cli.importing import import_memories
 from oneiros.cli.promoting import promote
 from oneiros.cli.rescoring import rescore
 from oneiros.cli.showing import demo
+from oneiros.cli.tuning import tune
 
 __all__ = ["application"]
 
@@ -56,3 +57,4 @@ application.command("stats")(stats)
 application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)
 application.command("eval", hidden=True)(evaluate)  # the short name
+application.command("tune")(tune)

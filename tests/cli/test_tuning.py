@@ -1,0 +1,58 @@
+"""``oneiros tune``: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiros import profiles
+from oneiros.ranking.profile import Profile
+from tests.cli.conftest import Run
+
+WEIGHT = ("--over", "fusion.weight=0.4")
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> Path:
+    """A profile that goes by words alone, which the demo's questions speak against."""
+    profile = profiles.get("oneiros").replace(name="poor")
+    changed = Profile.from_toml(profile.to_toml().replace("weight = 0.4", "weight = 1.0"))
+    path = tmp_path / "poor.toml"
+    path.write_text(changed.to_toml(), encoding="utf-8")
+    return path
+
+
+def test_a_better_profile_is_told_and_written(run: Run, poor: Path, tmp_path: Path) -> None:
+    written = tmp_path / "better.toml"
+    outcome = run("tune", "--profile", poor, *WEIGHT, "--output", written)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    for words in ("fusion.weight", "fold 2", "-weight = 1.0", "+weight = 0.4", "written: "):
+        assert words in outcome.stdout
+    better = Profile.from_toml(written.read_text(encoding="utf-8"))
+    assert better == profiles.get("oneiros").replace(name="poor")
+
+
+def test_nothing_is_written_where_nothing_is_better(run: Run, tmp_path: Path) -> None:
+    written = tmp_path / "better.toml"
+    options = ("tune", "--over", "factors.feedback.damping=0.1,0.2", "--output", written)
+    assert "nothing is better beyond chance" in run(*options).stdout
+    document = run(*options, "--json").document
+    assert (document["is_better"], document["changes"]) == (False, [])
+    assert Profile.from_toml(str(document["tuned"])) == profiles.get("oneiros")
+    assert not written.exists()
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ("fusion.weight", "--over: expected PATH=NUMBER,NUMBER..., got 'fusion.weight'"),
+        ("fusion.weight=much", "--over: expected PATH=NUMBER"),
+        ("fusion.weight=2", "--over: weight: must be >= 0 and <= 1, got 2"),
+        ("fusion.shine=2", "--over: fusion.shine: profile oneiros has no such number"),
+    ],
+)
+def test_a_number_that_cannot_be_tried_is_refused(run: Run, over: str, message: str) -> None:
+    outcome = run("tune", "--over", over)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
