@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock
     from oneiros.memory import Memory
     from oneiros.projections import Projections
+    from oneiros.query.expander import Expander
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.remember import Remember
     from oneiros.rerank import Reranker
@@ -46,6 +47,7 @@ class Parts:
     auto_refresh: bool
     watch: Watch | None = None
     reranker: Reranker | None = None
+    expander: Expander | None = None
 
 
 def checked_profile(profile: Profile | str) -> Profile:

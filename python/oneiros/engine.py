@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from oneiros.embedders import Embedder
+    from oneiros.query.expander import Expander
     from oneiros.ranking.profile import Profile
     from oneiros.rerank import Reranker
     from oneiros.watching import Watch
@@ -52,6 +53,9 @@ class Engine(Memories):
             searches are found by meaning only where ``embedding=`` is given.
         reranker: judges the first results of a search again: a callable (query, texts) -> scores, or
             an object with ``predict(pairs)``; None: nobody. See :mod:`oneiros.rerank`.
+        query_expander: says a conceptual question in other words, which are searched, too, where the
+            profile reads questions and fuses ranks (OMEGA): a callable query -> texts, or ->
+            :class:`oneiros.query.expander.Rephrased` to count tokens; None: nobody.
         analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple", "code",
             "cjk", ...); None: what the store was last opened with, at first "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
@@ -82,6 +86,7 @@ class Engine(Memories):
         profile: Profile | str = "oneiros",
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        query_expander: Expander | None = None,
         analyzer: str | None = None,
         variant: str | None = None,
         k1: float | None = None,
@@ -115,6 +120,8 @@ class Engine(Memories):
             name_of(embedder)
         if reranker is not None:
             require_reranker("reranker", reranker)
+        if query_expander is not None:
+            require_callable("query_expander", query_expander, "a callable query -> texts")
         store = Store(
             path,
             durability=durability,
@@ -130,7 +137,9 @@ class Engine(Memories):
             raise
         has_others = store.path != MEMORY
         follows = auto_refresh and has_others
-        parts = Parts(store, projections, remember, clock, chosen, follows, watch, reranker)
+        parts = Parts(
+            store, projections, remember, clock, chosen, follows, watch, reranker, query_expander
+        )
         super().__init__(parts, bounds={})
         self._options = options
 

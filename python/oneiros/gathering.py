@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros import _core
-    from oneiros.channels import ChannelAnswer
+    from oneiros.channels import ChannelAnswer, RankedList
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.row_sets import BackAgain
     from oneiros.query.cluster import Centre
+    from oneiros.query.expander import Expanded
     from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factors.thompson import Verdicts
+    from oneiros.ranking.fusion import ReciprocalRankFusion
     from oneiros.ranking.profile import Profile
     from oneiros.rerank import Reranker
     from oneiros.texts.sought import Sought
@@ -65,6 +67,10 @@ class Question:
     """Who judges the first results again; None: nobody."""
     until: float | None = None
     """By ``time.monotonic``, when it is waited for no longer; None: as its place in the profile says."""
+    expanded: Expanded | None = None
+    """What an expander made of it; None where none was asked."""
+    ranks: ReciprocalRankFusion | None = None
+    """How ranks are fused where there are variants: the profile adds what this makes of them."""
 
 
 class Gathered(NamedTuple):
@@ -142,6 +148,13 @@ class Stages:
         )
         self._last = now
 
+    def before(
+        self, name: str, survivors: int, duration_ms: float, note: str, tokens: tuple[int, int]
+    ) -> None:
+        """Tell of a stage of the question itself, which ran before the first."""
+        self._stages.append(StageTrace(name, 1, survivors, duration_ms, *tokens, note=note))
+        self._started -= duration_ms / 1e3
+
     def trace(self, notes: Sequence[str], duplicates: tuple[Duplicate, ...]) -> SearchTrace:
         total_ms = (self._last - self._started) * 1e3
         return SearchTrace(tuple(self._stages), total_ms, tuple(notes), duplicates)
@@ -159,7 +172,12 @@ def united(
     Where raw scores are read, everyone is given all of them.
     """
     compiled = projections.compiled(question.profile)
-    candidates = compiled.plan.candidates(hits=[heard.hits for heard in answers])
+    hits: list[RankedList | _core.Hits] = [heard.hits for heard in answers]
+    if question.ranks is not None:
+        from oneiros.varying import shares_of  # noqa: PLC0415 - few questions are expanded
+
+        hits = [*shares_of(answers, question.ranks)]
+    candidates = compiled.plan.candidates(hits=hits)
     filled = _fill(compiled, candidates, answers)
     hit_count = sum(heard.hits.size for heard in answers)
     note = f"{filled} raw scores beyond those found" if filled else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from oneiros import _core
@@ -11,6 +12,7 @@ from oneiros.fields import FIELDS
 from oneiros.gathering import Question
 from oneiros.limiting import Limiting
 from oneiros.query.understood import ranked_by
+from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.reranking import with_place
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from oneiros.bounded import Time
     from oneiros.query.asking import Asking
+    from oneiros.query.expander import Expanded
+    from oneiros.query.understood import Understood
     from oneiros.ranking.profile import Profile
     from oneiros.response import SearchResponse
     from oneiros.texts.sought import Sought
@@ -43,24 +47,32 @@ class Questioning(Limiting):
         require_text("query", query)
         require_utf8("syntax", syntax)
         require_flag("explain", is_explained)
+        most = count("k", k)
         spoken, chosen, moment = spoken_in(query, syntax), self._profile(profile), self._now(now)
         row_sets = self._parts.projections.row_sets
         understood = asking.understood(spoken, chosen, moment, row_sets)
+        expanded, embedding = self._expanded(chosen, spoken, understood, asking, embedding)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
             found = self._query_vector(spoken, embedding)
             vector, absent = (None, absent) if absent else found
         reranker = self._parts.reranker if asking.reranker is None else asking.reranker
         placed = chosen if reranker is None else with_place(chosen)
+        ranked, ranks = ranked_by(placed, understood), None
+        if expanded is not None and expanded.variants:
+            from oneiros.varying import fused_by_shares  # noqa: PLC0415 - few are expanded
+
+            assert isinstance(ranked.fusion, ReciprocalRankFusion)
+            ranks, ranked = ranked.fusion, fused_by_shares(ranked)
         return Question(
             query=query,
             spoken=spoken,
             syntax=syntax,
             vector=vector,
             absent=absent,
-            k=count("k", k),
+            k=most,
             now=moment,
-            profile=ranked_by(placed, understood),
+            profile=ranked,
             profile_hash=chosen.hash,
             understood=understood,
             is_explained=is_explained,
@@ -69,7 +81,52 @@ class Questioning(Limiting):
             sought=self._sought(chosen, spoken),
             reranker=reranker,
             until=asking.until,
+            expanded=expanded,
+            ranks=ranks,
         )
+
+    def _expanded(
+        self,
+        profile: Profile,
+        spoken: str,
+        understood: Understood,
+        asking: Asking,
+        embedding: npt.ArrayLike | None,
+    ) -> tuple[Expanded | None, npt.ArrayLike | None]:
+        """Ask the engine's expander for a conceptual question in other words, where there is one.
+
+        Returns:
+            What came of it; and the question's vector, embedded with those of the variants.
+
+        Source: docs/systems/omega.md O6.
+        """
+        expander, reader = self._parts.expander, profile.understanding
+        if expander is None:
+            return None, embedding
+        from oneiros.query.expander import Expanded, Variant, expanded_by  # noqa: PLC0415
+
+        if reader is None or not isinstance(profile.fusion, ReciprocalRankFusion):
+            why = "not asked: the profile reads no questions or fuses no ranks"
+            return Expanded(reason=why), embedding
+        if understood.intent != "conceptual":
+            return Expanded(reason="not asked: the question is not conceptual"), embedding
+        seconds = reader.expander_seconds
+        if asking.until is not None:
+            seconds = min(seconds, asking.until - monotonic())
+        told = expanded_by(expander, spoken, reader, seconds)
+        if not told.texts:
+            return told, embedding
+        texts = [spoken, *told.texts]
+        made = self._embedded(texts, [embedding, *(None for _ in told.texts)], [False] * len(texts))
+        variants = tuple(
+            Variant(text, self._variant_vector(vector), self._sought(profile, text))
+            for text, vector in zip(told.texts, made[1:], strict=True)
+        )
+        return told._replace(variants=variants), made[0]
+
+    def _variant_vector(self, vector: npt.ArrayLike | None) -> npt.NDArray[np.float32] | None:
+        accept = self._parts.remember.vectors.accept
+        return None if vector is None else accept(FIELDS["embedding"].check(vector))
 
     def _sought(self, profile: Profile, spoken: str) -> Sought | None:
         if not profile.reads_texts:

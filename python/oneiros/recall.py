@@ -43,10 +43,21 @@ def answer(
         visible: the rows that recall may return.
         load: the store's loader, for the memories of the results.
     """
-    stages = Stages()
-    stages.end("validity_filter", visible.bounds_count, visible.row_count)
+    stages = _begun(question, visible)
     answers = ask(question, projections, visible, stages)
     return respond(question, projections, visible, answers, load, stages)
+
+
+def _begun(question: Question, visible: Visible) -> Stages:
+    """Begin the trace with what was done for the question before any channel was asked."""
+    stages = Stages()
+    told = question.expanded
+    if told is not None:
+        stages.before(
+            "query_expansion", 1 + len(told.texts), told.duration_ms, told.reason, told.tokens
+        )
+    stages.end("validity_filter", visible.bounds_count, visible.row_count)
+    return stages
 
 
 def ask(
@@ -68,6 +79,10 @@ def ask(
             heard = indexes.by_words(question.query, depth, visible.bits, question.syntax)
             if question.sought is not None and channel.reads_texts:
                 heard = question.sought.relevance_of(heard, channel)
+        if question.ranks is not None:
+            from oneiros.varying import heard_with_variants  # noqa: PLC0415 - few are expanded
+
+            heard = heard_with_variants(question, projections, channel, heard, visible.bits)
         answers.append(heard)
         count = heard.hits.size
         stages.end(_STAGE_OF_CHANNEL[channel.name], visible.row_count, count, note)
@@ -103,9 +118,7 @@ def answer_many(
         return []
     if questions[0].syntax != "plain":  # each permits rows of its own
         return [answer(question, projections, visible, load) for question in questions]
-    stages = [Stages() for _ in questions]
-    for part in stages:
-        part.end("validity_filter", visible.bounds_count, visible.row_count)
+    stages = [_begun(question, visible) for question in questions]
     answers: list[list[ChannelAnswer]] = [[] for _ in questions]
     indexes = projections.indexes
     for channel in questions[0].profile.channels:
@@ -126,6 +139,15 @@ def answer_many(
                     one if question.sought is None else question.sought.relevance_of(one, channel)
                     for question, one in zip(questions, heard, strict=True)
                 ]
+        if any(question.ranks is not None for question in questions):
+            from oneiros.varying import heard_with_variants  # noqa: PLC0415 - few are expanded
+
+            heard = [
+                one
+                if question.ranks is None
+                else heard_with_variants(question, projections, channel, one, visible.bits)
+                for question, one in zip(questions, heard, strict=True)
+            ]
         for one, mine, part, note in zip(heard, answers, stages, notes, strict=True):
             mine.append(one)
             count = one.hits.size

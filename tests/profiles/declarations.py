@@ -184,6 +184,8 @@ UNDERSTANDINGS = st.builds(
     skips_vectors=st.booleans(),
     most_parts=st.integers(1, 16),
     part_gain=st.floats(1, 1e3),
+    most_variants=st.integers(1, 16),
+    expander_seconds=ABOVE_ZERO | st.just(math.inf),
     situations=st.dictionaries(WORD, st.tuples(*[SHARE] * 4), max_size=3),
 )
 PROFILES = st.builds(

@@ -51,6 +51,8 @@ class ChannelAnswer(NamedTuple):
     fill: Callable[[_core.Candidates, int], int] | None = None
     """Gives the candidates that lack a raw score of this channel, of that number in the plan, the one
     of ``score_rows``, and returns how many; None: no quicker way than ``score_rows`` is known."""
+    ranks: RankedList | None = None
+    """Of a question that was asked in other words too: each row's reciprocal rank, best first."""
 
 
 class Channel(Protocol[Query_contra]):

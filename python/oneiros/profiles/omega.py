@@ -90,6 +90,8 @@ UNDERSTANDING = Understanding(
     least_words=2,
     part_gain=1.15,
     variant_weight=0.8,  # O6
+    most_variants=4,
+    expander_seconds=5.0,
     situations=Rows(  # O16: min_vec, min_text, min_composite, context boost
         {
             "general": (0.50, 0.35, 0.10, 1.0),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from oneiros.ranking.declaration import require_flag, require_int, settle, settle_numbers
+from oneiros.ranking.declaration import (
+    require_flag,
+    require_int,
+    require_number,
+    settle,
+    settle_numbers,
+)
 from oneiros.ranking.tables import Rows, require_rows, require_words
 
 __all__ = ["DEFAULT_HINT", "INTENTS", "Situation", "Understanding", "Weights"]
@@ -98,6 +104,13 @@ class Understanding:
     variant_weight: float = 0.8
     """What a reciprocal rank in the answer to an expansion counts, 0 to 1."""
 
+    most_variants: int = 4
+    """So many of what an expander gives are searched, 1 to 16."""
+
+    expander_seconds: float = 5.0
+    """How long an expander may take, > 0, before the search goes on without it; infinity: as long as
+    it does."""
+
     situations: Rows = field(default_factory=lambda: Rows({}))
     """By what the caller does: four numbers, as :class:`Situation`."""
 
@@ -116,6 +129,11 @@ class Understanding:
         require_int("most_parts", self.most_parts, low=1, high=16)
         require_int("least_characters", self.least_characters, low=1, high=1_000)
         require_int("least_words", self.least_words, low=1, high=100)
+        require_int("most_variants", self.most_variants, low=1, high=16)
+        seconds = require_number(
+            "expander_seconds", self.expander_seconds, low=0.0, above_low=True, finite=False
+        )
+        settle(self, "expander_seconds", seconds)
         settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=(0.0, 1.0, False))
 
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
