@@ -56,7 +56,8 @@ class Ours(Form):
 
     def __init__(self, mind: oneiros.Engine, profile: str, *, reinforces: bool) -> None:
         self.name = f"oneiros, {profile}{', reinforcing' if reinforces else ''}"
-        self.profile = PLAIN if profile == PLAIN.name else get(profile)
+        asked = PLAIN if profile == PLAIN.name else get(profile)
+        self.profile = asked.replace(cache=None)  # each question is searched for
         self._mind, self._reinforces = mind, reinforces
         self._sessions = map("asking {}".format, itertools.count())
         self.stage_ms: dict[str, float] = defaultdict(float)

@@ -95,7 +95,10 @@ class AskingWhy(Searching):
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         question = self._question(query, embedding, k, now, profile, True, syntax, asking)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(question, where, status, include_expired, valid_at, deep)
+        selection = question.profile.selection
+        limits = self._limits(
+            selection, question.now, where, status, include_expired, valid_at, deep
+        )
         return self._answer(id, self._in_depth(question, limits), limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:

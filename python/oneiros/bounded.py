@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_instance
@@ -11,6 +11,7 @@ from oneiros.errors import EngineClosed
 from oneiros.field_checks import time as time_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
+from oneiros.recent_answers import RecentAnswers
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,6 +49,7 @@ class Parts:
     watch: Watch | None = None
     reranker: Reranker | None = None
     expander: Expander | None = None
+    recent: RecentAnswers = field(default_factory=RecentAnswers)
 
 
 def checked_profile(profile: Profile | str) -> Profile:

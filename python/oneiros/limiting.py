@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneiros.bounded import Time
     from oneiros.gathering import Question
     from oneiros.projections import Visible
+    from oneiros.ranking.selection import Selection
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
 
@@ -37,7 +38,8 @@ class Limiting(Bounded):
 
     def _limits(
         self,
-        question: Question,
+        selection: Selection,
+        now: float,
         where: Where | None,
         status: str | Sequence[str] | None,
         include_expired: bool,
@@ -49,10 +51,10 @@ class Limiting(Bounded):
         require_flag("deep_recall", deep.is_deep)
         require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
         return Limits(
-            selection=question.profile.selection,
+            selection=selection,
             where=where,
             status=statuses(status),
-            now=question.now,
+            now=now,
             valid_at=None if valid_at is None else _check_valid_at(valid_at),
             includes_expired=bool(include_expired),
             is_deep=bool(deep.is_deep),

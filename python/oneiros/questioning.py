@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,14 @@ from oneiros.limiting import Limiting
 from oneiros.query.understood import ranked_by
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.reranking import with_place
+from oneiros.recent_answers import Same
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from oneiros.bounded import Time
+    from oneiros.projections import Limits
     from oneiros.query.asking import Asking
     from oneiros.query.expander import Expanded
     from oneiros.query.understood import Understood
@@ -127,6 +129,37 @@ class Questioning(Limiting):
     def _variant_vector(self, vector: npt.ArrayLike | None) -> npt.NDArray[np.float32] | None:
         accept = self._parts.remember.vectors.accept
         return None if vector is None else accept(FIELDS["embedding"].check(vector))
+
+    def _key(
+        self,
+        query: str,
+        embedding: npt.ArrayLike | None,
+        k: int,
+        profile: Profile,
+        syntax: str,
+        asking: Asking,
+        limits: Limits,
+    ) -> Hashable:
+        """Return all that an answer depends on, but for what memories hold and when it is asked.
+
+        Raises:
+            TypeError, ValueError: an argument breaks its rule, as it would without.
+        """
+        require_text("query", query)
+        require_utf8("syntax", syntax)
+        vector = None
+        if embedding is not None:
+            unit = self._parts.remember.vectors.accept(FIELDS["embedding"].check(embedding))
+            vector = b"" if unit is None else unit.tobytes()
+        return (
+            profile,
+            tuple(sorted(self._bounds.items())),
+            (query, syntax, count("k", k), vector),
+            asking._replace(reranker=None, until=None),
+            None if asking.reranker is None else Same(asking.reranker),
+            None if limits.status is None else frozenset(map(str, limits.status)),
+            (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
+        )
 
     def _sought(self, profile: Profile, spoken: str) -> Sought | None:
         if not profile.reads_texts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -187,6 +188,14 @@ class SearchResponse:
         )
         return replace(self, trace=longer)
 
+    def loaded_anew(self, load: LoadMemories) -> SearchResponse:
+        """Return the same results, whose memories are read when they are first touched, once more."""
+        return replace(
+            self,
+            results=_shelved_anew(self.results, load),
+            nearest_misses=_shelved_anew(self.nearest_misses, load),
+        )
+
     def load(self) -> None:
         """Read the memories of all results now, in one go, and not when one is first touched."""
         if self.results:
@@ -233,6 +242,14 @@ class SearchResponse:
 
         table = self.table()._repr_html_() if self.results else ""
         return f"<p>{html_text(self._headline())}</p>{table}"
+
+
+def _shelved_anew(results: Sequence[SearchResult], load: LoadMemories) -> tuple[SearchResult, ...]:
+    shelf = _Shelf([one.id for one in results], load)
+    copies = tuple(map(copy, results))
+    for one in copies:
+        one._shelf = shelf
+    return copies
 
 
 def shelve(

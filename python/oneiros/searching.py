@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import (
@@ -18,12 +20,15 @@ from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import answer, answer_many
+from oneiros.recent_answers import Kept, is_whole
 from oneiros.watching import watched
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
+    from oneiros.gathering import Question
+    from oneiros.projections import Limits
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
     from oneiros.rerank import Reranker
@@ -101,6 +106,9 @@ class Searching(Questioning):
                 place in the trace then says so, and the order is that without it. Default: as long
                 as the profile's ``rerank`` says; infinity: however long it takes.
 
+        A profile with a ``cache`` gives the same question the same answer for a while, until a memory
+        is written; the trace says so. With ``now`` or ``explain``, it is asked anew.
+
         Returns:
             :class:`SearchResponse`, always with its trace.
 
@@ -108,28 +116,64 @@ class Searching(Questioning):
             ValueError, TypeError: an argument breaks its rule.
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
+        started = perf_counter()
         require_asking(session, reinforce)
         self._follow_others()
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
+        chosen, moment = self._profile(profile), self._now(now)
+        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
+        limits = self._limits(
+            chosen.selection, moment, where, status, include_expired, valid_at, deep
+        )
+        key, revision = None, self._parts.remember.content_revision
+        if chosen.cache is not None and now is None and explain is False:
+            key = self._key(query, embedding, k, chosen, syntax, asking, limits)
+            kept = self._parts.recent.get(key, revision=revision, now=moment)
+            if kept is not None:
+                response = kept.again(moment, started, self._load_seen)
+                question = replace(kept.question, now=moment)
+                return self._reinforced([response], question, session, reinforce)[0]
+        question, response = self._answered(
+            query, embedding, k, moment, chosen, explain, syntax, asking, limits
+        )
+        if key is not None and chosen.cache is not None and is_whole(question, response):
+            kept = Kept(question, response, chosen.cache.kept_for(response.confidence))
+            self._parts.recent.put(key, kept, revision=revision, most=chosen.cache.most)
+        return self._reinforced([response], question, session, reinforce)[0]
+
+    def _answered(
+        self,
+        query: str,
+        embedding: npt.ArrayLike | None,
+        k: int,
+        moment: float,
+        profile: Profile,
+        is_explained: bool,
+        syntax: str,
+        asking: Asking,
+        limits: Limits,
+    ) -> tuple[Question, SearchResponse]:
+        """Search anew, part by part where the question has several; with the first part's question."""
         spoken = self._spoken_parts(query, syntax, profile)
+        vectors = [embedding]
         if len(spoken) == 1:
-            spoken, vectors = [query], [embedding]
+            spoken = [query]
         else:
-            vectors = self._embedded_parts(spoken, [embedding] * len(spoken), asking, profile, now)
+            vectors = self._embedded_parts(
+                spoken, [embedding] * len(spoken), asking, profile, moment
+            )
         questions = [
-            self._question(part, vector, k, now, profile, explain, syntax, asking)
+            self._question(part, vector, k, moment, profile, is_explained, syntax, asking)
             for part, vector in zip(spoken, vectors, strict=True)
         ]
-        parts = self._parts
-        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(questions[0], where, status, include_expired, valid_at, deep)
         visible = self._visible(questions[0], limits)
         questions = [self._in_depth(question, limits) for question in questions]
         responses = [
-            answer(question, parts.projections, visible, self._load_seen) for question in questions
+            answer(question, self._parts.projections, visible, self._load_seen)
+            for question in questions
         ]
-        responses = self._together([query], [len(questions)], questions, responses)
-        return self._reinforced(responses, questions[0], session, reinforce)[0]
+        (response,) = self._together([query], [len(questions)], questions, responses)
+        return questions[0], response
 
     @watched
     def search_many(
@@ -159,7 +203,7 @@ class Searching(Questioning):
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
 
-        The answers are those of :meth:`search`, each as if asked alone before any of them
+        The answers are those of :meth:`search`, each as if asked alone and anew before any of them
         reinforced anything; reinforcement follows in their order.
 
         Args:
@@ -220,7 +264,9 @@ class Searching(Questioning):
             return []
         parts = self._parts
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(questions[0], where, status, include_expired, valid_at, deep)
+        limits = self._limits(
+            chosen.selection, moment, where, status, include_expired, valid_at, deep
+        )
         visible = self._visible(questions[0], limits)
         questions = [self._in_depth(question, limits) for question in questions]
         responses = answer_many(

@@ -65,7 +65,7 @@ def ask(mind: oneiros.Engine, k: int = COUNT, **options: Any) -> oneiros.SearchR
     return mind.search("ant", k, **{**given, **options})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     scores=st.lists(SCORE, min_size=COUNT, max_size=COUNT),
     k=st.integers(1, COUNT),
@@ -94,7 +94,7 @@ def test_scores_multiply_by_their_ranks_where_the_profile_has_the_factor(
         assert one.explanation.evaluate() == one.score
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scores=st.lists(SCORE, min_size=COUNT, max_size=COUNT), k=st.integers(1, COUNT))
 def test_the_order_is_the_scores_where_it_has_not(
     mind: oneiros.Engine, scores: Scores, k: int

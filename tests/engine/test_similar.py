@@ -58,7 +58,7 @@ def expected(asked: Record, others: dict[str, Record], k: int) -> list[Similar]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     records=records,
     asked=st.integers(0, 7),

@@ -48,6 +48,7 @@ _DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
 _REPEATED = "engine/test_repeated_queries.py"
 _INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
+_CACHE = "engine/test_response_cache.py"
 _RERANK = "engine/test_rerank.py"
 _STORE = "engine/test_profile_of_a_store.py"
 _TIMES = "engine/test_times_in_questions.py"
@@ -185,6 +186,11 @@ TESTS = {
     "O27": (_MODEL, _WHOLE),
     "O28": (_MODEL, f"{_SURE}::test_confidence_and_the_choice_are_the_pages", _WHOLE),
     "O29": (_MODEL, f"{_SURE}::test_scores_after_normalisation_are_those_of_the_page", _WHOLE),
+    "O30": (
+        f"{_CACHE}::test_a_history_of_questions_is_answered_as_the_page_says",
+        f"{_CACHE}::test_any_write_makes_it_miss",
+        f"{_CACHE}::test_a_hit_strengthens_and_strengthening_does_not_make_it_miss",
+    ),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean"), _WHOLE),
     "O33": (_PAGES.format("omega"), _WHOLE),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25", _WHOLE),
@@ -199,6 +205,5 @@ TESTS = {
 WAITING = {
     "what the texts of query and candidates say": "O1 O5 O23",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
-    "cached responses": "O30",
 }
 """What a rule waits for -> rules."""

@@ -32,7 +32,7 @@ def told_by(answer: object, texts: int = 3, seconds: float = LONG) -> Judgement:
     return judge(lambda *_: answer, "q", ["t"] * texts, seconds)  # type: ignore[arg-type, return-value]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(scores)
 def test_scores_do_what_the_pages_say(scores: list[float | None]) -> None:
     told = told_by(scores, len(scores), math.inf)

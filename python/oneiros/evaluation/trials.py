@@ -53,7 +53,8 @@ class _Mind(Engine):
             asked.text, asked.embedding, DEPTH, asked.now, profile, False, "plain", asking
         )
         deep = DeepLimits(is_deep=False, includes_lapsed=False)
-        limits = self._limits(question, asked.where, None, False, None, deep)
+        selection, now = question.profile.selection, question.now
+        limits = self._limits(selection, now, asked.where, None, False, None, deep)
         visible = self._visible(question, limits)
         answers = ask(question, self._parts.projections, visible, Stages())
         return _Heard(question, visible, answers)

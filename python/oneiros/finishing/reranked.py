@@ -42,7 +42,7 @@ def rerank(working: WorkingList, stages: Stages) -> None:
     memories = working.load([ids[row] for row, *_ in first])
     texts = [(place, embedded_text(one)) for place, one in enumerate(memories) if one is not None]
     if not texts:
-        stages.end("rerank", count, count, "absent: nothing to judge")
+        stages.end("rerank", count, count)
         return
     told = judge(
         reranker,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import GraphExpansion
 from oneiros.ranking.factors import (
@@ -139,6 +140,9 @@ OMEGA = Profile(
     normalisation=ByBest(),  # O29
     reinforcement=CountsOnly(),  # O33
     understanding=UNDERSTANDING,
+    cache=ResponseCache(  # O30
+        most=128, seconds=60.0, confident_seconds=300.0, above_confidence=0.7
+    ),
 )
 
 OMEGA_BOUNDED = OMEGA.replace(

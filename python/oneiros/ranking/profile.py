@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oneiros.ranking import factors
+from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
@@ -66,11 +67,13 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "initial_stability": (InitialStability,),
     "ingest": (IngestAssociation,),
     "understanding": (),  # see _kinds
+    "cache": (ResponseCache,),
 }
 OPTIONAL_PARTS = (
     *("neighbours", "statements", "named_time"),
     *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
+    "cache",
 )
 """What a profile may be without, by field."""
 _KEYS = ("name", *_LISTS, *_PARTS)
@@ -147,6 +150,9 @@ class Profile:
 
     understanding: Understanding | None = None
     """How the words of a question weigh its parts; None: they do not."""
+
+    cache: ResponseCache | None = None
+    """How long an answer is given again; None: each question is asked anew."""
 
     _hash: str = field(init=False, repr=False, compare=False, default="")
 

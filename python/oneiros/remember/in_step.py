@@ -49,6 +49,7 @@ class InStep:
             projections.lifecycle, projections.associations, self._write_events
         )
         self._revision = 0
+        self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of our own may wait for its projection
         self._is_closed = False
@@ -65,6 +66,11 @@ class InStep:
     def revision(self) -> int:
         """The last commit that the projections hold."""
         return self._revision
+
+    @property
+    def content_revision(self) -> int:
+        """Goes up with every commit that the projections take up, but for our own reinforcement."""
+        return self._content_revision
 
     def follow(self) -> None:
         """Apply every commit since the last, whoever made it."""
@@ -90,6 +96,7 @@ class InStep:
             self._apply(batch)
         self._follow_links(reading)
         self._revision = last
+        self._content_revision += 1  # the last: an answer of before must not be given after
         self._is_behind = False
 
     def _follow_links(self, reading: Reading) -> None:
@@ -192,6 +199,7 @@ class InStep:
             for batch in fresh:  # nobody else wrote in between, and how they read is known
                 self._apply(batch)
             self._revision = transaction.revision
+            self._content_revision += 1
             self._is_behind = False
 
     # -- reinforcement -----------------------------------------------------------------------------
