@@ -37,6 +37,7 @@ def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tupl
     words = {
         "superseded": f"superseded by {memory.superseded_by!r}",
         "cold": "it is not of the hot tier",
+        "kind": f"its kind is {memory.kind!r}, hidden unless the filter asks for kinds",
         "archived": 'its status is archived; status="archived" asks for such',
         "expired": _expiry(memory, limits),
         "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",

@@ -33,6 +33,17 @@ class DeepLimits(NamedTuple):
     includes_lapsed: bool
 
 
+def names_kinds(condition: Where | None) -> bool:
+    """Tell whether a filter asks for kinds, so that none of them is hidden. O23."""
+    if condition is None:
+        return False
+    from oneiros.scopes.conditions import And, AnyOf, Or  # noqa: PLC0415 - filters load them
+
+    if isinstance(condition, (And, Or)):
+        return any(map(names_kinds, condition.parts))
+    return isinstance(condition, AnyOf) and condition.name == "kind"
+
+
 class Limiting(Bounded):
     """Memories of which a search may return some."""
 
@@ -50,6 +61,9 @@ class Limiting(Bounded):
         require_flag("include_expired", include_expired)
         require_flag("deep_recall", deep.is_deep)
         require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
+        selection = question.profile.selection
+        if selection.hidden_kinds and any(map(names_kinds, (where, self._scope()))):
+            selection = replace(selection, hidden_kinds=())
         return Limits(
             selection=selection,
             where=where,

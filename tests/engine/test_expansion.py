@@ -23,6 +23,7 @@ from tests.engine.linked_world import (
     with_links,
 )
 from tests.engine.random_world import NOW, random_question
+from tests.engine.test_profiles_against_oracles import of_all_kinds
 from tests.engine.test_profiles_against_oracles import raw_scores as raw_of
 from tests.oracles.associations import Weights, bridges, value_of
 from tests.oracles.expansion import Result
@@ -32,7 +33,7 @@ FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, dead
 
 
 # Whatever is near or alike: finishing/test_results_left_out.py says what else leaves.
-OMEGA = oneiros.profiles.get("omega").replace(
+OMEGA = of_all_kinds(oneiros.profiles.get("omega")).replace(
     abstention=None, duplicates=None, retry=None, normalisation=None
 )
 CASES = {

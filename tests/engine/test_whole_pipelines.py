@@ -47,8 +47,8 @@ LISTS = Lists(
 )
 EVERY: dict[str, Recalling] = {
     **PIPELINES,
-    "omega": Omega(lists=LISTS),
-    "omega-bounded": Omega(lists=LISTS, is_bounded=True),
+    "omega": Omega(lists=LISTS, hides_kinds=True),
+    "omega-bounded": Omega(lists=LISTS, is_bounded=True, hides_kinds=True),
 }
 
 

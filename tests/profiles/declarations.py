@@ -204,6 +204,7 @@ PROFILES = st.builds(
         hide_superseded=st.booleans(),
         hide_expired=st.booleans(),
         hide_cold=st.booleans(),
+        hidden_kinds=st.sampled_from([(), ("code_chunk",), ("note", "test")]),
     ),
     neighbours=st.none()
     | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),

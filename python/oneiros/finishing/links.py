@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.explaining import Explanation, Explanations, FactorValue
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
 
 __all__ = ["follow_links"]
+
+_GRAPH_DEPTH: Final = 100
+"""So many of what links bring stay, besides those that are results already. As C10 has it."""
 
 
 def follow_links(working: WorkingList, reach: Reach, stages: Stages) -> None:
@@ -92,7 +95,7 @@ def _associated(
     explained = Explanations(compiled, ranked, range(len(ranked)))
     place_of = {row: place for place, row in enumerate(reached.rows.tolist())}
     paths = reached.paths
-    most = max(question.k, len(working.results))
+    most = max(question.k, len(working.results), _judged(question))
     linked: list[Linked] = []
     for number, told in enumerate(ranked.results()):
         place = place_of[told[0]]
@@ -104,6 +107,12 @@ def _associated(
         if len(linked) == most:
             break
     return linked
+
+
+def _judged(question: Question) -> int:
+    """How many of the results a reranker judges after links were followed."""
+    rerank = question.profile.rerank
+    return 0 if question.reranker is None or rerank is None else rerank.top
 
 
 def _associated_explained(explained: Explanations, number: int) -> Explanation:
@@ -129,7 +138,8 @@ def _in_graph(
         per_hop=rule.per_hop,
         hops=rule.hops,
         allowed=reach.bits,
-        top=question.k + len(working.results),
+        # However few are asked for: reranker and duplicates look at more of them.
+        top=max(question.k, _GRAPH_DEPTH) + len(working.results),
     )
     if not reached:
         return []

@@ -32,6 +32,7 @@ from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
 from oneiros.ranking.reranking import Reranking
+from oneiros.ranking.selection import Selection
 from oneiros.ranking.tables import Rows
 from oneiros.ranking.understanding import DEFAULT_HINT, Understanding, Weights
 from oneiros.ranking.weighing import weighed
@@ -128,6 +129,12 @@ OMEGA = Profile(
         Rerank(ends=(3.0, 10.0), weights=(0.15, 0.30, 0.50)),  # O25
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    selection=Selection(  # O23
+        hidden_kinds=(
+            *("code_chunk", "coordination_snapshot", "file_summary", "session_respawn"),
+            "session_summary",
+        )
+    ),
     expansion=GraphExpansion(  # O24
         seeds=5, hops=2, per_hop=0.4, least_link=0.2, least_score=0.10
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyroaring import BitMap
@@ -179,10 +180,12 @@ class RowSets:
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
 
-        Reasons are "superseded", "cold", "archived", "expired" and "not_yet_valid". The sets are not the
-        caller's own.
+        Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". The sets
+        are not the caller's own.
         """
         hidden = {}
+        if limits.selection.hidden_kinds:
+            hidden["kind"] = self.matching(of_kinds(limits.selection.hidden_kinds))
         if limits.selection.hide_superseded and not limits.is_deep:
             hidden["superseded"] = self._superseded
         if limits.selection.hide_cold:
@@ -256,6 +259,14 @@ def of_status(status: Sequence[str]) -> Where:
     from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
 
     return Where.from_json({"status": list(status)})
+
+
+@lru_cache(maxsize=16)
+def of_kinds(kinds: tuple[str, ...]) -> Where:
+    """The condition that a memory's kind is one of these."""
+    from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
+
+    return Where.from_json({"kind": list(kinds)})
 
 
 def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oneiros.ranking.declaration import require_flag
+from oneiros.field_checks import text as text_check
+from oneiros.ranking.declaration import require_flag, settle
 
 __all__ = ["Selection"]
+
+_check_kind = text_check("hidden_kinds", low=1, high=64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +30,38 @@ class Selection:
     hide_cold: bool = False
     """Leave out what is not of the hot tier. Source: docs/systems/cognitive.md C4."""
 
+    hidden_kinds: tuple[str, ...] = ()
+    """Kinds that are left out unless the filter or scope asks for kinds. Source: docs/systems/omega.md
+    O23."""
+
     def __post_init__(self) -> None:
+        settle(self, "hidden_kinds", checked_kinds(self.hidden_kinds))
         require_flag("hide_superseded", self.hide_superseded)
         require_flag("hide_expired", self.hide_expired)
         require_flag("hide_cold", self.hide_cold)
 
     def record(self) -> dict[str, object]:
-        """Return the fields; ``hide_cold`` only where it is so: other profiles keep their hashes."""
-        told = {"hide_superseded": self.hide_superseded, "hide_expired": self.hide_expired}
-        return {**told, "hide_cold": True} if self.hide_cold else {**told}
+        """Return the fields; the last two only where they hide: other profiles keep their hashes."""
+        told: dict[str, object] = {
+            "hide_superseded": self.hide_superseded,
+            "hide_expired": self.hide_expired,
+        }
+        if self.hide_cold:
+            told["hide_cold"] = True
+        if self.hidden_kinds:
+            told["hidden_kinds"] = list(self.hidden_kinds)
+        return told
+
+
+def checked_kinds(kinds: object) -> tuple[str, ...]:
+    """Return kinds as a tuple.
+
+    Raises:
+        TypeError, ValueError: no list of texts of 1 to 64 bytes.
+    """
+    if not isinstance(kinds, (list, tuple)):
+        msg = f"hidden_kinds: expected a list of kinds, got {kinds!r}"
+        raise TypeError(msg)
+    for kind in kinds:
+        _check_kind(kind)
+    return tuple(kinds)
