@@ -61,7 +61,6 @@ class Limiting(Bounded):
         require_flag("include_expired", include_expired)
         require_flag("deep_recall", deep.is_deep)
         require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
-        selection = question.profile.selection
         if selection.hidden_kinds and any(map(names_kinds, (where, self._scope()))):
             selection = replace(selection, hidden_kinds=())
         return Limits(
