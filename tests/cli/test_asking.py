@@ -124,11 +124,11 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
     assert shown.count("vector: not found") == 2
     assert shown.count("× 1.0000 strength = ") == 2
     heading = next(line for line in shown.splitlines() if line.startswith("rank"))
-    assert heading.split() == [
-        *("rank", "id", *("rank", "score") * 3, *("part",) * 3),
-        "relevance",  # no room left beside it
+    assert heading.split() == ["rank", "id", *("rank", "score") * 3, *("part",) * 4]
+    others = [  # no room left beside these
+        *("rank", "id", "part", "relevance", "recency", "strength", "spread", "feedback"),
+        *("priority", "score"),
     ]
-    others = ["rank", "id", "recency", "strength", "spread", "feedback", "priority", "score"]
     assert others in [line.split() for line in shown.splitlines()]
     empty = run("search", "unheard", "-s", store, "--explain")
     assert empty.exit_code == 0
