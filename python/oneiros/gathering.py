@@ -71,6 +71,8 @@ class Question:
     """What an expander made of it; None where none was asked."""
     ranks: ReciprocalRankFusion | None = None
     """How ranks are fused where there are variants: the profile adds what this makes of them."""
+    decided: str = ""
+    """Why only what the words found is looked at; empty where all is."""
 
 
 class Gathered(NamedTuple):

@@ -145,6 +145,8 @@ class Placing:
     def _missed(self, channel: ChannelDeclaration, score: float | None) -> str:
         """Why a channel gives a memory no rank."""
         question = self._question
+        if question.decided:
+            return question.decided
         beyond = f"not within the first {channel.depth_for(question.k)}"
         if isinstance(channel, VectorChannel):
             if question.vector is None:

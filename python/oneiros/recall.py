@@ -251,7 +251,14 @@ def _taken(
     is_whole: bool,
 ) -> WorkingList:
     """What the channels found, ranked and taken through all stages."""
-    gathered = united(question, projections, visible, answers, stages)
+    heard, profile = answers, question.profile
+    if profile.fast_path is not None or profile.strong_signal is not None:
+        from oneiros.deciding import decided  # noqa: PLC0415 - few profiles have short cuts
+
+        question, heard = decided(question, answers, stages)
+    gathered = united(question, projections, visible, heard, stages)
+    if heard is not answers:  # what they know of the candidates still counts
+        gathered = gathered._replace(answers=answers)
     reach = visible.reach
     working = WorkingList(question, projections, gathered, reach, load, is_whole=is_whole)
     ranked = working.ranked

@@ -34,7 +34,12 @@ FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, dead
 
 # Whatever is near or alike: finishing/test_results_left_out.py says what else leaves.
 OMEGA = of_all_kinds(oneiros.profiles.get("omega")).replace(
-    abstention=None, duplicates=None, retry=None, normalisation=None
+    fast_path=None,
+    strong_signal=None,
+    abstention=None,
+    duplicates=None,
+    retry=None,
+    normalisation=None,
 )
 CASES = {
     "cognitive": oneiros.profiles.get("cognitive"),

@@ -21,7 +21,9 @@ from tests.engine.random_world import DIMENSIONS, NOW, random_question, random_s
 from tests.engine.test_profiles_against_oracles import engine_of
 from tests.oracles import omega
 
-OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None, keep=())
+OPEN = oneiros.profiles.get("omega").replace(
+    fast_path=None, strong_signal=None, abstention=None, duplicates=None, keep=()
+)
 """All that is found is returned."""
 WEIGHTS = {"lexical": 0.5, "vector": 1.8}  # O9, conceptual
 

@@ -23,7 +23,9 @@ QUERIES = {
 }
 HINTS = ("decision", "multi-session", "note", None)
 
-OPEN = profiles.get("omega").replace(abstention=None, duplicates=None)
+OPEN = profiles.get("omega").replace(
+    abstention=None, duplicates=None, fast_path=None, strong_signal=None
+)
 """All that is found is returned."""
 
 

@@ -183,6 +183,10 @@ TESTS = {
         "rerank/test_judging.py::test_scores_do_what_the_pages_say",
         _WHOLE,
     ),
+    "O5": (
+        "finishing/test_short_cuts.py::test_a_strong_first_hit_decides_without_fusion_and_metadata",
+        _WHOLE,
+    ),
     "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays", _WHOLE),
     "O27": (_MODEL, _WHOLE),
     "O28": (_MODEL, f"{_SURE}::test_confidence_and_the_choice_are_the_pages", _WHOLE),
@@ -204,7 +208,7 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1 O5",
+    "what the texts of query and candidates say": "O1",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
 }
 """What a rule waits for -> rules."""

@@ -29,6 +29,7 @@ from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinf
 from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
+from oneiros.ranking.short_cuts import FastPath
 from oneiros.ranking.understanding import INTENTS, Understanding
 
 WEIGHT = st.floats(0, 1e6)
@@ -211,6 +212,10 @@ PROFILES = st.builds(
     statements=st.none() | st.builds(Statements, damping=SHARE),
     named_time=st.none() | st.builds(NamedTime, soft=SHARE, explicit=SHARE, inferred=SHARE),
     expansion=EXPANSIONS,
+    fast_path=st.none()
+    | st.builds(
+        FastPath, similarity=st.floats(0, 1, exclude_min=True), characters=st.integers(3, 1_000)
+    ),
     rerank=st.none()
     | st.builds(
         Reranking,

@@ -55,6 +55,7 @@ from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
+from oneiros.ranking.short_cuts import FastPath, StrongSignal
 
 NAMES = [
     "ciar",
@@ -207,6 +208,10 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.abstention == Surfacing(  # O27, O16's general
         least_cosine=0.5, least_overlap=0.35, least_score=0.1
     )
+    assert profile.fast_path == FastPath(similarity=0.60, characters=200)  # O1
+    metadata = ("kind", "feedback", "priority", "decay", "thompson", "consolidation")
+    assert profile.strong_signal == StrongSignal(threshold=0.85, gap=0.15, skips=metadata)  # O5
+    assert profiles.get("omega-bounded").strong_signal is None
     assert profile.retry == AdaptiveRetry(  # O28
         least_confidence=0.3, relaxation=0.6, score_relaxation=0.5, results=3
     )

@@ -110,7 +110,9 @@ def _without_channel(profile: Profile, index: int) -> dict[str, Any]:
         for field in fields(fusion)
         if isinstance(value := getattr(fusion, field.name), tuple) and len(value) == count
     }
+    short_cuts = ("fast_path", "strong_signal") if profile.channels[index].name == "lexical" else ()
     return {
+        **dict.fromkeys(short_cuts),
         "channels": _dropped(profile.channels, index),
         "fusion": replace(fusion, **lists) if lists else fusion,
     }

@@ -33,6 +33,7 @@ from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
+from oneiros.ranking.short_cuts import FastPath, StrongSignal
 from oneiros.ranking.tables import Rows
 from oneiros.ranking.understanding import DEFAULT_HINT, Understanding, Weights
 from oneiros.ranking.weighing import weighed
@@ -114,6 +115,12 @@ OMEGA = Profile(
         TemporalChannel(),  # O4
     ),
     fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0, 1.2), normalise="channel"),  # O7
+    fast_path=FastPath(similarity=0.60, characters=200),  # O1
+    strong_signal=StrongSignal(  # O5
+        threshold=0.85,
+        gap=0.15,
+        skips=("kind", "feedback", "priority", "decay", "thompson", "consolidation"),
+    ),
     factors=(
         KindWeight(),  # O11
         Feedback(gain=0.15, most=10.0, loss=0.2, floor=0.2),  # O12
@@ -154,6 +161,7 @@ OMEGA = Profile(
 
 OMEGA_BOUNDED = OMEGA.replace(
     name="omega-bounded",
+    strong_signal=None,  # O32 is over all channels
     fusion=WeightedMean(  # O3 is the channel's
         weights=(1.0, 1.0, 1.2), normalise=("clamp", "clamp", "clamp")
     ),

@@ -42,6 +42,7 @@ from oneiros.ranking.reinforcement import (
 from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
+from oneiros.ranking.short_cuts import FastPath, StrongSignal, require_words_for
 
 if TYPE_CHECKING:
     from oneiros.ranking.understanding import Understanding
@@ -55,6 +56,8 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "neighbours": (Neighbours,),
     "statements": (Statements,),
     "named_time": (NamedTime,),
+    "fast_path": (FastPath,),
+    "strong_signal": (StrongSignal,),
     "selection": (Selection,),
     "expansion": EXPANSIONS,
     "rerank": (Reranking,),
@@ -70,7 +73,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "cache": (ResponseCache,),
 }
 OPTIONAL_PARTS = (
-    *("neighbours", "statements", "named_time"),
+    *("neighbours", "statements", "named_time", "fast_path", "strong_signal"),
     *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
     "cache",
@@ -108,6 +111,12 @@ class Profile:
 
     named_time: NamedTime | None = None
     """How what lies outside of the time that a question names is damped; None: not at all."""
+
+    fast_path: FastPath | None = None
+    """When a question is answered at once by what is almost itself; None: never."""
+
+    strong_signal: StrongSignal | None = None
+    """When what the words found decides alone; None: never."""
 
     factors: tuple[Factor, ...] = ()
     """What the relevance is multiplied by, or gains, in this order, each name once."""
@@ -175,6 +184,8 @@ class Profile:
             raise ValueError(msg)
         self.fusion.require_channels([channel.name for channel in self.channels])
         _require_scored(self.expansion, self.fusion)
+        if self.fast_path is not None or self.strong_signal is not None:
+            require_words_for(self)
         settle(self, "_hash", content_hash(self.record()))
 
     @property
@@ -190,7 +201,7 @@ class Profile:
     def reads_texts(self) -> bool:
         """Whether a part of it looks into the texts of candidates."""
         parts = (*self.channels, *self.factors, *self.keep)
-        ends = (self.duplicates, self.abstention, self.retry)
+        ends = (self.fast_path, self.duplicates, self.abstention, self.retry)
         return any(getattr(part, "reads_texts", False) for part in (*parts, *ends))
 
     @property

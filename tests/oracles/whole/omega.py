@@ -36,6 +36,8 @@ class OmegaSearch:
     is_bounded: bool
     hides_kinds: bool
     """O23's kinds of infrastructure."""
+    skips: frozenset[str] = frozenset()
+    """O5: multipliers that have no part in it."""
     shown: list[str] = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False, default_factory=dict)
@@ -116,7 +118,7 @@ class OmegaSearch:
         record, now = self.world.records[id], self.question.now
         kind, feedback = value(record, "kind"), value(record, "feedback")
         ratio = texts.overlap(self.question.words, record["text"], record.get("tags", ()))
-        return (
+        parts = (
             Part("kind", omega.kind_weight(kind)),
             Part("feedback", omega.feedback_factor(feedback)),
             Part("priority", omega.priority_factor(value(record, "priority"))),
@@ -129,6 +131,7 @@ class OmegaSearch:
             Part("preference", omega.preference_boost(kind, self.says.asks_preference)),
             Part("context", self._context(record)),
         )
+        return tuple(part for part in parts if part.name not in self.skips)
 
     def _thompson(self, kind: str) -> float:
         """O15: from all verdicts on memories of a kind that are still there."""

@@ -9,11 +9,11 @@ from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asked import Lists, Understood, understood
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.compound import compound, parts_of
-from tests.oracles.whole.doubt import none_near, ordered, reaches
+from tests.oracles.whole.doubt import none_near, reaches
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch
 from tests.oracles.whole.scoring import halved
-from tests.oracles.whole.surfacing import surface
+from tests.oracles.whole.short_cuts import surfaced
 from tests.oracles.whole.world import World
 
 __all__ = ["Omega"]
@@ -67,13 +67,11 @@ class Omega:
         return again if surer > sure else answer
 
     def _once(self, world: World, question: Question, says: Understood) -> tuple[Answer, float]:
-        """Search once; with the answer, how sure it is."""
+        """Search once; with the answer, how sure it is: at once, and it is not asked again."""
         search = OmegaSearch(
             world, question, says, is_bounded=self.is_bounded, hides_kinds=self.hides_kinds
         )
-        scores = search.scores(search.relevance())
-        ranked = ordered(scores, world.place)
-        left = surface(search, scores)
+        left, ranked, is_at_once = surfaced(search)
         results = tuple(
             Found(
                 id=id,
@@ -83,7 +81,7 @@ class Omega:
             )
             for id, score in left.scores.items()
         )
-        abstains = bool(ranked) and not results and question.k > 0
+        abstains = bool(ranked) and not results and question.k > 0 and not is_at_once
         answer = Answer(
             results=results,
             direct=None,
@@ -91,7 +89,8 @@ class Omega:
             abstains=abstains,
             duplicates=left.duplicates,
         )
-        return answer, confidence(search, [one.id for one in results])
+        sure = 1.0 if is_at_once else confidence(search, [one.id for one in results])
+        return answer, sure
 
 
 def confidence(search: OmegaSearch, ids: list[str]) -> float:

@@ -104,7 +104,7 @@ def without_like(
 def judged(search: OmegaSearch, scores: dict[str, float]) -> list[str]:
     """O25, if a reranker is there: multiplied by its scores; O32 has no such factor, but an order."""
     ranked = ordered(scores, search.world.place)
-    if not search.question.is_judged:
+    if not search.question.is_judged or search.skips:  # O5
         return ranked
     if search.is_bounded:
         return reordered(ranked, search.world.records, JUDGED)
