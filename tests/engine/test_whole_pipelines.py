@@ -95,7 +95,7 @@ class Beside:
         count = len(self.world.records)
         if pair := self.two(*sorted((one % count, other % count))):  # so that none is a circle
             self.mind.supersede(*pair)
-            self.world.records[pair[0]]["superseded_by"] = pair[1]
+            self.world.mark(pair[0], "superseded_by", pair[1])
 
     def judge(self, one: int, verdict: str, times: int) -> None:
         if id := self.live(one):
@@ -106,17 +106,17 @@ class Beside:
     def delete(self, one: int) -> None:
         if id := self.live(one):
             self.mind.delete(id)
-            self.world.records[id]["is_deleted"] = True
+            self.world.mark(id, "is_deleted", True)
 
     def restore(self, one: int) -> None:
         if self.live(one) is None:
             self.mind.restore(self.row(one))
-            self.world.records[self.row(one)]["is_deleted"] = False
+            self.world.mark(self.row(one), "is_deleted", False)
 
     def pin(self, one: int) -> None:
         if id := self.live(one):
             self.mind.pin(id)
-            self.world.records[id]["pinned"] = True
+            self.world.mark(id, "pinned", True)
 
     def wait(self, days: float) -> None:
         self.clock.advance(days * DAY)
@@ -129,6 +129,7 @@ class Beside:
             asked.words,
             asked.k,
             reranker=by_letters if asked.is_judged and self.pipeline.judged else None,
+            now=asked.now if asked.is_judged else None,
             **options(asked),
         )
         check_answer(told, want)

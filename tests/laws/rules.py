@@ -195,6 +195,7 @@ TESTS = {
         f"{_CACHE}::test_a_history_of_questions_is_answered_as_the_page_says",
         f"{_CACHE}::test_any_write_makes_it_miss",
         f"{_CACHE}::test_a_hit_strengthens_and_strengthening_does_not_make_it_miss",
+        _WHOLE,
     ),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean"), _WHOLE),
     "O33": (_PAGES.format("omega"), _WHOLE),

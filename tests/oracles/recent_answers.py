@@ -11,13 +11,15 @@ class Recent:
     def __init__(self, most: int = 128) -> None:
         self.most = most
         self.writes = 0
-        self.kept: list[tuple[Hashable, int, float, float, str]] = []  # asked for last at the end
+        self.kept: list[
+            tuple[Hashable, int, float, float, object]
+        ] = []  # asked for last at the end
 
     def write(self) -> None:
         """Any memory is written."""
         self.writes += 1
 
-    def ask(self, question: Hashable, now: float) -> str | None:
+    def ask(self, question: Hashable, now: float) -> object | None:
         """Return the answer that is given again; None: it is looked for anew."""
         for place, (held, writes, asked, seconds, answer) in enumerate(self.kept):
             if held == question:
@@ -28,7 +30,7 @@ class Recent:
                 return None
         return None
 
-    def answer(self, question: Hashable, now: float, confidence: float, answer: str) -> None:
+    def answer(self, question: Hashable, now: float, confidence: float, answer: object) -> None:
         """Keep what was found anew."""
         seconds = 300.0 if confidence > 0.7 else 60.0
         fresh = [one for one in self.kept if one[0] != question and one[1] == self.writes]

@@ -36,9 +36,22 @@ class Omega:
 
     def answer(self, world: World, question: Question) -> Answer:
         """Search, and count what is returned."""
-        answer = self.recall(world, question)
+        # What is judged is asked with a clock of its own, which goes past the cache.
+        find = self.recall if question.is_judged else self.again_or_anew
+        answer = find(world, question)
         counts_only(world, question, (), [(one.id, False) for one in answer.results])
         return answer
+
+    def again_or_anew(self, world: World, question: Question) -> Answer:
+        """O30. Worlds ask again at once or much later, so that confidence makes no difference."""
+        asked = replace(question, now=0.0, session=None)
+        told = world.recent.ask(asked, question.now)
+        if told is None:
+            answer = self.recall(world, question)
+            world.recent.answer(asked, question.now, 0.0, answer)
+            return answer
+        assert isinstance(told, Answer)
+        return told
 
     def recall(self, world: World, question: Question) -> Answer:
         """Search, a compound question part by part (O10), and divide by the best (O29)."""

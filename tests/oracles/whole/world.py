@@ -12,6 +12,7 @@ from tests.oracles import cognitive
 from tests.oracles.associations import PlainGraph, PlainLink, Weights
 from tests.oracles.finishing import cosine_of
 from tests.oracles.ieee import as_float32
+from tests.oracles.recent_answers import Recent
 from tests.oracles.records import value
 from tests.oracles.whole.doubt import none_near, reaches
 
@@ -36,6 +37,9 @@ class World:
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     """By memory, all that was said of it."""
 
+    recent: Recent = field(default_factory=Recent)
+    """omega.md O30."""
+
     @property
     def place(self) -> dict[str, int]:
         """Every id's place in the order of insertion."""
@@ -47,6 +51,7 @@ class World:
 
     def add(self, batch: Sequence[dict[str, Any]], now: float) -> None:
         """Take in what one call adds."""
+        self.recent.write()
         there = self.live()
         for given in batch:
             record = {"created_at": now, **given}
@@ -84,16 +89,24 @@ class World:
 
     def link(self, one: str, other: str, weight: float, now: float) -> None:
         """Link two; one that is there keeps when it was made."""
+        self.recent.write()
         former = self.graph.links.get(frozenset((self.place[one], self.place[other])))
         link = PlainLink(weight, KINDS.index(EXPLICIT), now, math.nan)
         self._set(one, other, link if former is None else replace(link, created=former.created))
 
+    def mark(self, id: str, name: str, held: Any) -> None:
+        """Set a field of a memory."""
+        self.recent.write()
+        self.records[id][name] = held
+
     def unlink(self, one: str, other: str) -> None:
-        """Take a link away."""
-        self.graph.remove(self.place[one], self.place[other])
+        """Take a link away; where there is none, nothing is written."""
+        if self.graph.remove(self.place[one], self.place[other]):
+            self.recent.write()
 
     def judge(self, id: str, verdict: str) -> None:
         """Keep what someone says of a memory; its feedback is the sum."""
+        self.recent.write()
         self.verdicts.setdefault(id, []).append(verdict)
         record = self.records[id]
         record["feedback"] = value(record, "feedback") + VERDICTS[verdict]
