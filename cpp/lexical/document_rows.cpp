@@ -102,15 +102,6 @@ std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t>
   std::uint32_t former = gaps_.least_of(0);
   std::size_t rank = 0;
   auto at = std::ranges::lower_bound(rows, former);
-  if (by_rank != nullptr && gaps_[size() - 1] == former) {  // rows without a gap
-    const auto end = std::ranges::lower_bound(at, rows.end(), former + size());
-    constexpr std::ptrdiff_t kAhead = 32;
-    for (; at != end; ++at) {
-      __builtin_prefetch(by_rank + (*(end - at > kAhead ? at + kAhead : at) - former));
-      documents.push_back(by_rank[*at - former]);
-    }
-    return documents;
-  }
   while (at != rows.end() && rank != size()) {
     std::size_t asked = 0;
     for (; at != rows.end() && asked < kGroup; ++at) {

@@ -50,6 +50,10 @@ class PackedRows {
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows,
                                         std::span<const LengthRun> runs,
                                         const DocumentNumber* by_rank = nullptr) const;
+  // Whether the rows count up from the first one, without a gap.
+  bool count_up() const { return size() != 0 && gaps_[size() - 1] == gaps_.least_of(0); }
+  // REQUIRES: size() > 0.
+  std::uint32_t first_row() const { return gaps_.least_of(0); }
   // All documents, as their rows ascend. REQUIRES: the runs that it was made with.
   std::vector<DocumentNumber> documents_by_rank(std::span<const LengthRun> runs) const;
 

@@ -66,6 +66,21 @@ class DocumentTable {
     return packed_rows_.find_each(rows, runs_,
                                   by_rank_.for_asked(rows.size(), packed_rows_, runs_));
   }
+  // The documents of rows that count up from the one told of, as those ascend; none if the rows
+  // have gaps, or if that is not known yet. Counts that `count` rows more are asked for.
+  struct CountedUp {
+    std::uint32_t first_row = 0;
+    std::span<const DocumentNumber> documents;
+  };
+  CountedUp counted_up(std::size_t count) const {
+    if (!packed_rows_.count_up()) {
+      return {};
+    }
+    const DocumentNumber* const by_rank = by_rank_.for_asked(count, packed_rows_, runs_);
+    return by_rank == nullptr ? CountedUp{}
+                              : CountedUp{.first_row = packed_rows_.first_row(),
+                                          .documents = {by_rank, packed_rows_.size()}};
+  }
   DocumentLengths lengths() const {
     return runs_.empty() ? DocumentLengths(lengths_.elements()) : DocumentLengths(runs_, size());
   }

@@ -24,22 +24,6 @@ std::size_t reached_count(const SegmentView& view, const AllowedRows& allowed, s
   return k + documents.dead_count();
 }
 
-// Among more allowed postings than these, windows are the quicker way.
-constexpr std::size_t kMostSparse = std::size_t{1} << 15U;
-
-// Whether the lists hold few of the allowed documents, about.
-bool are_few(const AllowedDocuments& documents, const ImpactWorkspace& space,
-             DocumentNumber document_limit) {
-  if (!documents.are_sparse()) {
-    return false;
-  }
-  std::size_t count = 0;
-  for (const ImpactList& list : space.lists) {
-    count += list.postings.size();
-  }
-  return count * documents.documents().size() / document_limit < kMostSparse;
-}
-
 void search(const SegmentView& view, const SealedPostings& postings, const WeighedQuery& query,
             const Bm25& bm25, const AllowedRows& allowed, TopK& best, ImpactWorkspace& space) {
   const ImpactScale scale =
@@ -49,10 +33,7 @@ void search(const SegmentView& view, const SealedPostings& postings, const Weigh
   }
   ImpactThreshold threshold(best, space.kept);
   threshold.start(scale, space.lists.size());
-  const AllowedDocuments* const documents = allowed.in(view.segment->serial());
-  if (documents != nullptr && are_few(*documents, space, view.document_limit)) {
-    search_sparsely(view, *documents, threshold, space);
-  } else {
+  if (allowed.are_all() || !search_sparsely(view, allowed, threshold, space)) {
     search_densely(view, allowed, threshold, space);
   }
   std::erase_if(space.found, [&](const Candidate& one) { return one.score < threshold.least(); });

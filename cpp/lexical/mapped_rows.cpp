@@ -1,46 +1,10 @@
 #include "lexical/mapped_rows.h"
 
 #include <algorithm>
-#include <optional>
-
-#include "lexical/allowed_rows.h"
-#include "lexical/set_bits.h"
 
 namespace oneiros::lexical {
 
-namespace {
-
-// As many documents are looked through in the time that one row takes to be looked up.
-constexpr std::size_t kRowCost = 4;
-
-// Goes by rows or by documents, whichever are fewer.
-class Mapping {
- public:
-  Mapping(const RowBits& rows, const View& view)
-      : allowed_(rows.bits), are_few_(rows.count * kRowCost <= view.sealed_document_count()) {
-    if (are_few_) {
-      listed_ = list_bits(rows.bits, rows.count);
-    }
-  }
-
-  AllowedDocuments of(const DocumentTable& documents) const {
-    if (are_few_) {
-      return {documents.size(), documents.find_each(listed_)};
-    }
-    const DocumentRows held = documents.rows();
-    return {documents.size(), [&](DocumentNumber one) { return allowed_.contains(held[one]); }};
-  }
-
- private:
-  const AllowedRows allowed_;
-  const bool are_few_;
-  std::vector<std::uint32_t> listed_;  // if they are few
-};
-
-}  // namespace
-
-std::shared_ptr<const MappedRows> MappedRows::of(const RowBits& rows, const View& view) {
-  std::optional<Mapping> mapping;
+std::shared_ptr<const MappedRows> MappedRows::of(UnmappedRows rows, const View& view) {
   const auto mapped = std::make_shared<MappedRows>();
   bool is_former = rows.former != nullptr;
   for (const auto& segment : view.segments->sealed) {
@@ -52,10 +16,7 @@ std::shared_ptr<const MappedRows> MappedRows::of(const RowBits& rows, const View
         is_former = false;
       }
     } else {
-      if (!mapping) {
-        mapping.emplace(rows, view);
-      }
-      documents = std::make_shared<const AllowedDocuments>(mapping->of(segment->documents()));
+      documents = std::make_shared<const AllowedDocuments>(rows.mapping.of(segment->documents()));
       is_former = false;
     }
     mapped->segments_.emplace_back(segment->serial(), std::move(documents));

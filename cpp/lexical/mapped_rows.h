@@ -9,17 +9,16 @@
 #include <vector>
 
 #include "lexical/allowed_documents.h"
+#include "lexical/row_mapping.h"
 #include "lexical/view.h"
 
 namespace oneiros::lexical {
 
 class MappedRows;
 
-// Rows as a search comes with them: bit r % 8 of byte r / 8 says whether row r, of 32 bits, is one
-// of them.
-struct RowBits {
-  std::span<const std::uint8_t> bits;
-  std::size_t count = 0;  // of those that are set
+// Rows that are to be mapped.
+struct UnmappedRows {
+  RowMapping mapping;
   // Rows much like them that were mapped, perhaps for another moment; and which rows, ascending,
   // are in only one of the two.
   std::shared_ptr<const MappedRows> former = nullptr;
@@ -30,7 +29,7 @@ struct RowBits {
 class MappedRows {
  public:
   // Takes over what it can. `rows.former` itself, if that tells of the same documents.
-  static std::shared_ptr<const MappedRows> of(const RowBits& rows, const View& view);
+  static std::shared_ptr<const MappedRows> of(UnmappedRows rows, const View& view);
 
   // Null if it is no segment of that moment.
   const AllowedDocuments* find(std::uint32_t serial) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "lexical/set_bits.h"
@@ -16,9 +17,13 @@ constexpr std::size_t kMostKept = 8;
 // Rows that take more bytes are not kept.
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
-// Rows that are fewer than one to so many documents are mapped at once, others when they were seen
-// so many times: then what searches have lost by waiting is about what mapping takes.
-constexpr std::size_t kFew = 64;
+// Rows that are fewer than one to so many documents are listed and kept at once.
+constexpr std::size_t kFew = 512;
+// If they are fewer than one to so many, they are mapped at once, and kept when they are seen
+// again.
+constexpr std::size_t kRatherFew = 96;
+// Others are mapped when they were seen so many times: then what searches have lost by waiting is
+// about what mapping takes.
 constexpr std::uint32_t kSights = 4;
 
 // Of so many rows or more, sets that differ in few are near: those of fewer are as soon mapped
@@ -28,6 +33,9 @@ constexpr std::size_t kMany = 256;
 // Sets that differ in more rows, or in more words of their samples, are not near.
 constexpr std::size_t kMostChanged = 64;
 constexpr std::size_t kMostUnlike = 2;
+
+// Sets that are mapped alike and differ in so few rows need not be kept both.
+constexpr std::size_t kSameChanged = 16;
 
 std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   std::uint64_t word = 0;
@@ -41,60 +49,121 @@ std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
 
 RowFilters::Sight RowFilters::see(std::span<const std::uint8_t> bits, const View& view) {
   constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes: a row has 32 bits
-  const std::span<const std::uint8_t> rows = bits.first(std::min(bits.size(), kAllRows));
-  const Sample sample = sample_of(rows);
-  const std::size_t row_count = count_bits(rows);
-  Known known = nearest(rows, row_count, sample);
-  const Filter* const filter = known.filter.get();
-  const bool is_same = filter != nullptr && known.changed.empty();
+  const Rows rows = bits.first(std::min(bits.size(), kAllRows));
   const std::size_t document_count = std::max<std::size_t>(view.sealed_document_count(), 1);
-  Sight sight{
-      .share = std::min(static_cast<double>(row_count) / static_cast<double>(document_count), 1.0)};
-  std::uint32_t sight_count = 1;
-  if (filter != nullptr) {
-    if (is_same && filter->mapped && filter->mapped->covers(view)) {
-      sight.mapped = filter->mapped;
-      return sight;
-    }
-    sight_count = is_same ? ++filter->sight_count : filter->sight_count + 1;
+  const std::size_t row_count = count_bits(rows);
+  Sight sight;
+  if (row_count * kFew < document_count) {
+    sight.mapped = see_few(list_bits(rows, row_count), view);
+  } else {
+    sight.mapped = see_many(rows, row_count, view);
   }
-  const bool was_mapped = filter != nullptr && filter->mapped;
-  if (was_mapped || sight_count >= kSights || row_count * kFew < document_count) {
-    sight.mapped = MappedRows::of({.bits = rows,
-                                   .count = row_count,
-                                   .former = was_mapped ? filter->mapped : nullptr,
-                                   .changed = std::move(known.changed)},
-                                  view);
-  } else if (is_same) {
-    return sight;  // it counted
-  }
-  if (rows.size() <= kMostBytes) {
-    auto next = std::make_shared<Filter>();
-    next->rows.assign(rows.begin(), rows.end());
-    next->sample = sample;
-    next->row_count = row_count;
-    next->sight_count = sight_count;
-    next->mapped = sight.mapped;
-    keep(std::move(next),
-         is_same || (filter != nullptr && filter->mapped == next->mapped) ? filter : nullptr);
-  }
+  sight.share = std::min(static_cast<double>(row_count) / static_cast<double>(document_count), 1.0);
   return sight;
 }
 
+std::shared_ptr<const MappedRows> RowFilters::see_few(std::vector<std::uint32_t> listed,
+                                                      const View& view) {
+  Known known = nearest(listed);
+  const Filter* const filter = known.filter.get();
+  if (filter != nullptr && known.changed.empty() && filter->mapped->covers(view)) {
+    return filter->mapped;
+  }
+  auto next = std::make_shared<Filter>();
+  next->listed = std::move(listed);
+  next->mapped = MappedRows::of({.mapping = RowMapping(next->listed),
+                                 .former = filter == nullptr ? nullptr : filter->mapped,
+                                 .changed = known.changed},
+                                view);
+  const bool is_same =
+      filter != nullptr && (known.changed.empty() || filter->mapped == next->mapped);
+  std::shared_ptr<const MappedRows> mapped = next->mapped;
+  keep(std::move(next), is_same ? filter : nullptr);
+  return mapped;
+}
+
+std::shared_ptr<const MappedRows> RowFilters::see_many(Rows rows, std::size_t row_count,
+                                                       const View& view) {
+  const std::size_t document_count = view.sealed_document_count();
+  const bool are_rather_few = row_count * kRatherFew < document_count;
+  auto next = std::make_shared<Filter>();
+  next->sample = sample_of(rows);
+  const Known known = nearest(rows, next->sample);
+  const Filter* const filter = known.filter.get();
+  if (filter == nullptr) {
+    keep(std::move(next), nullptr);
+    return are_rather_few ? mapped_once(rows, row_count, view) : nullptr;
+  }
+  const bool is_same = known.changed.empty();
+  if (filter->mapped) {
+    const bool is_covered = filter->mapped->covers(view);
+    if (is_covered &&
+        (is_same || (known.changed.size() <= kSameChanged && !view.seals_any(known.changed)))) {
+      return filter->mapped;
+    }
+  } else {
+    next->sight_count = is_same ? ++filter->sight_count : filter->sight_count + 1;
+  }
+  const bool is_due = filter->mapped || are_rather_few || next->sight_count >= kSights;
+  if (rows.size() > kMostBytes) {
+    return are_rather_few ? mapped_once(rows, row_count, view) : nullptr;
+  }
+  if (is_same && !is_due && !filter->rows.empty()) {
+    return nullptr;  // it counted
+  }
+  next->rows = rows_of(known, rows);
+  if (is_due) {
+    next->mapped =
+        MappedRows::of({.mapping = RowMapping(next->rows, count_bits(next->rows), document_count),
+                        .former = filter->mapped,
+                        .changed = known.changed},
+                       view);
+  }
+  std::shared_ptr<const MappedRows> mapped = next->mapped;
+  keep(std::move(next), is_same || filter->mapped == mapped ? filter : nullptr);
+  return mapped;
+}
+
+std::shared_ptr<const MappedRows> RowFilters::mapped_once(Rows rows, std::size_t row_count,
+                                                          const View& view) {
+  return MappedRows::of({.mapping = RowMapping(rows, row_count, view.sealed_document_count())},
+                        view);
+}
+
+// What is kept is what was mapped, whatever their owner makes of the rows meanwhile.
+std::vector<std::uint8_t> RowFilters::rows_of(const Known& known, Rows rows) {
+  if (known.filter->rows.empty()) {
+    return {rows.begin(), rows.end()};
+  }
+  std::vector<std::uint8_t> bits = known.filter->rows;
+  bits.resize(std::max(bits.size(), rows.size()));
+  for (const std::uint32_t row : known.changed) {
+    bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] ^ 1U << row % 8U);
+  }
+  return bits;
+}
+
 // As long as sets grow by less than half, the words are the same ones.
-RowFilters::Sample RowFilters::sample_of(std::span<const std::uint8_t> rows) {
+RowFilters::Sample RowFilters::sample_of(Rows rows) {
   Sample sample{};
-  const std::size_t words = rows.size() / sizeof(std::uint64_t);
-  const std::size_t step = std::max<std::size_t>(std::bit_floor(words / sample.size()), 1);
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    sample[i] = word_at(rows, i * step * sizeof(std::uint64_t));
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const std::size_t words = (rows.size() + kWord - 1) / kWord;
+  const std::size_t step = std::bit_floor(std::max(words * 2 / sample.size(), std::size_t{1}));
+  for (std::size_t i = 0; i * step < words; ++i) {
+    sample[i] = word_at(rows, i * step * kWord);
   }
   return sample;
 }
 
-// The rows, ascending, that are in only one of two sets; nothing if they are many.
-std::optional<std::vector<std::uint32_t>> RowFilters::changes(std::span<const std::uint8_t> one,
-                                                              std::span<const std::uint8_t> other) {
+bool RowFilters::are_alike(const Sample& one, const Sample& other) {
+  std::size_t unlike = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    unlike += one[i] != other[i] ? 1U : 0U;
+  }
+  return unlike <= kMostUnlike;
+}
+
+std::optional<std::vector<std::uint32_t>> RowFilters::changes(Rows one, Rows other) {
   const std::size_t common = std::min(one.size(), other.size()) / sizeof(std::uint64_t) * 8;
   std::vector<std::uint32_t> changed;
   const std::size_t size = std::max(one.size(), other.size());
@@ -117,24 +186,55 @@ std::optional<std::vector<std::uint32_t>> RowFilters::changes(std::span<const st
   return changed;
 }
 
-RowFilters::Known RowFilters::nearest(std::span<const std::uint8_t> rows, std::size_t row_count,
-                                      const Sample& sample) const {
+std::optional<std::vector<std::uint32_t>> RowFilters::changes(Listed one, Listed other) {
+  std::vector<std::uint32_t> changed;
+  auto mine = one.begin();
+  auto its = other.begin();
+  while (true) {
+    std::tie(mine, its) = std::mismatch(mine, one.end(), its, other.end());
+    if (mine == one.end() && its == other.end()) {
+      return changed;
+    }
+    if (changed.size() == (one.size() < kMany ? 0 : kMostChanged)) {
+      return std::nullopt;
+    }
+    const bool is_mine = its == other.end() || (mine != one.end() && *mine < *its);
+    changed.push_back(is_mine ? *mine++ : *its++);
+  }
+}
+
+std::shared_ptr<const RowFilters::Filters> RowFilters::kept() const {
+  static const auto kNone = std::make_shared<const Filters>();
   const std::shared_ptr<const Filters> filters =
       filters_.read([](const auto& one) noexcept { return one; });
+  return filters ? filters : kNone;
+}
+
+RowFilters::Known RowFilters::nearest(Listed listed) const {
   Known known;
-  if (!filters) {
-    return known;
-  }
+  const std::shared_ptr<const Filters> filters = kept();
   for (const std::shared_ptr<const Filter>& filter : *filters) {
-    const auto [less, more] = std::minmax(row_count, filter->row_count);
-    if (more - less > (row_count < kMany ? 0 : kMostChanged)) {
+    if (filter->are_many()) {
       continue;
     }
-    std::size_t unlike = 0;
-    for (std::size_t i = 0; i < sample.size(); ++i) {
-      unlike += sample[i] != filter->sample[i] ? 1U : 0U;
+    std::optional<std::vector<std::uint32_t>> changed = changes(listed, filter->listed);
+    if (changed && (!known.filter || changed->size() < known.changed.size())) {
+      known = {.filter = filter, .changed = *std::move(changed)};
     }
-    if (unlike > (row_count < kMany ? 0 : kMostUnlike)) {
+  }
+  return known;
+}
+
+RowFilters::Known RowFilters::nearest(Rows rows, const Sample& sample) const {
+  Known known;
+  std::shared_ptr<const Filter> alike;
+  const std::shared_ptr<const Filters> filters = kept();
+  for (const std::shared_ptr<const Filter>& filter : *filters) {
+    if (!filter->are_many() || !are_alike(sample, filter->sample)) {
+      continue;
+    }
+    if (filter->rows.empty()) {
+      alike = filter;
       continue;
     }
     std::optional<std::vector<std::uint32_t>> changed = changes(rows, filter->rows);
@@ -145,7 +245,7 @@ RowFilters::Known RowFilters::nearest(std::span<const std::uint8_t> rows, std::s
       }
     }
   }
-  return known;
+  return known.filter ? known : Known{.filter = alike, .changed = {}};
 }
 
 void RowFilters::keep(std::shared_ptr<const Filter> filter, const Filter* instead_of) {
@@ -166,13 +266,11 @@ void RowFilters::keep(std::shared_ptr<const Filter> filter, const Filter* instea
 }
 
 std::size_t RowFilters::resident_bytes() const {
-  const std::shared_ptr<const Filters> filters =
-      filters_.read([](const auto& one) noexcept { return one; });
   std::size_t bytes = 0;
-  if (filters) {
-    for (const std::shared_ptr<const Filter>& filter : *filters) {
-      bytes += filter->rows.capacity() + (filter->mapped ? filter->mapped->resident_bytes() : 0);
-    }
+  const std::shared_ptr<const Filters> filters = kept();
+  for (const std::shared_ptr<const Filter>& filter : *filters) {
+    bytes += filter->rows.capacity() + filter->listed.capacity() * sizeof(std::uint32_t) +
+             (filter->mapped ? filter->mapped->resident_bytes() : 0);
   }
   return bytes;
 }

@@ -19,7 +19,8 @@ namespace oneiros::lexical {
 
 // Whoever comes again with the same rows, or with all but a few of them, finds them mapped: a scope
 // that is written to and searched by turns is another set each time. Few rows are mapped at once;
-// many, when they were seen some times, since mapping them takes longer than a search.
+// many, when they were seen some times: a set that comes once costs hardly more than a look at some
+// of its words, and whoever searches maps it or does not.
 //
 // Thread-safe. Nobody waits, but for lock().
 class RowFilters {
@@ -40,15 +41,20 @@ class RowFilters {
   void forget_readers() noexcept { filters_.forget_readers(); }
 
  private:
+  using Rows = std::span<const std::uint8_t>;
+  using Listed = std::span<const std::uint32_t>;
+
   // Words here and there among the rows' bits.
-  using Sample = std::array<std::uint64_t, 32>;
+  using Sample = std::array<std::uint64_t, 128>;
 
   struct Filter {
-    std::vector<std::uint8_t> rows;
     Sample sample{};
-    std::size_t row_count = 0;
-    mutable std::atomic<std::uint32_t> sight_count = 0;  // while it is not mapped
+    std::vector<std::uint8_t> rows;                      // of many, unless they were seen but once,
+    std::vector<std::uint32_t> listed;                   // or of few
+    mutable std::atomic<std::uint32_t> sight_count = 1;  // while it is not mapped
     std::shared_ptr<const MappedRows> mapped;
+
+    bool are_many() const { return !mapped || !rows.empty(); }
   };
   using Filters = std::vector<std::shared_ptr<const Filter>>;  // the last one first
 
@@ -58,12 +64,22 @@ class RowFilters {
     std::vector<std::uint32_t> changed;
   };
 
-  static Sample sample_of(std::span<const std::uint8_t> rows);
-  static std::optional<std::vector<std::uint32_t>> changes(std::span<const std::uint8_t> one,
-                                                           std::span<const std::uint8_t> other);
+  static Sample sample_of(Rows rows);
+  static bool are_alike(const Sample& one, const Sample& other);
+  // The rows that are in only one of two sets; nothing if they are many.
+  static std::optional<std::vector<std::uint32_t>> changes(Rows one, Rows other);
+  static std::optional<std::vector<std::uint32_t>> changes(Listed one, Listed other);
   // None, if none is near.
-  Known nearest(std::span<const std::uint8_t> rows, std::size_t row_count,
-                const Sample& sample) const;
+  Known nearest(Listed listed) const;
+  // One that is only alike, whose rows nobody kept, counts as the same where none is near.
+  Known nearest(Rows rows, const Sample& sample) const;
+  static std::vector<std::uint8_t> rows_of(const Known& known, Rows rows);
+  std::shared_ptr<const Filters> kept() const;
+
+  std::shared_ptr<const MappedRows> see_few(std::vector<std::uint32_t> listed, const View& view);
+  std::shared_ptr<const MappedRows> see_many(Rows rows, std::size_t row_count, const View& view);
+  static std::shared_ptr<const MappedRows> mapped_once(Rows rows, std::size_t row_count,
+                                                       const View& view);
   void keep(std::shared_ptr<const Filter> filter, const Filter* instead_of);
 
   LeftRight<std::shared_ptr<const Filters>> filters_;

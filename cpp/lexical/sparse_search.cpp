@@ -6,31 +6,27 @@
 #include <span>
 #include <vector>
 
+#include "lexical/allowed_postings.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {
 
 namespace {
 
-// How many postings are passed over in the time of one look-up.
-constexpr std::size_t kLookUpCost = 32;
-
 class SparseSearch {
  public:
-  SparseSearch(const SegmentView& view, const AllowedDocuments& allowed, ImpactThreshold& threshold,
+  SparseSearch(const SegmentView& view, const AllowedRows& allowed, ImpactThreshold& threshold,
                ImpactWorkspace& space)
-      : view_(view),
-        lengths_(view.segment->documents().lengths()),
-        allowed_(allowed),
+      : lengths_(view.segment->documents().lengths()),
+        postings_(view, allowed),
         threshold_(threshold),
-        loops_(window_loops()),
         lists_(space.lists),
         candidates_(space.candidates),
         fresh_(space.fresh),
         merged_(space.merged),
         scores_(space.partial_scores) {}
 
-  void run(std::vector<Candidate>& found) {
+  bool run(std::vector<Candidate>& found) {
     candidates_.clear();
     for (std::size_t i = lists_.size(); i-- > 0;) {
       pause_here();
@@ -39,11 +35,15 @@ class SparseSearch {
       if (end == 0 && candidates_.empty()) {
         break;
       }
+      if (end != 0 && !postings_.are_quick(std::span(lists_).first(i + 1), end)) {
+        return false;
+      }
       add(lists_[i], end);
       raise_threshold();
       drop(i);
     }
     found.swap(candidates_);
+    return true;
   }
 
  private:
@@ -58,7 +58,7 @@ class SparseSearch {
 
   // Adds the list's postings to the candidates, which are joined by its documents before `end`.
   void add(const ImpactList& list, DocumentNumber end) {
-    pick(list, end);
+    postings_.pick(list, end, fresh_);
     const auto beyond = std::ranges::lower_bound(candidates_, end, {}, &Candidate::document);
     const std::span<Candidate> others(beyond, candidates_.end());
     look_up(list, others, 0,
@@ -82,48 +82,6 @@ class SparseSearch {
     }
     merged_.insert(merged_.end(), one, candidates_.end());
     candidates_.swap(merged_);
-  }
-
-  // The list's visible, allowed documents before `end`.
-  void pick(const ImpactList& list, DocumentNumber end) {
-    fresh_.clear();
-    if (end == 0 || list.postings.first(0) >= end) {
-      return;
-    }
-    const std::size_t block_count = list.postings.find_block(end - 1, 0) + 1;
-    const std::span<const DocumentNumber> documents = allowed_.documents();
-    const std::span<const DocumentNumber> before(documents.begin(),
-                                                 std::ranges::lower_bound(documents, end));
-    if (before.size() * kLookUpCost < std::min(block_count * kBlockSize, list.postings.size())) {
-      look_documents_up(list, before);
-    } else {
-      look_through(list, block_count, end);
-    }
-    if (view_.segment->documents().dead_count() != 0) {
-      std::erase_if(fresh_, [&](const Candidate& one) { return !view_.is_visible(one.document); });
-    }
-  }
-
-  void look_documents_up(const ImpactList& list, std::span<const DocumentNumber> documents) {
-    for (const DocumentNumber document : documents) {
-      fresh_.push_back({.document = document, .score = 0});
-    }
-    look_up(list, fresh_, 0,
-            [&](std::size_t i, const PackedBlock& block, std::size_t at, bool is_there) {
-              fresh_[i].score = is_there ? list.values[block.codes()[at]] : 0U;
-            });
-    std::erase_if(fresh_, [](const Candidate& one) { return one.score == 0; });
-  }
-
-  void look_through(const ImpactList& list, std::size_t block_count, DocumentNumber end) {
-    fresh_.resize(block_count * kBlockSize);
-    std::size_t picked = 0;
-    for (std::size_t index = 0; index < block_count; ++index) {
-      const PackedBlock block = list.postings.block(index);
-      const std::size_t size = index + 1 < block_count ? block.size() : block.lower_bound(end);
-      picked += loops_.pick(block.run(0, size, 0), list.values, allowed_.bits(), &fresh_[picked]);
-    }
-    fresh_.resize(picked);
   }
 
   void raise_threshold() {
@@ -153,11 +111,9 @@ class SparseSearch {
     });
   }
 
-  const SegmentView& view_;
   const DocumentLengths lengths_;
-  const AllowedDocuments& allowed_;
+  AllowedPostings postings_;
   ImpactThreshold& threshold_;
-  const WindowLoops& loops_;
   const std::vector<ImpactList>& lists_;  // by ascending worth
   std::vector<Candidate>& candidates_;    // all ascending
   std::vector<Candidate>& fresh_;
@@ -167,9 +123,9 @@ class SparseSearch {
 
 }  // namespace
 
-void search_sparsely(const SegmentView& view, const AllowedDocuments& allowed,
+bool search_sparsely(const SegmentView& view, const AllowedRows& allowed,
                      ImpactThreshold& threshold, ImpactWorkspace& space) {
-  SparseSearch(view, allowed, threshold, space).run(space.found);
+  return SparseSearch(view, allowed, threshold, space).run(space.found);
 }
 
 }  // namespace oneiros::lexical

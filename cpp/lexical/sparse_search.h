@@ -1,7 +1,7 @@
 // An impact search among few allowed documents, term by term.
 #pragma once
 
-#include "lexical/allowed_documents.h"
+#include "lexical/allowed_rows.h"
 #include "lexical/impact_lists.h"
 #include "lexical/impact_threshold.h"
 #include "lexical/segment.h"
@@ -9,12 +9,13 @@
 namespace oneiros::lexical {
 
 // Leaves in `space.found` every visible, allowed document of the lists there that may reach what
-// the threshold comes to.
+// the threshold comes to, and returns true; or false, once windows are the quicker way for the
+// lists that are left: then it found nothing, but the threshold may have risen.
 //
 // Terms come by falling worth. What the best documents are worth by the terms so far says up to
 // which length a document may still be one of the best by the terms to come; only so far do those
-// bring new ones. REQUIRES: allowed.are_sparse().
-void search_sparsely(const SegmentView& view, const AllowedDocuments& allowed,
+// bring new ones. REQUIRES: !allowed.are_all().
+bool search_sparsely(const SegmentView& view, const AllowedRows& allowed,
                      ImpactThreshold& threshold, ImpactWorkspace& space);
 
 }  // namespace oneiros::lexical

@@ -67,4 +67,10 @@ std::size_t View::sealed_document_count() const {
   return count;
 }
 
+bool View::seals_any(std::span<const std::uint32_t> rows) const {
+  return std::ranges::any_of(segments->sealed, [rows](const auto& segment) {
+    return !segment->documents().find_each(rows).empty();
+  });
+}
+
 }  // namespace oneiros::lexical

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lexical/growing_segment.h"
@@ -33,6 +34,8 @@ struct View {
   SegmentView of(const Segment& segment) const;
   std::vector<SegmentView> searched() const;
   std::size_t sealed_document_count() const;  // the dead included
+  // Whether a sealed segment has a document, perhaps a dead one, of any of the rows, which ascend.
+  bool seals_any(std::span<const std::uint32_t> rows) const;
 
   // Where the row's document stands; nowhere if it has none, or has none any more.
   Location locate(std::uint32_t row) const { return segments->locate(row, growing_limit, epoch); }

@@ -49,6 +49,17 @@ struct WindowScores {
   std::uint32_t shift;
 };
 
+// Words of a set's bits that have some, the one behind the other: their bits, and what the lowest
+// bit of each stands for.
+struct BitWords {
+  std::uint64_t* words;
+  std::uint32_t* firsts;
+};
+
+// Bytes of a set's bits that are looked at together, and as many words.
+inline constexpr std::size_t kBitLineBytes = 64;
+inline constexpr std::size_t kBitLineWords = kBitLineBytes / sizeof(std::uint64_t);
+
 // Plain pointers only: nothing that these are compiled with may reach other code through the
 // linker. All paths give the same answers.
 struct WindowLoops {
@@ -73,6 +84,15 @@ struct WindowLoops {
 
   // How many bits of so many bytes are set.
   std::size_t (*count_bits)(const std::uint8_t* bytes, std::size_t size);
+
+  // Writes the words that have bits, of so many lines, whose first bit stands for `first`, to
+  // `found`, which has room for all and a line more; returns their number.
+  std::size_t (*find_words)(const std::uint8_t* bytes, std::size_t line_count, std::uint32_t first,
+                            const BitWords& found);
+
+  // Writes what the bits of so many words stand for to `listed`, in any order; returns their
+  // number. `listed` has room for 64 a word; the words are lost. REQUIRES: each has bits.
+  std::size_t (*list_words)(const BitWords& found, std::size_t count, std::uint32_t* listed);
 };
 
 // Those of the SIMD path in use.

@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "lexical/bit_loops_of_path.h"
 #include "lexical/window_loops.h"
 
 namespace oneiros::lexical::ONEIROS_PATH {
@@ -259,32 +260,6 @@ std::size_t take_last(const WindowScores& window, std::uint16_t least,
                                    : take_from<true, true>(window, least, candidates);
 }
 
-// Of eight bytes; without the instruction for it, by adding up ever wider groups of bits.
-inline std::size_t bits_of(std::uint64_t word) {
-#if defined(__POPCNT__)
-  return static_cast<std::size_t>(__builtin_popcountll(word));
-#else
-  word -= (word >> 1U) & 0x5555555555555555U;
-  word = (word & 0x3333333333333333U) + ((word >> 2U) & 0x3333333333333333U);
-  word = (word + (word >> 4U)) & 0x0F0F0F0F0F0F0F0FU;
-  return (word * 0x0101010101010101U) >> 56U;
-#endif
-}
-
-std::size_t count_bits(const std::uint8_t* bytes, std::size_t size) {
-  std::size_t total = 0;
-  std::size_t at = 0;
-  std::uint64_t word = 0;
-  for (; at + sizeof(word) <= size; at += sizeof(word)) {
-    std::memcpy(&word, bytes + at, sizeof(word));
-    total += bits_of(word);
-  }
-  for (; at < size; ++at) {
-    total += bits_of(bytes[at]);
-  }
-  return total;
-}
-
 }  // namespace
 
 const WindowLoops kWindowLoops{.accumulate = &accumulate,
@@ -292,6 +267,8 @@ const WindowLoops kWindowLoops{.accumulate = &accumulate,
                                .count = &count,
                                .take = &take,
                                .take_last = &take_last,
-                               .count_bits = &count_bits};
+                               .count_bits = &count_bits,
+                               .find_words = &find_words,
+                               .list_words = &list_words};
 
 }  // namespace oneiros::lexical::ONEIROS_PATH

@@ -2,16 +2,23 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string_view>
 #include <vector>
+
+#include "simd/path.h"
 
 using namespace oneiros::lexical;
 
-TEST_CASE("Bits: all that are set are counted and listed, of any number of bytes") {
+namespace {
+
+void check_bits() {
   std::mt19937 random(1);
-  for (std::size_t size = 0; size < 160; ++size) {  // and around where pieces end
-    const std::size_t byte_count = size < 150 ? size : 2'048 * (size - 149) + size - 155;
+  for (std::size_t size = 0; size < 84; ++size) {  // and around where lines and pieces end
+    const std::size_t byte_count = size < 74 ? size : 1'024 * (size - 73) / 2 + size - 79;
     for (const std::uint32_t one_of : {1, 2, 30, 500}) {
       std::vector<std::uint8_t> bits(byte_count);
       std::vector<std::uint32_t> expected;
@@ -23,6 +30,21 @@ TEST_CASE("Bits: all that are set are counted and listed, of any number of bytes
       }
       CHECK(list_bits(bits, expected.size()) == expected);
       CHECK(count_bits(bits) == expected.size());
+      std::vector<std::uint32_t> unordered = list_bits_unordered(bits, expected.size());
+      std::ranges::sort(unordered);
+      CHECK(unordered == expected);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("Bits: all that are set are counted and listed, of any number of bytes") {
+  const std::string_view best =
+      oneiros::kSimdPathNames[static_cast<std::size_t>(oneiros::simd_path())];
+  for (const oneiros::SimdPath path : oneiros::simd_paths()) {
+    oneiros::use_simd_path(oneiros::kSimdPathNames[static_cast<std::size_t>(path)]);
+    check_bits();
+  }
+  oneiros::use_simd_path(best);
 }
