@@ -93,7 +93,8 @@ class Beside:
 
     def supersede(self, one: int, other: int) -> None:
         count = len(self.world.records)
-        if pair := self.two(*sorted((one % count, other % count))):  # so that none is a circle
+        pair = self.two(*sorted((one % count, other % count)))  # so that none is a circle
+        if pair and self.world.records[pair[0]].get("superseded_by") != pair[1]:
             self.mind.supersede(*pair)
             self.world.mark(pair[0], "superseded_by", pair[1])
 

@@ -20,6 +20,8 @@ __all__ = ["NOW", "Step", "random_link", "random_record", "random_step"]
 
 NOW = 1_750_000_000.0
 WORDS = ("ant", "ants", "bee", "cat", "dog", "elk", "running")
+SAYING = "the elk was running past a silent dog"
+"""What some memories say, and some questions quote."""
 Step = tuple[str, Any]
 _EDGES = (0.25, 0.4, 0.45, 0.5, 0.65, 0.75, 0.92)  # what rules ask of a cosine
 _ASKED = 4
@@ -116,6 +118,8 @@ def random_record(seed: int, number: int) -> dict[str, Any]:
     given |= {name: held for name, held in seldom.items() if random.random() < 0.15}
     marks = _one(random, "", "", "?", "? ")
     text = f"{_words(random, 3)}{marks}{_words(random, 2)}"
+    if random.random() < 0.1:
+        text = SAYING[: int(random.integers(24, len(SAYING) + 1))]
     return {"text": text, "created_at": _moment(random), **given}
 
 
@@ -139,7 +143,16 @@ def random_question(random: Random) -> Question:
     long = (f"{words} unheard running", f"{_words(random, 3)} silent ants")
     if random.random() < 0.15:
         words = _one(random, " and also ", ", which ").join(long)
-    framed = (words, words, f"why {words}", f"which {words}", f"prefer {words}", f'"{words}"')
+    framed: tuple[str, ...] = (
+        words,
+        words,
+        f"why {words}",
+        f"which {words}",
+        f"prefer {words}",
+        f'"{words}"',
+    )
+    if random.random() < 0.06:
+        framed = (f'"{SAYING}"',)
     start = _bound(random)
     around = {
         "tags": tuple(_tags(random)),

@@ -95,9 +95,10 @@ class World:
         self._set(one, other, link if former is None else replace(link, created=former.created))
 
     def mark(self, id: str, name: str, held: Any) -> None:
-        """Set a field of a memory."""
-        self.recent.write()
-        self.records[id][name] = held
+        """Set a field of a memory; where it is so already, nothing is written."""
+        if self.records[id].get(name) != held:
+            self.recent.write()
+            self.records[id][name] = held
 
     def unlink(self, one: str, other: str) -> None:
         """Take a link away; where there is none, nothing is written."""
