@@ -40,6 +40,8 @@ class Understood:
     least_score: float
     vector_minimum: float | None
     """O2: of the situation that is given, if one is."""
+    is_eased: bool = False
+    """Whether it is asked once more (O28); a time that it named is left out then."""
 
 
 def intent_of(words: str, lists: Lists) -> str | None:

@@ -37,7 +37,9 @@ def surfaced(search: OmegaSearch) -> tuple[Surfaced, list[str], bool]:
 def almost_itself(search: OmegaSearch) -> dict[str, float]:
     """O1: of a keyword-like question, what is of almost its characters; not deep, and of no time."""
     asked = search.question
-    if not search.says.is_navigational or asked.date_range is not None or asked.deep_recall:
+    if not search.says.is_navigational or search.says.is_eased:
+        return {}
+    if asked.date_range is not None or asked.deep_recall:
         return {}
     shares = {
         id: texts.jaccard(asked.words, search.world.records[id]["text"])
