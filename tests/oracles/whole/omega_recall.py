@@ -73,6 +73,7 @@ class Omega:
             least_cosine=says.least_cosine * 0.6,
             least_overlap=says.least_overlap * 0.6,
             least_score=says.least_score * 0.5,
+            is_eased=True,
             vector_minimum=None if says.vector_minimum is None else says.vector_minimum * 0.6,
         )
         again, surer = self._once(world, replace(question, date_range=None), eased)
