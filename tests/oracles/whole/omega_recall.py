@@ -69,7 +69,8 @@ class Omega:
         if not question.k or reaches(sure, 0.3):
             return answer
         if says.is_navigational and question.date_range is not None:
-            raise Doubt("whether O1 answers what O28 asks again without its time")
+            msg = "whether O1 answers what O28 asks again without its time"
+            raise Doubt(msg)
         eased = replace(
             says,
             least_cosine=says.least_cosine * 0.6,
