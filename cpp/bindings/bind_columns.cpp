@@ -4,6 +4,7 @@
 #include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
+#include "columns/most_accessed.h"
 
 namespace oneiros {
 
@@ -134,6 +135,16 @@ py::dict schema() {
   return names;
 }
 
+std::vector<std::uint32_t> most_accessed_rows(const Columns& columns, std::size_t count,
+                                              const std::optional<py::array>& allowed) {
+  std::span<const std::uint8_t> bits;
+  if (allowed) {
+    bits = read_1d<std::uint8_t>(*allowed, "allowed");
+  }
+  const ReleasedGil nogil;
+  return most_accessed(columns, count, allowed ? &bits : nullptr);
+}
+
 }  // namespace
 
 void register_columns(py::module_& module) {
@@ -156,7 +167,11 @@ void register_columns(py::module_& module) {
       .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),
            py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("most"),
            py::arg("limit"), py::arg("is_additive"),
-           "docs/systems/reverie.md R20, or cognitive.md C11, for each row.");
+           "docs/systems/reverie.md R20, or cognitive.md C11, for each row.")
+      .def("most_accessed", &most_accessed_rows, py::kw_only(), py::arg("count"),
+           py::arg("allowed"),
+           "The rows with the most accesses, at least one, among those allowed (packed bits; None: "
+           "all).");
 }
 
 }  // namespace oneiros

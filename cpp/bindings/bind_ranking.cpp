@@ -119,6 +119,12 @@ void fill(GuardedCandidates& guarded, std::size_t channel, const py::array& scor
   guarded.candidates.fill(channel, values);
 }
 
+void append(GuardedCandidates& guarded, const std::vector<std::uint32_t>& rows) {
+  const ReleasedGil nogil;
+  const std::scoped_lock lock(guarded.mutex);
+  guarded.candidates.append(rows);
+}
+
 py::array rows_of(const GuardedCandidates& guarded) {
   std::vector<std::uint32_t> rows;
   {
@@ -285,7 +291,9 @@ void register_results(py::module_& module) {
       .def("missing_count", &missing_count, py::arg("channel"), "How many missing() returns.")
       .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
-           "Gives the missing rows their raw scores, in that order; NaN: it has none.");
+           "Gives the missing rows their raw scores, in that order; NaN: it has none.")
+      .def("append", &append, py::arg("rows"),
+           "Adds rows that no channel found, none of them there already.");
 }
 
 }  // namespace

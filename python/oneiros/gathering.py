@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneiros.numpy_on_use import np
 from oneiros.query.understood import PLAIN
 from oneiros.ranking.deep_recall import LAPSED
 from oneiros.ranking.factor import is_function
 from oneiros.response import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from oneiros import _core
@@ -180,6 +180,11 @@ def united(
 
         hits = [*shares_of(answers, question.ranks)]
     candidates = compiled.plan.candidates(hits=hits)
+    seeds: Mapping[int, float] = {}
+    if question.profile.hot_set is not None:
+        from oneiros.texts.hot_set import seeded  # noqa: PLC0415 - few profiles have one
+
+        seeds = seeded(question.profile.hot_set, question, projections, visible, candidates, stages)
     filled = _fill(compiled, candidates, answers)
     hit_count = sum(heard.hits.size for heard in answers)
     note = f"{filled} raw scores beyond those found" if filled else ""
@@ -196,6 +201,9 @@ def united(
         stages.end("session_neighbours", found_count, len(candidates))
     lifecycle = projections.lifecycle
     signals = signals_for(compiled, lifecycle, candidates, question)
+    if seeds:
+        rows = candidates.rows.tolist()
+        signals["hot_seed"] = np.array([seeds.get(row, 0.0) for row in rows])
     gathered = Gathered(answers, compiled, candidates, lifecycle, signals, brought)
     vectors = projections.indexes.vectors
     if vectors and len(candidates) and "cluster" in compiled.names:

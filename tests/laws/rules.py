@@ -183,6 +183,11 @@ TESTS = {
         "rerank/test_judging.py::test_scores_do_what_the_pages_say",
         _WHOLE,
     ),
+    "O1": (
+        "finishing/test_short_cuts.py::test_a_keyword_like_question_is_answered_by_what_is_almost_itself",
+        "texts/test_hot_set.py::test_hot_memories_join_by_the_maximum",
+        _WHOLE,
+    ),
     "O5": (
         "finishing/test_short_cuts.py::test_a_strong_first_hit_decides_without_fusion_and_metadata",
         _WHOLE,
@@ -209,7 +214,6 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "what the texts of query and candidates say": "O1",
     "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
 }
 """What a rule waits for -> rules."""

@@ -26,7 +26,7 @@ from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.ranking.relevance_terms import NamedTime, Statements
+from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath
@@ -209,6 +209,10 @@ PROFILES = st.builds(
     ),
     neighbours=st.none()
     | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),
+    hot_set=st.none()
+    | st.builds(
+        HotSet, size=st.integers(1, 10_000), least_overlap=SHARE, weight=st.floats(0.01, 100)
+    ),
     statements=st.none() | st.builds(Statements, damping=SHARE),
     named_time=st.none() | st.builds(NamedTime, soft=SHARE, explicit=SHARE, inferred=SHARE),
     expansion=EXPANSIONS,

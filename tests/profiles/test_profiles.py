@@ -53,7 +53,7 @@ from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.ranking.relevance_terms import NamedTime, Statements
+from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
 
@@ -208,6 +208,7 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.abstention == Surfacing(  # O27, O16's general
         least_cosine=0.5, least_overlap=0.35, least_score=0.1
     )
+    assert profile.hot_set == HotSet(size=50, least_overlap=0.4, weight=0.8)  # O1
     assert profile.fast_path == FastPath(similarity=0.60, characters=200)  # O1
     metadata = ("kind", "feedback", "priority", "decay", "thompson", "consolidation")
     assert profile.strong_signal == StrongSignal(threshold=0.85, gap=0.15, skips=metadata)  # O5

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "association/graph.h"
+#include "columns/most_accessed.h"
 
 using oneiros::Column;
 using oneiros::Columns;
@@ -28,6 +29,26 @@ void write_one(Columns& columns, const std::vector<std::uint32_t>& rows,
 }
 
 }  // namespace
+
+TEST_CASE("columns: the most accessed rows, of those allowed, in the order of accesses and rows") {
+  Columns columns;
+  using Rows = std::vector<std::uint32_t>;
+  CHECK(oneiros::most_accessed(columns, 3, nullptr).empty());
+  columns.append(20);
+  CHECK(oneiros::most_accessed(columns, 3, nullptr).empty());
+  const Rows rows{1, 4, 7, 9, 13, 19};
+  const Rows accesses{5, 2, 5, 9, 2, 5};
+  write_one(columns, rows, given("access_count", accesses));
+  CHECK(oneiros::most_accessed(columns, 0, nullptr).empty());
+  CHECK(oneiros::most_accessed(columns, 1, nullptr) == Rows{9});
+  CHECK(oneiros::most_accessed(columns, 3, nullptr) == Rows{9, 1, 7});
+  CHECK(oneiros::most_accessed(columns, 5, nullptr) == Rows{9, 1, 7, 19, 4});
+  CHECK(oneiros::most_accessed(columns, 50, nullptr) == Rows{9, 1, 7, 19, 4, 13});
+  const std::vector<std::uint8_t> bits{0b1001'0000, 0b0010'0000};  // 4, 7, 13; not 19
+  const std::span<const std::uint8_t> allowed(bits);
+  CHECK(oneiros::most_accessed(columns, 2, &allowed) == Rows{7, 4});
+  CHECK(oneiros::most_accessed(columns, 9, &allowed) == Rows{7, 4, 13});
+}
 
 TEST_CASE("columns: new rows hold the defaults of fields.md") {
   Columns columns;

@@ -1,6 +1,6 @@
 """OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
 
-Source: docs/systems/omega.md O2, O3, O6 to O22, O24 to O29, O33; ``omega-bounded``: O32.
+Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O29, O33; ``omega-bounded``: O32.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
+from oneiros.ranking.relevance_terms import HotSet
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
@@ -115,6 +116,7 @@ OMEGA = Profile(
         TemporalChannel(),  # O4
     ),
     fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0, 1.2), normalise="channel"),  # O7
+    hot_set=HotSet(size=50, least_overlap=0.4, weight=0.8),  # O1
     fast_path=FastPath(similarity=0.60, characters=200),  # O1
     strong_signal=StrongSignal(  # O5
         threshold=0.85,

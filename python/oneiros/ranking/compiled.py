@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledProfile", "compile_profile"]
 
-_GAINS = ("neighbours", "statements", "named_time")
+_GAINS = ("hot_set", "neighbours", "statements", "named_time")
 """Parts of a profile that change the relevance, in this order."""
 
 

@@ -39,7 +39,7 @@ from oneiros.ranking.reinforcement import (
     Reinforcement,
     ReinforcementDeclaration,
 )
-from oneiros.ranking.relevance_terms import NamedTime, Statements
+from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath, StrongSignal, require_words_for
@@ -53,6 +53,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _LISTS = ("channels", "factors", "keep")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see _kinds
+    "hot_set": (HotSet,),
     "neighbours": (Neighbours,),
     "statements": (Statements,),
     "named_time": (NamedTime,),
@@ -73,7 +74,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "cache": (ResponseCache,),
 }
 OPTIONAL_PARTS = (
-    *("neighbours", "statements", "named_time", "fast_path", "strong_signal"),
+    *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
     *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
     "cache",
@@ -102,6 +103,9 @@ class Profile:
 
     fusion: Fusion = field(default_factory=ReciprocalRankFusion)
     """How ranks become a relevance."""
+
+    hot_set: HotSet | None = None
+    """Which of the memories recalled most often are candidates, too; None: none."""
 
     neighbours: Neighbours | None = None
     """What stands next to a candidate in its session adds to its relevance; None: nothing."""
@@ -201,7 +205,7 @@ class Profile:
     def reads_texts(self) -> bool:
         """Whether a part of it looks into the texts of candidates."""
         parts = (*self.channels, *self.factors, *self.keep)
-        ends = (self.fast_path, self.duplicates, self.abstention, self.retry)
+        ends = (self.hot_set, self.fast_path, self.duplicates, self.abstention, self.retry)
         return any(getattr(part, "reads_texts", False) for part in (*parts, *ends))
 
     @property

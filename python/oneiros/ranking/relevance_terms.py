@@ -1,22 +1,54 @@
 """What changes a relevance after its fusion and before any factor: a declaration each.
 
-Each adds a term, mostly below 0, so that explanations show it as one more part of the relevance.
+Each adds a term, most of them below 0, so that explanations show it as one more part of the relevance.
 Without a question, in a rescoring, none of them does anything.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from oneiros.ranking.declaration import settle_numbers
+from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle_numbers
 
 if TYPE_CHECKING:
     from oneiros.ranking.program import ProgramBuilder
 
-__all__ = ["NamedTime", "Statements"]
+__all__ = ["HotSet", "NamedTime", "Statements"]
 
 _SHARE = (0.0, 1.0, False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotSet:
+    """The memories recalled most often are candidates where they hold enough of the question's words.
+
+    ``max(relevance, weight * overlap)``, of those of the ``size`` most accessed whose overlap, the
+    share of the question's words found in text and tags, is at least ``least_overlap``. Signal:
+    ``hot_seed``, what the maximum is taken with.
+
+    Source: docs/systems/omega.md O1.
+    """
+
+    reads_texts: ClassVar[bool] = True
+
+    size: int = 50
+    """How many of the most accessed are looked at, 1 to 10,000."""
+
+    least_overlap: float = 0.4
+    """0 to 1."""
+
+    weight: float = 0.8
+    """Of the overlap, above 0, at most 1e6."""
+
+    def __post_init__(self) -> None:
+        require_int("size", self.size, low=1, high=10_000)
+        settle_numbers(self, least_overlap=_SHARE, weight=(0.0, LARGEST_WEIGHT, True))
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what the relevance gains."""
+        above = program.call("subtract", program.signal("hot_seed", 0.0), program.relevance)
+        return program.call("maximum", above, program.constant(0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

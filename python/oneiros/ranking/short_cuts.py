@@ -102,10 +102,10 @@ def answered_at_once(profile: Profile) -> Profile:
 
 
 def _of_words(profile: Profile, **changes: Any) -> Profile:
-    """The profile with the text channel's own relevance, and without neighbours or a reranker."""
+    """The profile with the text channel's own relevance, and without hot set, neighbours or a reranker."""
     from oneiros.ranking.fusion import WeightedMean  # noqa: PLC0415 - few profiles ask
 
     names = [channel.name for channel in profile.channels]
     weights = tuple(float(name == "lexical") for name in names)
     fusion = WeightedMean(weights=weights, normalise=tuple("clamp" for _ in names))
-    return profile.replace(fusion=fusion, neighbours=None, rerank=None, **changes)
+    return profile.replace(fusion=fusion, hot_set=None, neighbours=None, rerank=None, **changes)

@@ -24,6 +24,7 @@ __all__ = ["OmegaSearch"]
 
 DEPTH = 100
 CLUSTER = 10  # O21
+HOT = 50  # O1
 
 
 @dataclass
@@ -88,6 +89,19 @@ class OmegaSearch:
             clamped = dict.fromkeys(self.channels, "clamp")
             return fusion.weighted_mean(self.channels, weights, clamped)
         return fusion.reciprocal_rank(self.channels, weights, 60.0, "channel")
+
+    def with_hot(self, relevance: Mapping[str, float]) -> dict[str, float]:
+        """O1: the fifty most accessed, at 0.8 of their overlap, joined by the maximum."""
+        records, place = self.world.records, self.world.place
+        accesses = {id: int(value(records[id], "access_count")) for id in self.shown}
+        recalled = [id for id in self.shown if accesses[id] > 0]
+        joined = dict(relevance)
+        for id in sorted(recalled, key=lambda id: (-accesses[id], place[id]))[:HOT]:
+            record = records[id]
+            held = texts.overlap(self.question.words, record["text"], record.get("tags", ()))
+            if held >= 0.4:
+                joined[id] = max(joined.get(id, 0.0), 0.8 * held)
+        return joined
 
     def scores(self, relevance: Mapping[str, float]) -> dict[str, float]:
         """Return relevance x the multipliers, of what stays."""

@@ -30,6 +30,8 @@ def surfaced(search: OmegaSearch) -> tuple[Surfaced, list[str], bool]:
     text = search.channels["lexical"]
     if not search.is_bounded and omega.is_strong([score for _, score in text]):
         search.skips, relevance = METADATA, dict(text)
+    else:
+        relevance = search.with_hot(relevance)
     scores = search.scores(relevance)
     return surface(search, scores), ordered(scores, place), False
 
