@@ -20,7 +20,7 @@ from oneiros.ranking.profile import Profile
 if TYPE_CHECKING:
     import os
 
-__all__ = ["get", "names", "presets_from", "register"]
+__all__ = ["from_environment", "get", "names", "presets_from", "register"]
 
 _lock = threading.Lock()
 _profiles: dict[str, Profile] = {}
@@ -150,6 +150,32 @@ def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
     from oneiros.ranking.ciar_presets import read_presets  # noqa: PLC0415 - few need it
 
     return read_presets(path, get("ciar"))
+
+
+def from_environment(
+    name: str = "omega", *, environment: Mapping[str, str] | None = None
+) -> Profile:
+    """Return a profile with the numbers that its source lets the environment set.
+
+    ``OMEGA_STRONG_SIGNAL_THRESHOLD`` and ``OMEGA_STRONG_SIGNAL_GAP``,
+    ``OMEGA_SEMANTIC_DEDUP_THRESHOLD``, ``OMEGA_ADAPTIVE_RETRY_THRESHOLD`` and
+    ``OMEGA_ADAPTIVE_RETRY_RELAXATION``. They are read here and now: a search reads its profile alone.
+
+    Args:
+        name: one of :func:`names`; what it has no part for is passed over.
+        environment: variables by name; default: the process's. An empty one is as none.
+
+    Raises:
+        UnknownProfile: no profile has this name.
+        ValueError: a variable is no number, or out of its range; the message names it.
+
+    Source: docs/systems/omega.md O5, O26, O28.
+    """
+    import os  # noqa: PLC0415 - few ask
+
+    from oneiros.ranking.environment_settings import with_environment  # noqa: PLC0415
+
+    return with_environment(get(name), os.environ if environment is None else environment)
 
 
 def _preset_of(name: str, preset: object) -> Profile:
