@@ -35,7 +35,7 @@ from bench.recall.forms import (
 from bench.recall.memories import NOW, Memories
 
 PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
-RIVALS = (TantivyFaissAndPython, SqliteAndPython)
+RIVALS = {"tantivy": TantivyFaissAndPython, "sqlite": SqliteAndPython}
 STACK = ("numpy", "faiss-cpu", "apsw", "sqlite-vec", "tantivy")
 
 
@@ -86,9 +86,10 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     """Measure all forms over one number of memories."""
     memories = Memories(count, given.corpus, given.embedding, given.cache)
     names = [name for name in given.profiles.split(",") if name]
+    rivals = [RIVALS[name] for name in given.rivals.split(",") if name]
     with opened(memories, given.cache) as mind, tempfile.TemporaryDirectory(dir=given.cache) as own:
         if given.prepare:
-            for rival in RIVALS:
+            for rival in rivals:
                 _made(rival, memories, given.cache)
             return
         stores: list[oneiros.Engine] = []
@@ -98,7 +99,7 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
                 if Ours(mind, name, reinforces=True).profile.reinforcement is not None:
                     stores.append(_copied(memories, given.cache, Path(own) / name))
                     forms.append(Ours(stores[-1], name, reinforces=True))
-            made = (_made(rival, memories, given.cache) for rival in RIVALS)
+            made = (_made(rival, memories, given.cache) for rival in rivals)
             forms += [form for form in made if form is not None]
             rows = measured(forms, memories, given.queries, given.rounds)
             shares = shares_found(
@@ -153,11 +154,15 @@ def main() -> None:
     parser.add_argument("--embedding", type=Path, required=True, help="folder of static_embed.py")
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--profiles", default=",".join(PROFILES))
+    parser.add_argument("--rivals", default=",".join(RIVALS), help="of %(default)s, or none")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "oneiros-recall")
     parser.add_argument("--prepare", action="store_true", help="make what is kept, measure nothing")
     given = parser.parse_args()
+    for name in filter(None, given.rivals.split(",")):
+        if name not in RIVALS:
+            parser.error(f"--rivals: must be of {', '.join(RIVALS)}, got {name!r}")
     given.cache.mkdir(parents=True, exist_ok=True)
     console = Console(width=None if sys.stdout.isatty() else 120)
     for name, value in conditions(STACK).items():
