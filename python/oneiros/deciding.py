@@ -63,9 +63,10 @@ def _alike(question: Question, heard: ChannelAnswer) -> tuple[RankedList, str]:
     rule, rows = question.profile.fast_path, heard.hits.rows
     assert rule is not None
     none = RankedList(rows[:0], np.empty(0))
-    if question.understood.intent != "navigational":
+    understood = question.understood
+    if understood.intent != "navigational":
         return none, "skipped: the query is not keyword-like"
-    if question.understood.time is not None or question.back_again is not None:
+    if understood.time is not None or understood.leaves_time or question.back_again is not None:
         return none, "skipped: a time is named, or recall is deep"
     assert question.sought is not None
     shares = question.sought.column.trigram_similarities(

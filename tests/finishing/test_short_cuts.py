@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
+from oneiros.ranking.finishing import AdaptiveRetry
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
 from tests.oracles import omega, texts
 
@@ -79,6 +80,21 @@ def test_a_time_deep_recall_or_a_question_in_words_are_not_answered_at_once(
     (many,) = mind.search_many(["parse_config"], reinforce=False)
     assert many.ids == mind.search("parse_config", reinforce=False).ids
     assert "gone" not in many.ids
+
+
+@pytest.mark.parametrize("times", [{"date_range": (0, 1)}, {}])
+def test_a_time_that_is_left_out_when_asked_once_more_was_named_all_the_same(
+    times: dict[str, Any],
+) -> None:
+    profile = OMEGA.replace(retry=AdaptiveRetry(least_confidence=1.0))
+    query = '"parse the config"' if times else '"parse the config in May 1999"'
+    with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as mind:
+        mind.add(query.strip('"'), id="a")
+        mind.add("parse the config", id="b")
+        stages = mind.search(query, **times, **ASKED).trace.stages
+    notes = [one.note for one in stages if one.name.endswith("fast_path")]
+    assert len(notes) == 2
+    assert all(note.startswith("skipped: a time is named") for note in notes)
 
 
 @settings(max_examples=30, deadline=None)

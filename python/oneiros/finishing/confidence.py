@@ -77,5 +77,7 @@ def _asked_again(question: Question, rule: AdaptiveRetry) -> Question:
     return replace(
         question,
         profile=eased_profile(question.profile, rule),
-        understood=understood._replace(time=None, situation=here),
+        understood=understood._replace(
+            time=None, leaves_time=understood.time is not None, situation=here
+        ),
     )

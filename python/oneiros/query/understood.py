@@ -36,6 +36,8 @@ class Understood(NamedTuple):
     """Why the vector channel is not asked; empty where it is."""
     time: TimeRange | None = None
     """Which time it names, where the profile asks for one."""
+    leaves_time: bool = False
+    """Whether it names one that is left out, since the question is asked once more."""
     surroundings: Surroundings | None = None
     """What belongs to what the caller is doing, where the profile asks for it."""
     situation: Situation | None = None

@@ -9,7 +9,7 @@ from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asked import Lists, Understood, understood
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.compound import compound, parts_of
-from tests.oracles.whole.doubt import Doubt, none_near, reaches
+from tests.oracles.whole.doubt import none_near, reaches
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch
 from tests.oracles.whole.scoring import halved
@@ -68,9 +68,6 @@ class Omega:
         answer, sure = self._once(world, question, says)
         if not question.k or reaches(sure, 0.3):
             return answer
-        if says.is_navigational and question.date_range is not None:
-            msg = "whether O1 answers what O28 asks again without its time"
-            raise Doubt(msg)
         eased = replace(
             says,
             least_cosine=says.least_cosine * 0.6,
