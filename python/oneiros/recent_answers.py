@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneiros.gathering import Question
     from oneiros.response import LoadMemories, SearchResponse
 
-__all__ = ["Kept", "RecentAnswers", "Same", "is_whole"]
+__all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,16 @@ class Same:
         return id(self._held)
 
 
-def is_whole(question: Question, response: SearchResponse) -> bool:
-    """Whether the reranker, where there is one, did not fall short; the next time it may not."""
+def has_fallen_short(question: Question, response: SearchResponse) -> bool:
+    """Whether a reranker or an expander, where there is one, said less than it might next time.
+
+    Args:
+        question: one that was searched whole, or a part of a compound one.
+        response: the answer to it.
+    """
+    if question.expanded is not None and question.expanded.has_failed:
+        return True
     stages = response.trace.stages
-    fell_short = any(stage.name.endswith("rerank") and stage.note for stage in stages)
-    return question.reranker is None or not fell_short
+    return question.reranker is not None and any(
+        stage.name.endswith("rerank") and stage.note for stage in stages
+    )

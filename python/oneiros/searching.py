@@ -20,7 +20,7 @@ from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
 from oneiros.recall import answer, answer_many
-from oneiros.recent_answers import Kept, is_whole
+from oneiros.recent_answers import Kept, has_fallen_short
 from oneiros.watching import watched
 
 if TYPE_CHECKING:
@@ -133,11 +133,13 @@ class Searching(Questioning):
                 response = kept.again(moment, started, self._load_seen)
                 question = replace(kept.question, now=moment)
                 return self._reinforced([response], question, session, reinforce)[0]
-        question, response = self._answered(
+        question, response, fell_short = self._answered(
             query, embedding, k, moment, chosen, explain, syntax, asking, limits
         )
-        if key is not None and chosen.cache is not None and is_whole(question, response):
-            kept = Kept(question, response, chosen.cache.kept_for(response.confidence))
+        if key is not None and chosen.cache is not None and not fell_short:
+            # A copy: what the caller does to the results is not told to who asks next.
+            copied = response.loaded_anew(self._load_seen)
+            kept = Kept(question, copied, chosen.cache.kept_for(response.confidence))
             self._parts.recent.put(key, kept, revision=revision, most=chosen.cache.most)
         return self._reinforced([response], question, session, reinforce)[0]
 
@@ -152,8 +154,12 @@ class Searching(Questioning):
         syntax: str,
         asking: Asking,
         limits: Limits,
-    ) -> tuple[Question, SearchResponse]:
-        """Search anew, part by part where the question has several; with the first part's question."""
+    ) -> tuple[Question, SearchResponse, bool]:
+        """Search anew, part by part where the question has several.
+
+        Returns:
+            The first part's question; the answer; whether a reranker or an expander fell short.
+        """
         spoken = self._spoken_parts(query, syntax, profile)
         vectors = [embedding]
         if len(spoken) == 1:
@@ -172,8 +178,9 @@ class Searching(Questioning):
             answer(question, self._parts.projections, visible, self._load_seen)
             for question in questions
         ]
+        fell_short = any(map(has_fallen_short, questions, responses))
         (response,) = self._together([query], [len(questions)], questions, responses)
-        return questions[0], response
+        return questions[0], response, fell_short
 
     @watched
     def search_many(

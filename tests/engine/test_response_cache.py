@@ -281,6 +281,44 @@ def test_what_a_reranker_fell_short_of_is_not_kept(mind: oneiros.Engine) -> None
     assert len(calls) == 2
 
 
+def test_what_an_expander_fell_short_of_is_not_kept(clock: Clock) -> None:
+    told: Any = iter([ConnectionError("no network"), "no list of texts", ["coffee"], ["never"]])
+
+    def unsteady(_: str) -> list[str]:
+        one = next(told)
+        if isinstance(one, Exception):
+            raise one
+        return one  # type: ignore[no-any-return]
+
+    with oneiros.Engine(":memory:", profile="omega", query_expander=unsteady, clock=clock) as mind:
+        mind.add("coffee is black")
+        assert not hits(lambda: mind.search("why black", deadline=1e-9))
+        assert [hits(lambda: mind.search("why black")) for _ in range(4)] == [
+            *(False, False, False, True)
+        ]
+
+
+def test_a_compound_question_that_was_judged_is_kept(mind: oneiros.Engine) -> None:
+    def judge(_: str, texts: list[str]) -> list[float]:
+        return [1.0] * len(texts)
+
+    query = "is the coffee black and also who drinks black tea"
+    first, again = (mind.search(query, reranker=judge) for _ in range(2))
+    assert len(first.parts) == 2
+    assert is_hit(again)
+    assert again.ids == first.ids != []
+
+
+def test_what_a_caller_does_to_results_is_not_told_to_the_next(mind: oneiros.Engine) -> None:
+    for _ in range(3):
+        told = mind.search("coffee")
+        assert told.ids == ["a", "b"]
+        assert told.results[0].score == 1.0
+        assert told.results[0].memory.id == "a"
+        told.results[0].id = "forged"
+        told.results[0].combined_score = -7.0
+
+
 def test_threads_ask_while_one_writes(mind: oneiros.Engine) -> None:
     """No answer of before a write is given after it, whichever thread asks."""
     written, wrong = [0], []

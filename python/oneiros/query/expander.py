@@ -73,6 +73,8 @@ class Expanded(NamedTuple):
     duration_ms: float = 0.0
     variants: tuple[Variant, ...] = ()
     """One a text, once they are embedded."""
+    has_failed: bool = False
+    """Whether it raised, or had no time to answer: the next time it may."""
 
 
 def expanded_by(expander: Expander, query: str, reader: Understanding, seconds: float) -> Expanded:
@@ -92,7 +94,7 @@ def expanded_by(expander: Expander, query: str, reader: Understanding, seconds: 
         seconds,
         expander,
         partial(_asked, expander, query, reader.most_variants),
-        partial(Expanded, ()),
+        _failed,
         name="oneiros-expander",
     )
     return told._replace(duration_ms=(perf_counter() - started) * 1e3)
@@ -104,13 +106,17 @@ def _asked(expander: Expander, query: str, most: int) -> Expanded:
         held = told if isinstance(told, Rephrased) else Rephrased(told)
         texts = _checked(held.texts)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is told)
-        return Expanded(reason=shortened(f"{type(error).__name__}: {error}", _LONGEST_REASON))
+        return _failed(shortened(f"{type(error).__name__}: {error}", _LONGEST_REASON))
     distinct = dict.fromkeys(text for text in texts if text and text != query.strip())
     fit = [text for text in distinct if len(text) <= LONGEST_VARIANT]
     kept = tuple(fit[:most])
     left = len(distinct) - len(kept)
     reason = f"{left} too long or beyond the first {most}" if left else ""
     return Expanded(kept, reason or ("" if kept else "no other words"), _tokens(held))
+
+
+def _failed(reason: str) -> Expanded:
+    return Expanded(reason=reason, has_failed=True)
 
 
 def _checked(texts: object) -> list[str]:
