@@ -113,9 +113,10 @@ class Engine(Memories):
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
         if watch is not None:
-            require_callable(
-                "watch", getattr(watch, "searching", watch), "an object with searching(method)"
-            )
+            searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
+            if not callable(searching):
+                msg = f"watch: expected an object with searching(method), got {watch!r}"
+                raise TypeError(msg)
         if embedder is not None:
             name_of(embedder)
         if reranker is not None:

@@ -170,6 +170,8 @@ def respond(
     working = searched(question, projections, visible, answers, load, stages)
     gathered, ids = working.gathered, projections.lifecycle.ids
     told = [one for one in working.results if ids[one[0]]]  # "": forgotten meanwhile
+    misses = [one for one in working.misses if ids[one[0]]]
+    alike = [(ids[row], ids[better]) for row, better in working.duplicates]
     response = SearchResponse(
         query=question.query,
         now=question.now,
@@ -185,13 +187,13 @@ def respond(
         ),
         trace=stages.trace(
             _notes(working.question, working.ranked),
-            tuple(Duplicate(ids[row], ids[better]) for row, better in working.duplicates),
+            tuple(Duplicate(id, better) for id, better in alike if id and better),
         ),
         reason=working.reason,
         confidence=working.confidence,
         nearest_misses=shelve(
-            [ids[row] for row, *_ in working.misses],
-            [one[1:] for one in working.misses],
+            [ids[row] for row, *_ in misses],
+            [one[1:] for one in misses],
             None,
             load,
         ),
@@ -287,7 +289,8 @@ def _hits_of(
     """By place of a result, the id of the hit that brought it."""
     if not brought:
         return {}
-    return {place: ids[brought[row]] for place, (row, *_) in enumerate(told) if row in brought}
+    hits = {place: ids[brought[row]] for place, (row, *_) in enumerate(told) if row in brought}
+    return {place: id for place, id in hits.items() if id}
 
 
 def _notes(question: Question, ranked: _core.Ranked) -> list[str]:

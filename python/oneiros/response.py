@@ -197,9 +197,10 @@ class SearchResponse:
         )
 
     def load(self) -> None:
-        """Read the memories of all results now, in one go, and not when one is first touched."""
-        if self.results:
-            self.results[0]._shelf.load()
+        """Read the memories of results and nearest misses now, and not when one is first touched."""
+        for shelved in (self.results, self.nearest_misses):
+            if shelved:
+                shelved[0]._shelf.load()
 
     @property
     def ids(self) -> list[str]:

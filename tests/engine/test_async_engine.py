@@ -90,6 +90,17 @@ def test_memories_come_with_the_results() -> None:
     assert response.results[0].memory.text == "coffee"
 
 
+def test_the_nearest_misses_come_with_their_memories() -> None:
+    async def asked() -> oneiros.SearchResponse:
+        async with opened() as mind:
+            await mind.add("coffee", embedding=[1.0, 0.0])
+            return await mind.search("tea or milk", embedding=[0.0, 1.0])
+
+    response = asyncio.run(asked())
+    assert response.abstained
+    assert response.nearest_misses[0].memory.text == "coffee"
+
+
 def test_no_more_than_so_many_are_at_work() -> None:
     async def asked(slow: Slow) -> None:
         async with opened(workers=2, embedder=slow) as mind:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.ranking.factors import Rerank
+from oneiros.ranking.finishing import Surfacing
 from oneiros.ranking.reranking import Reranking, with_place
 from oneiros.rerank import Judged
 from tests.oracles import reranking as oracle
@@ -63,6 +64,21 @@ def mind() -> Iterator[oneiros.Engine]:
 def ask(mind: oneiros.Engine, k: int = COUNT, **options: Any) -> oneiros.SearchResponse:
     given: dict[str, Any] = {"embedding": [1.0, 0.0], "reinforce": False}
     return mind.search("ant", k, **{**given, **options})
+
+
+def test_what_a_reranker_lets_be_forgotten_is_no_near_miss() -> None:
+    strict = OMEGA.replace(abstention=Surfacing(least_overlap=0.0, least_score=1e6))
+    with oneiros.Engine(":memory:", profile=strict, clock=lambda: NOW) as opened:
+        for number in range(3):
+            opened.add(f"ant {number} " + "abc"[number] * 20, id=f"m{number}")
+
+        def forgetful(_: str, texts: list[str]) -> list[float]:
+            opened.forget("m0")
+            return [1.0] * len(texts)
+
+        response = opened.search("ant", reranker=forgetful)
+        assert response.abstained
+        assert {one.memory.id for one in response.nearest_misses} == {"m1", "m2"}
 
 
 @settings(max_examples=20, deadline=None)

@@ -303,8 +303,10 @@ def test_a_compound_question_that_was_judged_is_kept(mind: oneiros.Engine) -> No
         return [1.0] * len(texts)
 
     query = "is the coffee black and also who drinks black tea"
-    first, again = (mind.search(query, reranker=judge) for _ in range(2))
+    asked: dict[str, Any] = {"reranker": judge, "profile": OMEGA.replace(strong_signal=None)}
+    first, again = (mind.search(query, **asked) for _ in range(2))
     assert len(first.parts) == 2
+    assert "rerank" in [stage.name for stage in first.trace.stages]
     assert is_hit(again)
     assert again.ids == first.ids != []
 

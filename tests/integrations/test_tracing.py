@@ -154,9 +154,13 @@ def test_it_hangs_below_the_callers_span_on_asyncio_too(spans: tuple[Any, Any]) 
     assert made["oneiros.search"].parent.span_id == made["request"].context.span_id
 
 
-def test_what_is_no_watch_is_refused() -> None:
+@pytest.mark.parametrize("watch", ["spans", Spans, print, False])
+def test_what_is_no_watch_is_refused(watch: Any) -> None:
     with pytest.raises(TypeError, match="watch: expected an object with searching"):
-        oneiros.Engine(":memory:", watch="spans")  # type: ignore[arg-type]
+        oneiros.Engine(":memory:", watch=watch)
+
+
+def test_what_is_no_flag_is_refused() -> None:
     pytest.importorskip("opentelemetry.trace", reason=WHY)
     with pytest.raises(TypeError, match="with_query"):
         Spans(with_query="yes")  # type: ignore[arg-type]
