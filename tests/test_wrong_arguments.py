@@ -167,6 +167,46 @@ def test_a_call_says_what_is_wrong_and_changes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+COMPOUND = "how do ants find food and also why do bees dance"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda mind, **it: mind.search(COMPOUND, **it), id="search"),
+        pytest.param(lambda mind, **it: mind.search_many([COMPOUND], **it), id="search_many"),
+        pytest.param(lambda mind, **it: mind.search_many([], **it), id="search_many of none"),
+        pytest.param(lambda mind, **it: mind.why_not(COMPOUND, "a", **it), id="why_not"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("k", value) for value in ("3", -1)),
+        *((name, 1) for name in ("explain", "include_expired", "deep_recall")),
+        *(("where", 5), ("status", 5), ("status", ["nobody's"]), ("valid_at", "soon")),
+        *(("syntax", value) for value in ("sql", 5)),
+    ],
+)
+def test_a_search_is_refused_before_an_embedder_or_expander_is_asked(
+    ask: Callable[..., object], name: str, value: object
+) -> None:
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> Any:
+        asked.extend(texts)
+        return np.ones((len(texts), 2), np.float32)
+
+    def expand(query: str) -> list[str]:
+        asked.append(query)
+        return ["ant"]
+
+    mind = oneiros.Engine(":memory:", profile="omega", embedder=embed, query_expander=expand)
+    with pytest.raises((TypeError, ValueError), match=name):
+        ask(mind, **{name: value})
+    assert asked == []
+
+
 def test_a_backup_replaces_a_file_only_when_it_is_told_to(tmp_path: Path) -> None:
     precious = tmp_path / "thesis.txt"
     precious.write_text("years of work")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import require_flag, require_utf8
+from oneiros.argument_checks import require_utf8
 from oneiros.limiting import DeepLimits
 from oneiros.query.asking import Asking
 from oneiros.searching import Searching, require_asking
@@ -88,17 +88,16 @@ class AskingWhy(Searching):
         Raises:
             As :meth:`search`.
         """
-        require_flag("explain", explain)
         require_utf8("id", id)
-        require_asking(session, reinforce)
+        require_asking(session, reinforce, k, explain)
         self._follow_others()
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
-        question = self._question(query, embedding, k, now, profile, True, syntax, asking)
+        chosen, moment = self._profile(profile), self._now(now)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        selection = question.profile.selection
         limits = self._limits(
-            selection, question.now, where, status, include_expired, valid_at, deep
+            chosen.selection, moment, where, status, include_expired, valid_at, deep
         )
+        question = self._question(query, embedding, k, moment, chosen, True, syntax, asking)
         return self._answer(id, self._in_depth(question, limits), limits)
 
     def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:

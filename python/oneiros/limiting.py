@@ -11,6 +11,7 @@ from oneiros.argument_checks import require_flag, statuses
 from oneiros.bounded import Bounded, require_where
 from oneiros.field_checks import time as time_check
 from oneiros.projections import Limits
+from oneiros.projections.row_sets import of_status
 from oneiros.remember.write_behind import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -61,12 +62,15 @@ class Limiting(Bounded):
         require_flag("include_expired", include_expired)
         require_flag("deep_recall", deep.is_deep)
         require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
+        asked = statuses(status)
+        if asked is not None:
+            of_status(asked)  # refuses what is no status
         if selection.hidden_kinds and any(map(names_kinds, (where, self._scope()))):
             selection = replace(selection, hidden_kinds=())
         return Limits(
             selection=selection,
             where=where,
-            status=statuses(status),
+            status=asked,
             now=now,
             valid_at=None if valid_at is None else _check_valid_at(valid_at),
             includes_expired=bool(include_expired),

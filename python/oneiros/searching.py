@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import (
+    count,
     is_scalar_array,
     require_flag,
     require_utf8,
@@ -117,7 +118,7 @@ class Searching(Questioning):
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
         started = perf_counter()
-        require_asking(session, reinforce)
+        require_asking(session, reinforce, k, explain)
         self._follow_others()
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         chosen, moment = self._profile(profile), self._now(now)
@@ -244,13 +245,18 @@ class Searching(Questioning):
         """
         asked = texts("queries", queries)
         require_utf8("syntax", syntax)
+        spoken_in("", syntax)  # refuses what is no syntax, of no queries too
         vectors = _one_each(embeddings, len(asked))
-        require_asking(session, reinforce)
+        require_asking(session, reinforce, k, explain)
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
         asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
         chosen = self._profile(profile)
+        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
+        limits = self._limits(
+            chosen.selection, moment, where, status, include_expired, valid_at, deep
+        )
         parted = [self._spoken_parts(query, syntax, chosen) for query in asked]
         counts = [len(held) for held in parted]
         each = [
@@ -270,10 +276,6 @@ class Searching(Questioning):
         if not questions:
             return []
         parts = self._parts
-        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(
-            chosen.selection, moment, where, status, include_expired, valid_at, deep
-        )
         visible = self._visible(questions[0], limits)
         questions = [self._in_depth(question, limits) for question in questions]
         responses = answer_many(
@@ -283,8 +285,10 @@ class Searching(Questioning):
         return self._reinforced(responses, questions[0], session, reinforce)
 
 
-def require_asking(session: str | None, reinforce: bool | None) -> None:
-    """Refuse who asks, or whether it counts, where that is none, before anything is done."""
+def require_asking(session: str | None, reinforce: bool | None, k: int, explain: bool) -> None:
+    """Refuse who asks, whether it counts, or how much is told, before anybody else is asked."""
+    count("k", k)
+    require_flag("explain", explain)
     if session is not None:
         FIELDS["session"].check(session)
     if reinforce is not None:
