@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.ranking.finishing import AdaptiveRetry
+from oneiros.ranking.relevance_terms import NamedTime, Statements
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
 from tests.oracles import omega, texts
 
@@ -63,6 +64,14 @@ def test_a_keyword_like_question_is_answered_by_what_is_almost_itself(
     for id in set(found) - want.keys():
         told = mind.why_not(query, id, profile=profile, where=where)
         assert "the fast path answered" in told.lacked
+
+
+def test_whatever_a_profile_damps_likeness_is_the_score() -> None:
+    profile = BARE.replace(statements=Statements(damping=1.0), named_time=NamedTime())
+    with oneiros.Engine(":memory:", analyzer="code", profile=profile, clock=lambda: NOW) as asking:
+        asking.add("parse_config?", id="a")
+        (one,) = asking.search("parse_config", **ASKED)
+        assert one.score == texts.jaccard("parse_config", "parse_config?")
 
 
 def test_a_time_deep_recall_or_a_question_in_words_are_not_answered_at_once(

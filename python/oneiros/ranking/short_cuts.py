@@ -98,7 +98,15 @@ def decided_by_words(profile: Profile) -> Profile:
 @lru_cache(maxsize=512)
 def answered_at_once(profile: Profile) -> Profile:
     """Return the profile as it ranks on the fast path."""
-    return _of_words(profile, factors=(), expansion=None, abstention=None, retry=None)
+    return _of_words(
+        profile,
+        statements=None,
+        named_time=None,
+        factors=(),
+        expansion=None,
+        abstention=None,
+        retry=None,
+    )
 
 
 def _of_words(profile: Profile, **changes: Any) -> Profile:
