@@ -142,6 +142,8 @@ class Questioning(Limiting):
     ) -> Hashable:
         """Return all that an answer depends on, but for what memories hold and when it is asked.
 
+        Of the time it says which memories are valid.
+
         Raises:
             TypeError, ValueError: an argument breaks its rule, as it would without.
         """
@@ -159,6 +161,7 @@ class Questioning(Limiting):
             None if asking.reranker is None else Same(asking.reranker),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
+            self._parts.projections.row_sets.out_of_time_counts(limits),
         )
 
     def _sought(self, profile: Profile, spoken: str) -> Sought | None:

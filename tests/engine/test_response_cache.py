@@ -173,6 +173,30 @@ def test_any_write_makes_it_miss(mind: oneiros.Engine, write: str) -> None:
     assert hits(lambda: mind.search("coffee"))
 
 
+def test_a_memory_that_expires_or_becomes_valid_makes_it_miss(
+    mind: oneiros.Engine, clock: Clock
+) -> None:
+    mind.add("coffee until noon", id="noon", valid_until=NOW + 10)
+    mind.add("coffee for a while", id="while", kind="transient_state", ttl=20.0)
+    mind.add("coffee from then on", id="then", valid_from=NOW + 30)
+    told = []
+    for seconds in (0, 10, 1, 0, 9, 1, 8, 1, 1):
+        clock.now += seconds
+        response = mind.search("coffee", profile=BARE)
+        told.append((clock.now - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
+    assert told == [
+        (0, False, {"noon", "while"}),
+        (10, True, {"noon", "while"}),
+        (11, False, {"while"}),
+        (11, True, {"while"}),
+        (20, True, {"while"}),
+        (21, False, set()),
+        (29, True, set()),
+        (30, False, {"then"}),
+        (31, True, {"then"}),
+    ]
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "query": {"query": "Coffee"},
     "k": {"k": 2},

@@ -209,6 +209,17 @@ class RowSets:
             lapsed, _ = self._out_of_time(limits.moment)
         return BackAgain(self._superseded, lapsed)
 
+    def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
+        """How many rows are past their validity, and how many before it.
+
+        As time goes on, the first only become more and the second fewer: while no memory is written,
+        equal counts are the same rows.
+        """
+        if not (limits.judges_validity and self._perishable):
+            return 0, 0
+        expired, not_yet_valid = self._out_of_time(limits.moment)
+        return len(expired), len(not_yet_valid)
+
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the sets to what the store says."""
         self.attributes.apply(rows, batch)
