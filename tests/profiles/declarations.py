@@ -165,7 +165,7 @@ REINFORCEMENTS = st.one_of(
     ),
     st.builds(
         SpacedReinforcement,
-        core_accesses=st.integers(0, 2**32 - 1),
+        core_accesses=st.none() | st.integers(0, 2**32 - 1),
         core_stability=WEIGHT,
         core_sessions=st.integers(1, 100),
     ),

@@ -7,6 +7,7 @@ import hashlib
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from oneiros.ranking.factors import (
 )
 from oneiros.ranking.fusion import Blend, ReciprocalRankFusion, WeightedSum
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.reinforcement import SpacedReinforcement
 from tests.profiles.declarations import PROFILES, WEIGHT, WORD
 
 
@@ -73,6 +75,18 @@ k = 30
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert told.stdout.strip() == profile.hash
+
+
+def test_what_makes_nothing_core_is_kept_for_who_lets_it_again() -> None:
+    house = profiles.get("oneiros")
+    rule = house.reinforcement
+    assert isinstance(rule, SpacedReinforcement)
+    without = house.replace(reinforcement=replace(rule, core_accesses=None))
+    told = Profile.from_toml(without.to_toml())
+    assert (told, told.hash) == (without, without.hash)
+    assert told.hash != house.replace(reinforcement=SpacedReinforcement()).hash
+    bare = SpacedReinforcement(core_stability=0.85)
+    assert not [key for key in bare.record() if key.startswith("core_")]
 
 
 def test_the_hash_is_over_canonical_json() -> None:

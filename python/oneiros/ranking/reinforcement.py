@@ -189,12 +189,12 @@ class SpacedReinforcement(_Growing):
         )
 
     def record(self) -> dict[str, object]:
-        """Return name and fields; of becoming core, nothing where none does."""
+        """Return name and fields; of becoming core, where none does, only what is not the default."""
         told: dict[str, object] = {"name": self.name}
         for field in fields(self):
             value = getattr(self, field.name)
-            is_core = field.name.startswith("core_")
-            if value is not None and not (is_core and self.core_accesses is None):
+            is_idle = self.core_accesses is None and field.name.startswith("core_")
+            if value is not None and not (is_idle and value == field.default):
                 told[field.name] = value
         return told
 
