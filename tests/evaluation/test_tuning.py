@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,16 @@ def test_a_change_that_helps_no_one_is_put_back() -> None:
     weight = Parameter("fusion.weight", (0.1, 0.4, 0.9))
     found = tune([kettles(16, is_old=True)], FADING, [weight, DAMPING], method="grid")
     assert [one.path for one in found.changes] == [DAMPING.path]
+
+
+def test_numbers_that_a_path_names_together_are_put_back_each_to_its_own() -> None:
+    """A few more of the questions want the old: a gain that may be chance."""
+    spread = next(factor for factor in HOUSE.factors if factor.name == "spread")
+    profile = FADING.replace(factors=(*FADING.factors, replace(spread, damping=0.1)))
+    tasks = [kettles(6, is_old=True), kettles(5, is_old=False)]
+    found = tune(tasks, profile, [DAMPING])
+    assert found.trial_count > 2
+    assert (found.found, found.changes) == (profile, ())
 
 
 def test_the_same_seed_finds_the_same_and_questions_are_dealt_evenly() -> None:

@@ -15,7 +15,15 @@ from oneiros.ranking.declaration import require_numbers
 if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
 
-__all__ = ["PARAMETERS", "Parameter", "fitting", "value_at", "with_value"]
+__all__ = [
+    "PARAMETERS",
+    "Parameter",
+    "fitting",
+    "value_at",
+    "values_at",
+    "with_value",
+    "with_values_of",
+]
 
 _ALL: Final = "*"
 
@@ -56,9 +64,17 @@ def value_at(profile: Profile, path: str) -> float:
     Raises:
         ValueError: the profile has no such number.
     """
-    places = _required(profile, path)
-    value: float = getattr(places[0][1], path.rpartition(".")[2])
-    return value
+    return values_at(profile, path)[0]
+
+
+def values_at(profile: Profile, path: str) -> tuple[float, ...]:
+    """Return the numbers at all places that a path names.
+
+    Raises:
+        ValueError: the profile has no such number.
+    """
+    field = path.rpartition(".")[2]
+    return tuple(getattr(part, field) for _, part in _required(profile, path))
 
 
 def with_value(profile: Profile, path: str, value: float) -> Profile:
@@ -67,9 +83,25 @@ def with_value(profile: Profile, path: str, value: float) -> Profile:
     Raises:
         ValueError: the profile has no such number, or the number is out of its range.
     """
+    return _with_values(profile, path, [value] * len(_required(profile, path)))
+
+
+def with_values_of(profile: Profile, path: str, other: Profile) -> Profile:
+    """Return the profile with the numbers that another has there, whose parts are the same ones.
+
+    Raises:
+        ValueError: the profile has no such number.
+    """
+    return _with_values(profile, path, values_at(other, path))
+
+
+def _with_values(profile: Profile, path: str, values: Sequence[float]) -> Profile:
     key, field = path.partition(".")[0], path.rpartition(".")[2]
     held = getattr(profile, key)
-    changed = {index: replace(part, **{field: value}) for index, part in _required(profile, path)}
+    changed = {
+        index: replace(part, **{field: value})
+        for (index, part), value in zip(_required(profile, path), values, strict=True)
+    }
     if isinstance(held, tuple):
         parts = tuple(changed.get(index, part) for index, part in enumerate(held))
         return profile.replace(**{key: parts})

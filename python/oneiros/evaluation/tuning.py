@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from oneiros.argument_checks import count, require_choice
 from oneiros.evaluation.metrics import mean
-from oneiros.evaluation.parameters import Parameter, fitting, value_at, with_value
+from oneiros.evaluation.parameters import (
+    Parameter,
+    fitting,
+    value_at,
+    values_at,
+    with_value,
+    with_values_of,
+)
 from oneiros.evaluation.significance import Gain, paired_gain
 from oneiros.evaluation.trials import Trials
 
@@ -38,7 +45,7 @@ Figures = Callable[["Profile"], Sequence[float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One number of a profile, before and after."""
+    """One number of a profile, before and after; of several at its path the first that differs."""
 
     path: str
     before: float
@@ -85,15 +92,14 @@ class Tuning:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What differs in what was found."""
-        pairs = (
-            (one.path, value_at(self.profile, one.path), value_at(self.found, one.path))
-            for one in self.parameters
-        )
-        return tuple(
-            Change(path=path, before=before, after=after)
-            for path, before, after in pairs
-            if before != after
-        )
+        changes = []
+        for one in self.parameters:
+            both = (values_at(profile, one.path) for profile in (self.profile, self.found))
+            differing = [pair for pair in zip(*both, strict=True) if pair[0] != pair[1]]
+            if differing:
+                before, after = differing[0]
+                changes.append(Change(path=one.path, before=before, after=after))
+        return tuple(changes)
 
 
 def tune(
@@ -253,11 +259,11 @@ def _with_what_helps(
     """Put back each number whose change gains nothing beyond chance, the least helpful first."""
     while True:
         changed = [
-            one for one in parameters if value_at(found, one.path) != value_at(start, one.path)
+            one for one in parameters if values_at(found, one.path) != values_at(start, one.path)
         ]
         gains = []
         for one in changed:
-            without = with_value(found, one.path, value_at(start, one.path))
+            without = with_values_of(found, one.path, start)
             gain = paired_gain(figures(without), figures(found), seed=seed)
             gains.append((gain.mean, gain.is_significant, without))
         unsure = [(amount, without) for amount, is_sure, without in gains if not is_sure]
