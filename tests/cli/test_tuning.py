@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,33 @@ def test_nothing_is_written_where_nothing_is_better(run: Run, tmp_path: Path) ->
     assert (document["is_better"], document["changes"]) == (False, [])
     assert Profile.from_toml(str(document["tuned"])) == profiles.get("oneiros")
     assert not written.exists()
+
+
+@pytest.mark.parametrize("place", ["folder", "link", "nowhere/better.toml"])
+def test_an_output_that_cannot_be_is_refused_before_anything_is_measured(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere.toml")
+    monkeypatch.setattr("oneiros.evaluation.tuning.tune", None)
+    outcome = run("tune", "--output", tmp_path / place)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("error: --output: ")
+
+
+def test_a_write_that_fails_leaves_what_was_there(
+    run: Run, poor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = poor.read_bytes()
+    monkeypatch.setattr("os.fsync", fails)
+    outcome = run("tune", "--profile", poor, *WEIGHT, "--output", poor)
+    assert outcome.exit_code == 1
+    assert "No space left" in outcome.stderr
+    assert poor.read_bytes() == before
+    assert [*poor.parent.iterdir()] == [poor]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,8 @@ def tune(
     from oneiros.evaluation import collection, tuning  # noqa: PLC0415
     from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
 
+    if write is not None:
+        _require_file("--output", write)
     chosen = named_profile("--profile", profile)
     parameters = None if over is None else [_parameter(one) for one in over]
     tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
@@ -74,7 +77,10 @@ def tune(
             msg = f"--over: {error}" if parameters else str(error)
             raise CommandError(msg) from error
     if write is not None and found.is_better:
-        write.write_text(found.tuned.to_toml(), encoding="utf-8")
+        from oneiros.exporting import new_file  # noqa: PLC0415
+
+        with new_file(write) as file:
+            file.write(found.tuned.to_toml().encode())
     if json:
         documents.write(_document(found))
         return
@@ -82,6 +88,16 @@ def tune(
     console.print(_table(found))
     for line in _told(found, write):
         console.print(text(line))
+
+
+def _require_file(option: str, path: Path) -> None:
+    """Refuse what no file can be written to, before minutes of measuring."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        msg = f"{option}: must be a file or a new one, got {path}"
+        raise CommandError(msg)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        msg = f"{option}: nothing can be written in {path.parent}"
+        raise CommandError(msg)
 
 
 def _parameter(written: str) -> Parameter:
