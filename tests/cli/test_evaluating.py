@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from tests.cli.conftest import Run
+from tests.cli.conftest import HOSTILE, Run
 
 DOCUMENTS = [
     {"_id": "d1", "text": "the kettle boils", "timestamp": "2024-01-01T00:00:00"},
@@ -94,10 +94,34 @@ def test_each_part_is_left_out(run: Run, tmp_path: Path) -> None:
     assert float(words_only["ndcg_change"]) >= 0.0  # the vectors know nothing of kettles
 
 
+@pytest.mark.parametrize("form", [["--csv"], ["--categories"]])
+def test_what_a_file_names_is_shown_as_harmless_text(
+    run: Run, tmp_path: Path, form: list[str]
+) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    query = {"_id": "q1", "text": "kettle", "metadata": {"category": HOSTILE}}
+    (folder / "queries.jsonl").write_text(json.dumps(query) + "\n", encoding="utf-8")
+    shown = run("evaluate", folder, "--profile", "bm25", *form).stdout
+    assert "gone" in shown
+    assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(shown)
+
+
+def test_collections_of_one_name_are_not_taken_for_each_other(run: Run, tmp_path: Path) -> None:
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+    folders = [
+        collection(tmp_path / one / "kettles", is_grouped=False) for one in ("here", "there")
+    ]
+    outcome = run("evaluate", *folders, "--profile", "bm25")
+    assert outcome.exit_code == 2
+    assert "collections: each name once, got demo, kettles, kettles" in outcome.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--csv", "--json"], "--csv, --json: only one of them"),
+        (["--categories", "--without"], "--categories, --without: only one of them"),
         (["--profile", "rrf", "--profile", "rrf"], "--profile: each once, got rrf, rrf"),
         (["--profile", "nothing"], "no profile is called 'nothing'"),
         (["/nowhere"], "/nowhere"),

@@ -85,12 +85,41 @@ def test_damaged_vectors_are_refused(folder: Path, vectors: np.ndarray, message:
         ("corpus.jsonl", '{"_id": 1, "text": "x"}\n', "corpus.jsonl line 1"),
         ("queries.jsonl", "{oops\n", "queries.jsonl line 1"),
         ("qrels.tsv", "head\nq1 d1 1\n", "qrels.tsv line 2: expected query id, document id"),
+        ("qrels.tsv", "head\nq1\td1\tnan\n", "qrels.tsv line 2"),
+        ("corpus.jsonl", "[" * 100_000, "corpus.jsonl line 1"),
+        ("corpus.jsonl", '{"_id": "d1", "text": "x", "title": 5}\n', "line 1: title: expected str"),
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": "x", "metadata": [1]}\n',
+            "metadata: expected dict",
+        ),
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": "x", "timestamp": 5}\n',
+            "timestamp: expected str",
+        ),
     ],
 )
 def test_a_broken_line_is_named(folder: Path, name: str, content: str, message: str) -> None:
     (folder / name).write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read(folder)
+
+
+def test_files_that_end_early_are_named(folder: Path) -> None:
+    (folder / "all-MiniLM-L6-v2.queries.f16.npy").touch()
+    with pytest.raises(ValueError, match=r"all-MiniLM-L6-v2.queries.f16.npy: "):
+        read(folder)
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(CORPUS.encode())[:-9])
+    with pytest.raises(ValueError, match=r"corpus.jsonl.gz: "):
+        read(folder)
+
+
+def test_the_folder_one_stands_in_has_a_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "below").mkdir()
+    for home, written in ((folder, "."), (folder / "below", "..")):
+        monkeypatch.chdir(home)
+        assert read(written).name == folder.name
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,17 @@ def test_times_groups_and_sessions_become_fields() -> None:
     assert task.questions[0].where is not None
 
 
+def test_groups_may_be_numbers_and_times_are_checked() -> None:
+    told = document("d2", "tea", timestamp=None, group=5)
+    other = document("d1", "tea", timestamp=None, group=6)
+    asked = query("tea", timestamp=None, group=5)
+    task = task_of(collection(other, told, queries=(asked,)))
+    assert [record["project"] for record in task.records] == ["6", "5"]
+    assert measure(task, profiles.get("reverie")).overall.ndcg == 1.0
+    with pytest.raises(ValueError, match="timestamp: expected ISO 8601, got 'yesterday'"):
+        task_of(collection(document("d2", "tea", timestamp="yesterday"), queries=(asked,)))
+
+
 def test_a_question_is_asked_at_its_own_time_and_leaves_no_trace() -> None:
     documents = (
         document("d1", "tea", timestamp="2024-01-01T00:00:00"),

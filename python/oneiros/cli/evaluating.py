@@ -52,8 +52,15 @@ def evaluate(
     if csv and json:
         msg = "--csv, --json: only one of them"
         raise CommandError(msg)
+    if categories and without:
+        msg = "--categories, --without: only one of them"
+        raise CommandError(msg)
     chosen = _chosen(profile, without)
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        msg = f"collections: each name once, got {', '.join(names)}"
+        raise CommandError(msg)
     if without:
         ablations = _ablated(tasks, chosen)
         if json:

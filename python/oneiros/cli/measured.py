@@ -120,13 +120,18 @@ def ablation_document(found: Ablations) -> dict[str, object]:
 
 
 def write_csv(lines: Iterator[Row]) -> None:
-    """Write rows to stdout, the names of their columns first."""
+    """Write rows to stdout, the names of their columns first; names from files as visible text."""
     writer: csv.DictWriter[str] | None = None
     for line in lines:
         if writer is None:
             writer = csv.DictWriter(sys.stdout, list(line), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(line)
+        writer.writerow(
+            {
+                name: one_line(value) if isinstance(value, str) else value
+                for name, value in line.items()
+            }
+        )
 
 
 def _by_category(task: Task, reports: dict[str, Report]) -> Table:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection", "Document", "Query", "read", "read_vectors"]
 
 VECTORS = "all-MiniLM-L6-v2"
+_OPTIONAL: Mapping[str, type] = {"title": str, "timestamp": str, "metadata": dict}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,7 @@ def read(folder: str | Path, *, vectors: str | None = VECTORS) -> Collection:
     documents = [_document(line) for line in _lines(home, "corpus.jsonl")]
     queries = [_query(line, answers) for line in _lines(home, "queries.jsonl")]
     return Collection(
-        name=home.name,
+        name=home.name if home.name not in ("", "..") else home.resolve().name,
         documents=documents,
         queries=queries,
         document_vectors=_optional(home, vectors, "corpus", len(documents)),
@@ -114,7 +117,11 @@ def read_vectors(path: Path, *, rows: int) -> npt.NDArray[np.float32]:
     """
     import numpy as np  # noqa: PLC0415  (readers of text alone need none)
 
-    stored = np.load(path, allow_pickle=False)
+    try:
+        stored = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        msg = f"{path.name}: {error}"
+        raise ValueError(msg) from error
     if stored.dtype != np.float16 or stored.ndim != 2 or len(stored) != rows:
         msg = f"{path.name}: expected float16 ({rows}, dim), got {stored.dtype} {stored.shape}"
         raise ValueError(msg)
@@ -134,18 +141,29 @@ def _optional(
 
 def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
     packed = home / f"{name}.gz"
-    content = (
-        gzip.decompress(packed.read_bytes()) if packed.exists() else (home / name).read_bytes()
-    )
+    content = _unpacked(packed) if packed.exists() else (home / name).read_bytes()
     for number, line in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
         try:
             record = json.loads(line)
             if not (isinstance(record["_id"], str) and isinstance(record["text"], str)):
                 raise TypeError
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             msg = f"{name} line {number}: expected an object with strings _id and text"
             raise ValueError(msg) from error
+        for field, kind in _OPTIONAL.items():
+            value = record.get(field)
+            if not (value is None or isinstance(value, kind)):
+                msg = f"{name} line {number}: {field}: expected {kind.__name__}, got {value!r:.40}"
+                raise ValueError(msg)
         yield record
+
+
+def _unpacked(packed: Path) -> bytes:
+    try:
+        return gzip.decompress(packed.read_bytes())
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        msg = f"{packed.name}: {error}"
+        raise ValueError(msg) from error
 
 
 def _document(line: Mapping[str, Any]) -> Document:
@@ -175,8 +193,11 @@ def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
         for number, line in enumerate(lines, start=2):
             cells = line.rstrip("\r\n").split("\t")
             try:
-                query_id, document_id, grade = cells
-                answers.setdefault(query_id, {})[document_id] = float(grade)
+                query_id, document_id, written = cells
+                grade = float(written)
+                if not math.isfinite(grade):
+                    raise ValueError
+                answers.setdefault(query_id, {})[document_id] = grade
             except ValueError as error:
                 msg = f"{path.name} line {number}: expected query id, document id, grade by tabs"
                 raise ValueError(msg) from error

@@ -125,7 +125,7 @@ def task_of(collection: Collection) -> Task:
             answers=query.answers,
             embedding=vector,
             now=_seconds(query.timestamp),
-            where=where(project=query.metadata["group"]) if "group" in query.metadata else None,
+            where=None if (group := _group(query.metadata)) is None else where(project=group),
         )
         for query, vector in queries
     ]
@@ -141,13 +141,18 @@ def _record(document: Document, vector: object) -> dict[str, Any]:
         "embedding": vector,
         "created_at": _seconds(document.timestamp),
     }
-    group = document.metadata.get("group")
+    group = _group(document.metadata)
     if group is not None:
         record["project"] = group
     if "session" in document.metadata:
         session = document.metadata["session"]
         record["session"] = f"{session}" if group is None else f"{group}/{session}"
     return record
+
+
+def _group(metadata: Mapping[str, Any]) -> str | None:
+    group = metadata.get("group")
+    return None if group is None else f"{group}"
 
 
 def _rows(
@@ -162,5 +167,9 @@ def _rows(
 def _seconds(written: str | None) -> float:
     if written is None:
         return STANDSTILL
-    moment = datetime.fromisoformat(written)
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError as error:
+        msg = f"timestamp: expected ISO 8601, got {written!r:.40}"
+        raise ValueError(msg) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
