@@ -72,6 +72,16 @@ def test_a_stream_that_lacks_a_character_gets_its_escape(store: Path, encoding: 
     assert ("␛" if encoding == "utf-8" else "\\u241b") in shown
 
 
+def test_a_closed_stdout_is_an_error_before_anything_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"text": "x"}\n', encoding="utf-8")
+    command = [*ONEIROS, "import", str(path), "-s", str(tmp_path / "agent.db")]
+    closing = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+    done = subprocess.run(closing, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"error: stdout: must not be closed\n")
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_an_error_about_hostile_text_is_one_harmless_line(store: Path) -> None:
     done = subprocess.run(
         [*ONEIROS, "get", HOSTILE + "\n", "-s", str(store)],

@@ -50,6 +50,10 @@ class CommandGroup(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
         """Run, report a failure on one line, exit with its code."""
         options["standalone_mode"] = False
+        if sys.stdout is None:  # closed by who ran it: a store's file would take its number
+            if sys.stderr is not None:
+                say("stdout: must not be closed")
+            sys.exit(FAILED)
         _survive_odd_encodings()
         try:
             outcome = super().main(args, *rest, **options)
