@@ -13,6 +13,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -25,6 +26,7 @@ import oneiros
 from bench.conditions import conditions, load
 from bench.recall.forms import (
     DEPTH,
+    PLAIN,
     STORE,
     Form,
     Ours,
@@ -85,8 +87,8 @@ def shares_found(forms: list[Form], memories: Memories, queries: int) -> dict[st
 def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     """Measure all forms over one number of memories."""
     memories = Memories(count, given.corpus, given.embedding, given.cache)
-    names = [name for name in given.profiles.split(",") if name]
-    rivals = [RIVALS[name] for name in given.rivals.split(",") if name]
+    names = given.profiles
+    rivals = [RIVALS[name] for name in given.rivals]
     with opened(memories, given.cache) as mind, tempfile.TemporaryDirectory(dir=given.cache) as own:
         if given.prepare:
             for rival in rivals:
@@ -143,8 +145,31 @@ def _made(
         return None
 
 
-def main() -> None:
-    """Run it."""
+def _count(written: str) -> int:
+    count = int(written)
+    if count < 1:
+        raise ValueError
+    return count
+
+
+def _counts(written: str) -> list[int]:
+    return [_count(one) for one in written.split(",")]
+
+
+def _names(known: Iterable[str]) -> Callable[[str], list[str]]:
+    def names(written: str) -> list[str]:
+        found = [name for name in written.split(",") if name]
+        for name in found:
+            if name not in known:
+                msg = f"must be of {', '.join(known)}, got {name!r}"
+                raise argparse.ArgumentTypeError(msg)
+        return found
+
+    return names
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Return what the command is given; what is wrong ends it before anything is made."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.recall",
         description=__doc__,
@@ -152,22 +177,36 @@ def main() -> None:
     )
     parser.add_argument("--corpus", type=Path, required=True, help="queries.jsonl stands beside it")
     parser.add_argument("--embedding", type=Path, required=True, help="folder of static_embed.py")
-    parser.add_argument("--sizes", default="10000,100000,1000000")
-    parser.add_argument("--profiles", default=",".join(PROFILES))
-    parser.add_argument("--rivals", default=",".join(RIVALS), help="of %(default)s, or none")
-    parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=_counts, default="10000,100000,1000000")
+    parser.add_argument(
+        "--profiles",
+        type=_names((PLAIN.name, *oneiros.profiles.names())),
+        default=",".join(PROFILES),
+    )
+    parser.add_argument(
+        "--rivals", type=_names(RIVALS), default=",".join(RIVALS), help="of %(default)s, or none"
+    )
+    parser.add_argument("--queries", type=_count, default=200)
+    parser.add_argument("--rounds", type=_count, default=3)
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "oneiros-recall")
     parser.add_argument("--prepare", action="store_true", help="make what is kept, measure nothing")
-    given = parser.parse_args()
-    for name in filter(None, given.rivals.split(",")):
-        if name not in RIVALS:
-            parser.error(f"--rivals: must be of {', '.join(RIVALS)}, got {name!r}")
+    given = parser.parse_args(arguments)
+    if not given.profiles:
+        parser.error("argument --profiles: must name at least one")
+    for path in (given.corpus, given.corpus.with_name("queries.jsonl"), given.embedding):
+        if not path.exists():
+            parser.error(f"{path} does not exist")
+    return given
+
+
+def main() -> None:
+    """Run it."""
+    given = parsed()
     given.cache.mkdir(parents=True, exist_ok=True)
     console = Console(width=None if sys.stdout.isatty() else 120)
     for name, value in conditions(STACK).items():
         console.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
-    for count in map(int, given.sizes.split(",")):
+    for count in given.sizes:
         one_size(count, given, console)
     console.print(f"load after: {load()}", markup=False, highlight=False)
 

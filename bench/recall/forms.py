@@ -20,7 +20,16 @@ from oneiros.profiles import get
 from oneiros.ranking.factors import FlooredDecay, KindWeight, Priority
 from oneiros.ranking.fusion import ReciprocalRankFusion
 
-__all__ = ["DEPTH", "STORE", "Form", "Ours", "SqliteAndPython", "TantivyFaissAndPython", "opened"]
+__all__ = [
+    "DEPTH",
+    "PLAIN",
+    "STORE",
+    "Form",
+    "Ours",
+    "SqliteAndPython",
+    "TantivyFaissAndPython",
+    "opened",
+]
 
 STORE = "mind.db"
 DEPTH, K, RRF_K = 100, 10, 30.0
