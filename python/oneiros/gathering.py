@@ -203,7 +203,7 @@ def united(
     signals = signals_for(compiled, lifecycle, candidates, question)
     if seeds:
         rows = candidates.rows.tolist()
-        signals["hot_seed"] = np.array([seeds.get(row, 0.0) for row in rows])
+        signals["hot_seed"] = np.array([seeds.get(row, -np.inf) for row in rows])
     gathered = Gathered(answers, compiled, candidates, lifecycle, signals, brought)
     vectors = projections.indexes.vectors
     if vectors and len(candidates) and "cluster" in compiled.names:

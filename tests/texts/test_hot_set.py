@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import oneiros
 from oneiros import profiles
+from oneiros.ranking.channels import VectorChannel
+from oneiros.ranking.profile import Profile
 from oneiros.ranking.relevance_terms import HotSet
+from oneiros.ranking.weighted_fusion import WeightedSum
 
 NOW = 1_750_000_000.0
 PLAIN = profiles.get("omega").replace(
@@ -76,6 +80,22 @@ def test_only_so_many_of_the_most_accessed_are_looked_at(mind: oneiros.Engine) -
     assert found(HotSet(size=2)) == ["found", "hot"]
     assert found(HotSet(size=1, least_overlap=0.3)) == ["found", "cool"]
     assert found(HotSet(weight=2.0)) == ["hot", "warm", "found"]
+
+
+def test_what_is_not_hot_keeps_a_relevance_below_0() -> None:
+    fusion = WeightedSum(weights=(1.0,), importance=0.0, normalise=("none",))
+    vectors = {"near": (-0.2, 1.0), "far": (-1.0, 0.0), "hot": (-1.0, 0.1)}
+    for hot_set in (None, HotSet()):
+        profile = Profile(name="below", channels=(VectorChannel(),), fusion=fusion, hot_set=hot_set)
+        with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as mind:
+            for id, vector in vectors.items():
+                accesses = 3 if id == "hot" else 0
+                mind.add(id, id=id, embedding=np.float32(vector), access_count=accesses)
+            found = mind.search("hot", embedding=np.float32([1.0, 0.0]), reinforce=False)
+        scores = {one.id: one.score for one in found}
+        assert scores["near"] == pytest.approx(-0.2 / 1.04**0.5)
+        assert scores["far"] == pytest.approx(-1.0)
+        assert scores["hot"] == pytest.approx(0.8 if hot_set else -1.0 / 1.01**0.5)
 
 
 @pytest.mark.parametrize(

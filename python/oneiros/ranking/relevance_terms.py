@@ -6,6 +6,7 @@ Without a question, in a rescoring, none of them does anything.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,7 +48,7 @@ class HotSet:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what the relevance gains."""
-        above = program.call("subtract", program.signal("hot_seed", 0.0), program.relevance)
+        above = program.call("subtract", program.signal("hot_seed", -math.inf), program.relevance)
         return program.call("maximum", above, program.constant(0.0))
 
 
