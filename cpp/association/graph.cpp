@@ -21,7 +21,7 @@ constexpr std::size_t kMostKeptSlots = std::size_t{1} << 14;
 // What a link that is there gains, its two memories being found together again.
 double gain_of(const HalfLink& link, const LinkGain& gain, const LinkClock& clock) {
   const double days = finite_days((clock.now_seconds - link.last_seconds) / kSecondsPerLinkDay);
-  if (std::isnan(days) || days >= gain.rest_days) {
+  if (gain.rest_days == 0.0 || std::isnan(days) || days >= gain.rest_days) {
     return gain.weight;
   }
   return gain.weight * (std::max(days, 0.0) / gain.rest_days);

@@ -100,6 +100,18 @@ TEST_CASE("associations: a link gains the share of its rest") {
   CHECK(graph.links().weight == std::vector{0.625, 0.75, 0.5, 0.75, 0.25});
 }
 
+TEST_CASE("associations: without a rest a link gains all, even where it was found later than now") {
+  AssociationGraph graph;
+  graph.grow(3);
+  LinkList list;
+  add(list, 0, 1, 0.25, kNow + 60.0);
+  add(list, 0, 2, 0.25, kNow);
+  set(graph, list);
+  graph.strengthen({std::array{0U, 0U}, std::array{1U, 2U}}, {0.25},
+                   {kNow, std::numeric_limits<double>::infinity()});
+  CHECK(graph.links().weight == std::vector{0.5, 0.5});
+}
+
 TEST_CASE("associations: refused is refused before anything is written") {
   AssociationGraph graph;
   graph.grow(2);
