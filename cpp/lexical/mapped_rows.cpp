@@ -6,7 +6,9 @@ namespace oneiros::lexical {
 
 std::shared_ptr<const MappedRows> MappedRows::of(UnmappedRows rows, const View& view) {
   const auto mapped = std::make_shared<MappedRows>();
-  bool is_former = rows.former != nullptr;
+  // One that tells of more segments knows nothing of what changed in those.
+  bool is_former =
+      rows.former != nullptr && rows.former->segments_.size() == view.segments->sealed.size();
   for (const auto& segment : view.segments->sealed) {
     Documents documents = rows.former ? rows.former->share(segment->serial()) : nullptr;
     if (documents) {

@@ -187,6 +187,33 @@ TEST_CASE("RowFilters: a scope that grows by what no segment has yet stays mappe
   CHECK(is_right(*mapped, bits, world.view()));
 }
 
+TEST_CASE("RowFilters: what a search of an older moment kept holds for a later one") {
+  constexpr std::uint32_t kRows = 10'000;
+  constexpr std::uint32_t kChanged = 40;  // more than sets that are mapped alike may differ in
+  std::mt19937 random(9);
+  World world(kRows);
+  const View before = world.view();
+  std::uint32_t row_count = kRows;
+  View after = before;
+  while (after.segments->sealed.size() == before.segments->sealed.size()) {
+    REQUIRE(row_count < 10 * kRows);
+    world.add(row_count++);
+    after = world.view();
+  }
+  RowFilters filters;
+  Bits bits = draw_bits(row_count, 3, random);
+  while (filters.see(bits, after).mapped == nullptr) {
+  }
+  for (std::uint32_t row = kRows; row < kRows + kChanged; ++row) {
+    flip(bits, row);  // in the segment that the earlier moment has not
+  }
+  for (const View& view : {before, after}) {
+    const std::shared_ptr<const MappedRows> mapped = filters.see(bits, view).mapped;
+    REQUIRE(mapped != nullptr);
+    CHECK(is_right(*mapped, bits, view));
+  }
+}
+
 TEST_CASE(
     "RowFilters: few rows are mapped at once, and no set costs more than what is kept of it") {
   constexpr std::uint32_t kRows = 60'000;
