@@ -56,6 +56,11 @@ def test_numbers_are_read_and_changed_where_they_stand() -> None:
     assert value_at(HOUSE, "fusion.weight") == 0.4
     changed = with_value(HOUSE, "factors.*.damping", 0.2)
     assert {factor.damping for factor in changed.factors} == {0.2}  # type: ignore[attr-defined]
+    depth = value_at(HOUSE, "channels.lexical.depth")
+    deeper = with_value(HOUSE, "channels.lexical.depth", depth + 10.0)
+    assert value_at(deeper, "channels.lexical.depth") == depth + 10
+    with pytest.raises(TypeError, match=r"expected an integer, got float 1\.5"):
+        with_value(HOUSE, "channels.lexical.depth", 1.5)
     one = with_value(HOUSE, "factors.spread.damping", 0.2)
     assert [factor.name for factor in one.factors if factor not in HOUSE.factors] == ["spread"]
     assert with_value(one, "factors.spread.damping", 0.15) == HOUSE

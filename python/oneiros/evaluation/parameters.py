@@ -99,13 +99,19 @@ def _with_values(profile: Profile, path: str, values: Sequence[float]) -> Profil
     key, field = path.partition(".")[0], path.rpartition(".")[2]
     held = getattr(profile, key)
     changed = {
-        index: replace(part, **{field: value})
+        index: replace(part, **{field: _as_held(part, field, value)})
         for (index, part), value in zip(_required(profile, path), values, strict=True)
     }
     if isinstance(held, tuple):
         parts = tuple(changed.get(index, part) for index, part in enumerate(held))
         return profile.replace(**{key: parts})
     return profile.replace(**{key: changed[0]})
+
+
+def _as_held(part: Any, field: str, value: float) -> float:
+    """Return a whole number as such where the part holds one."""
+    is_whole = isinstance(getattr(part, field), int) and float(value).is_integer()
+    return int(value) if is_whole else value
 
 
 def _required(profile: Profile, path: str) -> Sequence[tuple[int, Any]]:
