@@ -28,11 +28,14 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
         draft: where it stands until then, on the same disk; default: beside it.
 
     Raises:
-        ValueError: ``path`` is a symbolic link.
+        ValueError: ``path`` is a symbolic link, a folder or a device.
         OSError: the file cannot be written.
     """
     if path.is_symlink():
         msg = f"path: {path} is a symbolic link, and exports do not follow links"
+        raise ValueError(msg)
+    if path.exists() and not path.is_file():
+        msg = f"path: {path} is not a file, and would be one"
         raise ValueError(msg)
     if draft is None:
         import secrets  # noqa: PLC0415 - loads much

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +226,16 @@ def test_an_export_reads_back_as_the_same_memories(path: Path, tmp_path: Path) -
     link.symlink_to(tmp_path / "target")
     with oneiros.Engine(path) as mind, pytest.raises(ValueError, match="symbolic link"):
         mind.export(link)
+
+
+def test_a_device_or_pipe_is_not_replaced(path: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with oneiros.Engine(path) as mind:
+        for write in (mind.export, mind.backup):
+            with pytest.raises(ValueError, match=r"path: .* file"):
+                write(pipe)
+    assert pipe.is_fifo()
 
 
 def test_a_backup_is_a_store_of_its_own(path: Path, tmp_path: Path) -> None:

@@ -28,12 +28,15 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
     REQUIRES: a read transaction is open on ``source``, so that writers do not make it start anew.
 
     Raises:
-        ValueError: ``path`` is a symbolic link, which a copy does not follow, or the log of
-            another database lies there, which SQLite would replay into the copy.
+        ValueError: ``path`` is a symbolic link, which a copy does not follow, or a folder or device,
+            or the log of another database lies there, which SQLite would replay into the copy.
         OSError: the copy cannot be written.
     """
     if path.is_symlink():
         msg = f"path: must not be a symbolic link, got {str(path)!r}"
+        raise ValueError(msg)
+    if path.exists() and not path.is_file():
+        msg = f"path: must be a file or a new one, got {str(path)!r}"
         raise ValueError(msg)
     for log in (f"{path}-wal", f"{path}-journal"):
         if os.path.lexists(log):
