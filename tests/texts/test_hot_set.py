@@ -82,6 +82,17 @@ def test_only_so_many_of_the_most_accessed_are_looked_at(mind: oneiros.Engine) -
     assert found(HotSet(weight=2.0)) == ["hot", "warm", "found"]
 
 
+def test_what_was_deleted_takes_no_place_of_the_hot(mind: oneiros.Engine) -> None:
+    for n in range(8):
+        mind.add(f"ash oak elm {n}", id=f"g{n}", access_count=99)
+        (mind.delete if n % 2 else mind.forget)(f"g{n}")
+    profile = mind._parts.profile.replace(hot_set=HotSet(size=3))
+    response = mind.search("ash oak elm", profile=profile)
+    assert set(response.ids) == {"found", "other", "hot"}
+    stage = next(one for one in response.trace.stages if one.name == "hot_set")
+    assert (stage.candidate_count, stage.survivor_count) == (3, 2)  # "cool" holds too little
+
+
 def test_what_is_not_hot_keeps_a_relevance_below_0() -> None:
     fusion = WeightedSum(weights=(1.0,), importance=0.0, normalise=("none",))
     vectors = {"near": (-0.2, 1.0), "far": (-1.0, 0.0), "hot": (-1.0, 0.1)}

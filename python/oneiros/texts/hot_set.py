@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros import _core
     from oneiros.gathering import Question, Stages
     from oneiros.projections import Projections, Visible
@@ -36,7 +38,7 @@ def seeded(
     sought = question.sought
     assert sought is not None
     permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
-    rows = projections.lifecycle.columns.most_accessed(count=rule.size, allowed=permitted)
+    rows = _hottest(rule.size, projections, permitted)
     if not rows:
         stages.end("hot_set", 0, 0, "no memory was ever recalled")
         return {}
@@ -50,3 +52,19 @@ def seeded(
     candidates.append([row for row in seeds if row not in found])
     stages.end("hot_set", len(rows), len(seeds))
     return seeds
+
+
+def _hottest(
+    count: int, projections: Projections, permitted: npt.NDArray[np.uint8] | None
+) -> list[int]:
+    """Return the most accessed rows. Where all are permitted, the columns hold the deleted, too."""
+    most_accessed = projections.lifecycle.columns.most_accessed
+    if permitted is not None:
+        return most_accessed(count=count, allowed=permitted)
+    live, asked = projections.row_sets.live, count
+    while True:
+        rows = most_accessed(count=asked, allowed=None)
+        held = [row for row in rows if row in live]
+        if len(held) >= count or len(rows) < asked:
+            return held[:count]
+        asked *= 4
