@@ -204,6 +204,7 @@ def united(
     if seeds:
         rows = candidates.rows.tolist()
         signals["hot_seed"] = np.array([seeds.get(row, -np.inf) for row in rows])
+        signals["hot_best"] = np.array([max(seeds.values())])
     gathered = Gathered(answers, compiled, candidates, lifecycle, signals, brought)
     vectors = projections.indexes.vectors
     if vectors and len(candidates) and "cluster" in compiled.names:

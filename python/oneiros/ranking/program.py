@@ -52,6 +52,7 @@ class ProgramBuilder:
         self._instructions: dict[tuple[object, ...], Instruction] = {}
         self._registers: dict[tuple[object, ...], int] = {}
         self._relevance: int | None = None
+        self._best: list[str] = []
         self.reads_kinds = False
         """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
 
@@ -76,6 +77,18 @@ class ProgramBuilder:
     def is_asked(self) -> int:
         """The register of 1 where a question was asked, 0 in a rescoring."""
         return self.call("less_equal", self.constant(0.0), self.signal("relevance", -1.0))
+
+    @property
+    def best_relevance(self) -> int:
+        """The register of the largest relevance, what joined it by the maximum included."""
+        best = self.signal("best_relevance", 1.0)
+        for name in self._best:
+            best = self.call("maximum", best, self.signal(name, -math.inf))
+        return best
+
+    def join_best(self, signal: str) -> None:
+        """Let a signal, the largest of what joins the relevance by the maximum, be the best, too."""
+        self._best.append(signal)
 
     def add_to_relevance(self, register: int) -> None:
         """Add a term to the relevance, before anything reads it but the fusion itself."""

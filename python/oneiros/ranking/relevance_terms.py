@@ -26,7 +26,7 @@ class HotSet:
 
     ``max(relevance, weight * overlap)``, of those of the ``size`` most accessed whose overlap, the
     share of the question's words found in text and tags, is at least ``least_overlap``. Signal:
-    ``hot_seed``, what the maximum is taken with.
+    ``hot_seed``, what the maximum is taken with, and ``hot_best``, the largest of them.
 
     Source: docs/systems/omega.md O1.
     """
@@ -48,6 +48,7 @@ class HotSet:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what the relevance gains."""
+        program.join_best("hot_best")
         above = program.call("subtract", program.signal("hot_seed", -math.inf), program.relevance)
         return program.call("maximum", above, program.constant(0.0))
 

@@ -59,7 +59,7 @@ class TieBreak:
         return program.call(
             "tie_break",
             program.relevance,
-            program.signal("best_relevance", 1.0),
+            program.best_relevance,
             program.column("priority"),
             program.column("access_count"),
             program.column("consolidation_quality"),
