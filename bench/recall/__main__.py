@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,20 @@ from bench.conditions import conditions, load
 from bench.recall.forms import (
     DEPTH,
     PLAIN,
-    STORE,
     Form,
     Ours,
     SqliteAndPython,
     TantivyFaissAndPython,
+    make,
     opened,
 )
-from bench.recall.memories import NOW, Memories
+from bench.recall.memories import Memories
 
 PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
-RIVALS = {"tantivy": TantivyFaissAndPython, "sqlite": SqliteAndPython}
+RIVALS: dict[str, type[TantivyFaissAndPython | SqliteAndPython]] = {
+    "tantivy": TantivyFaissAndPython,
+    "sqlite": SqliteAndPython,
+}
 STACK = ("numpy", "faiss-cpu", "apsw", "sqlite-vec", "tantivy")
 
 
@@ -89,29 +91,27 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     memories = Memories(count, given.corpus, given.embedding, given.cache)
     names = given.profiles
     rivals = [RIVALS[name] for name in given.rivals]
-    with opened(memories, given.cache) as mind, tempfile.TemporaryDirectory(dir=given.cache) as own:
-        if given.prepare:
-            for rival in rivals:
-                _made(rival, memories, given.cache)
-            return
-        stores: list[oneiros.Engine] = []
-        forms: list[Form] = [Ours(mind, name, reinforces=False) for name in names]
-        try:
-            for name in names:
-                if Ours(mind, name, reinforces=True).profile.reinforcement is not None:
-                    stores.append(_copied(memories, given.cache, Path(own) / name))
-                    forms.append(Ours(stores[-1], name, reinforces=True))
-            made = (_made(rival, memories, given.cache) for rival in rivals)
-            forms += [form for form in made if form is not None]
-            rows = measured(forms, memories, given.queries, given.rounds)
-            shares = shares_found(
-                [forms[0], *(form for form in forms if not isinstance(form, Ours))],
-                memories,
-                min(given.queries, 100),
-            )
-        finally:
-            for store in stores:
-                store.close()
+    if given.prepare:
+        if not (given.cache / f"mind-{count}").exists():
+            make(memories, given.cache / f"mind-{count}")
+        for rival in rivals:
+            _made(rival, memories, given.cache)
+        return
+    with (
+        tempfile.TemporaryDirectory(dir=given.cache) as own,
+        opened(memories, given.cache, Path(own) / "mind") as mind,
+    ):
+        ours = [Ours(mind, name, reinforces=False) for name in names]
+        made = (_made(rival, memories, given.cache) for rival in rivals)
+        theirs = [form for form in made if form is not None]
+        forms: list[Form] = [*ours, *theirs]
+        rows = measured(forms, memories, given.queries, given.rounds)
+        shares = shares_found([ours[0], *theirs], memories, min(given.queries, 100))
+        # Last, over one store: what one of them strengthens the others find strengthened.
+        strengthening = [Ours(mind, name, reinforces=True) for name in names]
+        strengthening = [one for one in strengthening if one.profile.reinforcement is not None]
+        rows += measured([*strengthening], memories, given.queries, given.rounds)
+        forms += strengthening
     table = Table(title=f"{count:,} memories, milliseconds", title_justify="left")
     for heading in ("", "p50", "p99", "mean of all"):
         table.add_column(heading, justify="right" if heading else "left")
@@ -122,17 +122,9 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
         console.print(f"{name}: {share:.1%} of the exact nearest {DEPTH}", highlight=False)
     for form in forms:
         if isinstance(form, Ours):
-            shares = sorted(form.shares().items(), key=lambda one: -one[1])
-            told = ", ".join(f"{stage} {share:.0%}" for stage, share in shares if share >= 0.005)
+            stages = sorted(form.shares().items(), key=lambda one: -one[1])
+            told = ", ".join(f"{stage} {share:.0%}" for stage, share in stages if share >= 0.005)
             console.print(f"{form.name}: {told}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _copied(memories: Memories, kept: Path, folder: Path) -> oneiros.Engine:
-    """Return a store of its own, so that what one form strengthens is not another's."""
-    copytree(kept / f"mind-{memories.count}", folder)
-    mind = oneiros.Engine(folder / STORE, clock=lambda: NOW)
-    mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
-    return mind
 
 
 def _made(

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 from typing import Any
 
 import numpy as np
@@ -96,29 +96,34 @@ class Ours(Form):
         return {name: ms / whole for name, ms in self.stage_ms.items()} if whole else {}
 
 
-def opened(memories: Memories, folder: Path) -> oneiros.Engine:
-    """Return the memories' store, made the first time; the graph over its vectors is built."""
-    made = folder / f"mind-{memories.count}"
-    is_new = not made.exists()
-    if is_new:
-        making = made.with_suffix(".making")
-        rmtree(making, ignore_errors=True)
-        making.mkdir()
-        with oneiros.Engine(making / STORE, clock=lambda: NOW) as mind:
-            for chunk in batched(memories.records(), CHUNK):
-                mind.add_many(chunk)
-            mind.link_many(memories.links())
-        making.rename(made)
-    path = made / STORE
-    mind = oneiros.Engine(path, clock=lambda: NOW)
+def opened(memories: Memories, kept: Path, folder: Path) -> oneiros.Engine:
+    """Return a copy of the memories' store in a folder, its vectors under a graph.
+
+    The store is made the first time and then kept as it is. Minutes for a million: a graph is no
+    part of what is kept.
+    """
+    made = kept / f"mind-{memories.count}"
+    if not made.exists():
+        make(memories, made)
+    copytree(made, folder)
+    mind = oneiros.Engine(folder / STORE, clock=lambda: NOW)
     mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
     vectors = mind._parts.projections.indexes.vectors
     assert vectors is not None
     vectors.settle()
-    if is_new:  # so that the next run finds the graph
-        mind.close()
-        return opened(memories, folder)
     return mind
+
+
+def make(memories: Memories, folder: Path) -> None:
+    """Make the memories' store, or nothing."""
+    making = folder.with_suffix(".making")
+    rmtree(making, ignore_errors=True)
+    making.mkdir()
+    with oneiros.Engine(making / STORE, clock=lambda: NOW) as mind:
+        for chunk in batched(memories.records(), CHUNK):
+            mind.add_many(chunk)
+        mind.link_many(memories.links())
+    making.rename(folder)
 
 
 def batched(records: Iterable[dict[str, Any]], count: int) -> Iterator[list[dict[str, Any]]]:
