@@ -216,7 +216,8 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
     query, vector = random_question(seed)
     question = vector if asks else None
     profile = of_all_kinds(oneiros.profiles.get(profile_name, **options))
-    profile = profile.replace(fast_path=None, strong_signal=None)  # finishing/test_short_cuts.py
+    # finishing/test_short_cuts.py and texts/test_hot_set.py
+    profile = profile.replace(fast_path=None, strong_signal=None, hot_set=None)
     with engine_of(store) as mind:
         asked: dict[str, Any] = {
             "embedding": question, "profile": profile, "explain": True, "reinforce": False
