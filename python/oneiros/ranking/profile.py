@@ -25,6 +25,8 @@ from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.neighbours import Neighbours
+from oneiros.ranking.phases import PHASES
+from oneiros.ranking.phases.phase import Phase
 from oneiros.ranking.profile_record import (
     content_hash,
     parse_toml,
@@ -34,6 +36,7 @@ from oneiros.ranking.profile_record import (
     toml_of,
 )
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import (
     REINFORCEMENTS,
     Reinforcement,
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONAL_PARTS", "Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_LISTS = ("channels", "factors", "keep")
+_LISTS = ("channels", "factors", "keep", "phases")
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see _kinds
     "hot_set": (HotSet,),
@@ -72,12 +75,13 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
     "ingest": (IngestAssociation,),
     "understanding": (),  # see _kinds
     "cache": (ResponseCache,),
+    "rails": (SafetyRails,),
 }
 OPTIONAL_PARTS = (
     *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
     *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
-    "cache",
+    *("cache", "rails"),
 )
 """What a profile may be without, by field."""
 _KEYS = ("name", *_LISTS, *_PARTS)
@@ -167,6 +171,12 @@ class Profile:
     cache: ResponseCache | None = None
     """How long an answer is given again; None: each question is asked anew."""
 
+    phases: tuple[Phase, ...] = ()
+    """What the dream cycle does, in this order, each phase once; none: it does nothing."""
+
+    rails: SafetyRails | None = None
+    """What a dream cycle never does; None: only what docs/systems/reverie.md R13 keeps from pruning."""
+
     _hash: str = field(init=False, repr=False, compare=False, default="")
 
     def __post_init__(self) -> None:
@@ -174,6 +184,7 @@ class Profile:
         settle(self, "channels", _checked_parts("channels", self.channels, *CHANNELS))
         settle(self, "factors", _checked_parts("factors", self.factors, Factor))
         settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
+        settle(self, "phases", _checked_parts("phases", self.phases, *PHASES))
         for key in _PARTS:
             part = getattr(self, key)
             if key == "fusion" and is_fusion(part):
@@ -265,9 +276,9 @@ class Profile:
         so that a new kind of part changes no hash of a profile without it.
         """
         record: dict[str, object] = {"name": self.name}
-        for key in ("channels", "factors", "keep"):
+        for key in _LISTS:
             parts = getattr(self, key)
-            if parts or key != "keep":
+            if parts or key in ("channels", "factors"):
                 record[key] = [record_of(part) for part in parts]
         for key in _PARTS:
             part = getattr(self, key)
@@ -335,6 +346,8 @@ def _kinds(key: str) -> tuple[type[Any], ...]:
         return CHANNELS
     if key == "keep":
         return KEEP_RULES
+    if key == "phases":
+        return PHASES
     if key == "factors":
         return (*factors.FACTORS, *factors.USER_FACTORS)
     if key == "understanding":

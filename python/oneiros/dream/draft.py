@@ -1,0 +1,287 @@
+"""The store as a cycle drafts it: phases read it and change it, and nothing else is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
+from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
+from oneiros.ranking.rails import SafetyRails
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import Rows
+
+    Column = npt.NDArray[Any]
+    Judge = Callable[[str, str], str]
+    Summarise = Callable[[Sequence[str]], str]
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Draft", "Source"]
+
+_DAY: Final = 86_400.0
+_RESISTANT_TAGS: Final = tuple(
+    ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
+)
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+
+
+class Source(Protocol):
+    """What a draft reads that lies in no column. Rows are numbers of the process's columns."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words for the codes of the column ``kind``; that of code 0 is empty."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """By row; "" where a memory was erased."""
+
+    def column(self, name: str) -> Column:
+        """A read-only view of a column, one value a row."""
+
+    def texts(self, rows: Rows) -> list[str]:
+        """The texts of rows as they were given."""
+
+    def records(self, rows: Rows) -> list[Mapping[str, object]]:
+        """What else the store holds of rows, as a memory holds it.
+
+        That is title, topic, project, session, tags, metadata, sessions and superseded_by.
+        """
+
+    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
+        """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
+
+    def nearest(
+        self, rows: Rows, count: int, among: Mask
+    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
+        """For each row the rows nearest by cosine, itself left out, the best first, with cosines.
+
+        Args:
+            rows: those asked about; one without a vector has none.
+            count: most a row.
+            among: which rows may be named, one value a row.
+        """
+
+    def repeated(self) -> list[Rows]:
+        """Groups of live rows with one text in one topic, each in order of insertion.
+
+        Rows without a topic count as of one topic.
+        """
+
+    def linked(self, row: int) -> Rows:
+        """The rows that a row is linked with."""
+
+    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """When rows were last replayed, seconds; NaN where never, or before they last changed."""
+
+
+class Draft:
+    """The memories as a cycle sees them, and what it has changed so far.
+
+    Phases change it one after the other, and each sees what those before it did. Rows are those of
+    the process's columns, deleted and erased ones among them: :attr:`live` tells.
+
+    Args:
+        source: the store.
+        now: the cycle's clock, seconds UTC.
+        previous: ``now`` of the cycle before, or None.
+        rails: what is never done; None: only what is pinned, core or resists by its tag is kept.
+        summarise: writes one text of several; None: nobody does.
+        judge: says what a pair of texts, the older first, have to do with each other: one of
+            "contradiction", "update", "duplicate" and "distinct"; None: nobody does.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        now: float,
+        previous: float | None = None,
+        rails: SafetyRails | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> None:
+        self.source = source
+        self.summarise = summarise
+        self.judge = judge
+        self.now = now
+        self.previous = previous
+        self.rails = rails or SafetyRails()
+        self.candidates: Rows = np.empty(0, np.uint32)
+        """What the scan found, the most urgent first; empty until it ran."""
+        self.peer_counts: npt.NDArray[np.int64] | None = None
+        """One a row: how many memories each was replayed with in this cycle; None before."""
+        self.columns: list[ColumnChange] = []
+        self.contents: list[ContentChange] = []
+        self.links: list[LinkChange] = []
+        self.added: list[AddedMemory] = []
+        self.held: list[Held] = []
+        self.figures: dict[str, dict[str, float]] = {}
+        """Of each phase by name, what it counted besides its changes."""
+        self._drafted: dict[str, Column] = {}
+        self._phase = ""
+        self.live: Mask = np.isnan(source.column("deleted_at"))
+        """Which rows are memories that are not deleted, as the draft stands; not to be written to."""
+        self.live &= np.fromiter(map(bool, source.ids), np.bool_, len(self.live))
+        self._live_count = int(np.count_nonzero(self.live))
+        self._pruned = np.zeros(len(self.live), np.bool_)
+        self._changed = np.zeros(len(self.live), np.bool_)
+
+    def begin(self, phase: str) -> None:
+        """Say which phase makes the changes that follow."""
+        self._phase = phase
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.live)
+
+    def column(self, name: str) -> Column:
+        """Return a column as drafted, one value a row; not to be written to."""
+        drafted = self._drafted.get(name)
+        return self.source.column(name)[: len(self)] if drafted is None else drafted
+
+    def age_days(self, name: str) -> npt.NDArray[np.float64]:
+        """Return the days since a time of every row, 0 where it lies ahead, NaN where there is none."""
+        days: npt.NDArray[np.float64] = (self.now - self.column(name)) / _DAY
+        return np.maximum(days, 0.0)  # NaN stays
+
+    def idle_days(self) -> npt.NDArray[np.float64]:
+        """Return the days since each row was last accessed, or created where it never was."""
+        accessed = self.column("last_accessed_at")
+        since = np.where(np.isnan(accessed), self.column("created_at"), accessed)
+        days: npt.NDArray[np.float64] = (self.now - since) / _DAY
+        return np.maximum(days, 0.0)
+
+    @property
+    def protected(self) -> Mask:
+        """Which rows no phase takes away. Source: docs/systems/reverie.md R13."""
+        tags = self.column("importance_tag")
+        resists = np.isin(tags, _RESISTANT_TAGS)
+        mask: Mask = resists | (self.column("pinned") != 0) | (self.column("core") != 0)
+        return mask
+
+    def change(self, rule: str, field: str, rows: Rows, values: npt.ArrayLike) -> Rows:
+        """Set a column of rows, within the budget of changes.
+
+        Args:
+            rule: which asks for it, as docs/systems has it.
+            field: the column's name; ``deleted_at`` is for :meth:`delete`.
+            rows: each once; those to go first where the budget does not suffice stand first.
+            values: one, or one a row.
+
+        Returns:
+            The rows that hold another value now.
+        """
+        rows, values = self._differing(field, rows, values)
+        allowed = self._within_changes(rule, rows)
+        return self._write(rule, field, rows[allowed], values[allowed])
+
+    def downscale(self, rule: str, rows: Rows, values: npt.ArrayLike) -> Rows:
+        """Set the strength of rows, outside of any budget: downscaling touches all by design."""
+        return self._write(rule, "strength", *self._differing("strength", rows, values))
+
+    def delete(self, rule: str, rows: Rows) -> Rows:
+        """Soft-delete rows, as far as the rails allow, the first first; returns those deleted."""
+        taken = self.removable(rule, rows)
+        self._write(rule, "deleted_at", taken, np.full(len(taken), self.now))
+        self.live[taken] = False
+        return taken
+
+    def archive(self, rule: str, rows: Rows) -> Rows:
+        """Archive rows, as far as the rails allow, the first first; returns those archived."""
+        rows = rows[self.column("status")[rows] != _ARCHIVED]
+        taken = self.removable(rule, rows)
+        return self._write(rule, "status", taken, np.full(len(taken), _ARCHIVED, np.uint8))
+
+    def removable(self, rule: str, rows: Rows) -> Rows:
+        """Return the rows of these that may be taken away now, and count them as taken.
+
+        Args:
+            rule: which asks for it.
+            rows: live ones, each once, the first first.
+        """
+        rows = rows[self.live[rows]]
+        kept = self.protected[rows]
+        self._hold(rule, "protected", kept)
+        rows = rows[~kept]
+        young = self.age_days("created_at")[rows] < self.rails.youngest_days
+        self._hold(rule, "young", young)
+        rows = rows[~young]
+        fresh = ~self._pruned[rows]
+        left = int(self.rails.most_pruned * self._live_count) - int(self._pruned.sum())
+        over = fresh & (np.cumsum(fresh) > left)
+        self._hold(rule, "prune budget", over)
+        rows = rows[~over]
+        self._pruned[rows] = True
+        return rows
+
+    def set_content(self, rule: str, field: str, row: int, before: object, after: object) -> None:
+        """Change what lies in no column, of one memory: "text" or "embedding"."""
+        self.contents.append(ContentChange(self._phase, rule, field, row, before, after))
+
+    def supersede(self, rule: str, row: int, by: int) -> None:
+        """Let a memory take the place of another; a number below 0 is one that is added."""
+        self.contents.append(ContentChange(self._phase, rule, "superseded_by", row, None, by))
+        superseded = self._drafted.setdefault("superseded", self.column("superseded").copy())
+        superseded[row] = 1
+
+    def add(self, rule: str, record: Mapping[str, object], sources: Rows) -> int:
+        """Add a memory; returns the number, below 0, that stands for it in this cycle."""
+        self.added.append(AddedMemory(self._phase, rule, dict(record), sources))
+        return -len(self.added)
+
+    def link(
+        self,
+        rule: str,
+        one: int,
+        other: int,
+        *,
+        gain: float = 0.0,
+        weight: float | None = None,
+        kind: str = "co_retrieval",
+    ) -> None:
+        """Let the link of two memories gain, or make it what it is to be; see :class:`LinkChange`."""
+        self.links.append(LinkChange(self._phase, rule, one, other, gain, weight, kind))
+
+    def count(self, **figures: float) -> None:
+        """Note what the running phase counted, for the report."""
+        self.figures.setdefault(self._phase, {}).update(figures)
+
+    def _differing(self, field: str, rows: Rows, values: npt.ArrayLike) -> tuple[Rows, Column]:
+        """Return the rows that would hold another value, and those values, in the column's dtype."""
+        column = self.column(field)
+        wanted = np.broadcast_to(np.asarray(values), rows.shape).astype(column.dtype)
+        before = column[rows]
+        same = before == wanted
+        if column.dtype.kind == "f":
+            same |= np.isnan(before) & np.isnan(wanted)
+        return (rows, wanted) if not same.any() else (rows[~same], wanted[~same])
+
+    def _write(self, rule: str, field: str, rows: Rows, values: Column) -> Rows:
+        """Write values that differ from what is there, and note it. Returns the rows."""
+        if len(rows):
+            column = self.column(field)
+            drafted = self._drafted.get(field)
+            self.columns.append(ColumnChange(self._phase, rule, field, rows, column[rows], values))
+            if drafted is None:
+                drafted = self._drafted[field] = column.copy()
+            drafted[rows] = values
+        return rows
+
+    def _within_changes(self, rule: str, rows: Rows) -> Mask:
+        fresh = ~self._changed[rows]
+        left = int(self.rails.most_changed * self._live_count) - int(self._changed.sum())
+        over = fresh & (np.cumsum(fresh) > left)
+        self._hold(rule, "change budget", over)
+        self._changed[rows[~over]] = True
+        return ~over
+
+    def _hold(self, rule: str, reason: str, mask: Mask) -> None:
+        count = int(np.count_nonzero(mask))
+        if count:
+            self.held.append(Held(self._phase, rule, reason, count))

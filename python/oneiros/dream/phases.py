@@ -1,0 +1,28 @@
+"""The phases by name: what a profile declares, and the function that does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from oneiros.dream.draft import Draft
+    from oneiros.ranking.phases.phase import Phase
+
+    Run = Callable[[Draft, Any], None]
+
+__all__ = ["run_phase"]
+
+_RUN: Final[Mapping[str, Run]] = {}
+
+
+def run_phase(draft: Draft, phase: Phase) -> None:
+    """Let one phase draft its changes.
+
+    Args:
+        draft: as the phases before left it.
+        phase: what the profile declares.
+    """
+    draft.begin(phase.name)
+    _RUN[phase.name](draft, phase)
