@@ -44,6 +44,9 @@ class Source(Protocol):
     def column(self, name: str) -> Column:
         """A read-only view of a column, one value a row."""
 
+    def live_rows(self) -> Rows:
+        """The rows of memories that are not deleted, rising."""
+
     def texts(self, rows: Rows) -> list[str]:
         """The texts of rows as they were given."""
 
@@ -125,9 +128,9 @@ class Draft:
         """Of each phase by name, what it counted besides its changes."""
         self._drafted: dict[str, Column] = {}
         self._phase = ""
-        self.live: Mask = np.isnan(source.column("deleted_at"))
+        self.live: Mask = np.zeros(len(source.column("deleted_at")), np.bool_)
         """Which rows are memories that are not deleted, as the draft stands; not to be written to."""
-        self.live &= np.fromiter(map(bool, source.ids), np.bool_, len(self.live))
+        self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
         self._pruned = np.zeros(len(self.live), np.bool_)
         self._changed = np.zeros(len(self.live), np.bool_)
