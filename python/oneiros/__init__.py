@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
     from oneiros.engine import Engine as Engine
+    from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
@@ -52,6 +53,7 @@ _HOME = {  # public name -> the module it lives in
     "AsyncEngine": "async_engine",
     "CallableFactor": "ranking.callable_factor",
     "Context": "query.context",
+    "DreamBusy": "errors",
     "DuplicateId": "errors",
     "EmbedderMismatch": "errors",
     "Engine": "engine",
@@ -89,6 +91,7 @@ __all__ = [
     "AsyncEngine",
     "CallableFactor",
     "Context",
+    "DreamBusy",
     "DuplicateId",
     "EmbedderMismatch",
     "Engine",

@@ -7,6 +7,7 @@ rule; what stands here is for the conditions a caller may want to catch by name.
 from __future__ import annotations
 
 __all__ = [
+    "DreamBusy",
     "DuplicateId",
     "EmbedderMismatch",
     "EngineClosed",
@@ -58,6 +59,10 @@ class EmbedderMismatch(OneirosError, ValueError):
 
 class EngineClosed(OneirosError, RuntimeError):
     """The engine was used after ``close``."""
+
+
+class DreamBusy(OneirosError, TimeoutError):
+    """Another dream cycle runs on this store, in this process or another."""
 
 
 class SnapshotDamaged(OneirosError):

@@ -1,0 +1,150 @@
+"""What a cycle would change, every change told; applied, or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oneiros.dream.report import FieldChange
+from oneiros.dream.words import said
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import Rows
+    from oneiros.dream.draft import Draft
+    from oneiros.dream.report import DreamReport
+
+    Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
+
+__all__ = ["Applier", "DreamPlan"]
+
+
+class Applier(Protocol):
+    """Who can apply a plan: the engine that it was made for."""
+
+    def __call__(self, plan: DreamPlan) -> DreamReport: ...
+
+
+class DreamPlan:
+    """A cycle that was planned: what it would change, and by which rule.
+
+    Made by ``Engine.dream(dry_run=True)``. Planning changed nothing.
+
+    Attributes:
+        report: what the cycle would do, as it would be told.
+        revision: of the store, that it was planned on.
+    """
+
+    def __init__(self, draft: Draft, report: DreamReport, revision: int, applier: Applier) -> None:
+        self.draft = draft
+        self.report = report
+        self.revision = revision
+        self._applier = applier
+
+    @property
+    def id(self) -> str:
+        """By which the cycle can be undone, once it is applied."""
+        return self.report.id
+
+    @property
+    def now(self) -> float:
+        """The cycle's clock, seconds UTC."""
+        return self.draft.now
+
+    def __len__(self) -> int:
+        """Return how many changes of single fields it holds."""
+        draft = self.draft
+        columns = sum(len(change.rows) for change in draft.columns)
+        return columns + len(draft.contents) + len(draft.links) + len(draft.added)
+
+    def changes(self) -> Iterator[FieldChange]:
+        """Yield every change of a field, in the order in which the rules made them.
+
+        A memory that is added is one change of the field "memory", with its text; a link is one of
+        the field "link" of both its memories.
+        """
+        ids = self.draft.source.ids
+        for change in self.draft.columns:
+            before, after = said(change.field, change.before), said(change.field, change.after)
+            for row, was, becomes in zip(change.rows.tolist(), before, after, strict=True):
+                yield FieldChange(
+                    id=ids[row],
+                    field=change.field,
+                    before=was,
+                    after=becomes,
+                    phase=change.phase,
+                    rule=change.rule,
+                )
+        yield from self._other_changes(ids)
+
+    def _other_changes(self, ids: Sequence[str]) -> Iterator[FieldChange]:
+        def name(row: int) -> str:
+            return ids[row] if row >= 0 else f"{self.id}+{-row}"
+
+        draft = self.draft
+        for place, added in enumerate(draft.added, start=1):
+            yield FieldChange(
+                id=name(-place),
+                field="memory",
+                before=None,
+                after=added.record.get("text"),
+                phase=added.phase,
+                rule=added.rule,
+            )
+        for content in draft.contents:
+            after = content.after
+            if content.field == "superseded_by" and isinstance(after, int):
+                after = name(after)
+            yield FieldChange(
+                id=name(content.row),
+                field=content.field,
+                before=content.before,
+                after=after,
+                phase=content.phase,
+                rule=content.rule,
+            )
+        for link in draft.links:
+            yield FieldChange(
+                id=name(link.one),
+                field="link",
+                before=None,
+                after={"to": name(link.other), "gain": link.gain, "weight": link.weight},
+                phase=link.phase,
+                rule=link.rule,
+            )
+
+    def net(self) -> Net:
+        """Return by field what the cycle as a whole changes: rows, rising, before and after."""
+        found: dict[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        fields = dict.fromkeys(change.field for change in self.draft.columns)
+        for field in fields:
+            changes = [change for change in self.draft.columns if change.field == field]
+            touched = np.zeros(len(self.draft), np.bool_)
+            before = np.empty(len(self.draft), changes[0].before.dtype)
+            for change in reversed(changes):  # the first to come has the last word
+                before[change.rows] = change.before
+                touched[change.rows] = True
+            rows = np.flatnonzero(touched).astype(np.uint32)
+            was, becomes = before[rows], self.draft.column(field)[rows]
+            differs = (was != becomes) & ~((was != was) & (becomes != becomes))  # noqa: PLR0124
+            found[field] = rows[differs], was[differs], becomes[differs]
+        return {field: held for field, held in found.items() if len(held[0])}
+
+    def apply(self) -> DreamReport:
+        """Apply the plan in one transaction, all of it or nothing.
+
+        A memory that somebody changed after the plan was made stays as it is, and is named in the
+        report's ``changed_since``.
+
+        Raises:
+            ValueError: it was applied already.
+            DreamBusy: another cycle runs on this store.
+            StoreBusy: another process kept the store locked for too long.
+        """
+        return self._applier(self)
+
+    def __str__(self) -> str:
+        return str(self.report)

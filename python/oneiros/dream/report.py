@@ -1,0 +1,142 @@
+"""What a cycle did, or would do: counts, distributions, and memories by name with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Distribution", "DreamReport", "FieldChange", "LeftAlone", "PhaseReport"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One field of one memory, changed by one rule."""
+
+    id: str
+    """The memory; of one that the cycle adds, its id once it is applied."""
+    field: str
+    before: Any
+    """As a memory holds it: words of enumerations, None for no time, times in seconds."""
+    after: Any
+    phase: str
+    rule: str
+    """As docs/systems has it, such as "R12"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftAlone:
+    """What safety rails kept a phase from, or another's change."""
+
+    phase: str
+    rule: str
+    reason: str
+    """"protected", "young", "prune budget", "change budget" or "changed since"."""
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseReport:
+    """One phase of a cycle."""
+
+    name: str
+    seconds: float
+    """How long it took to plan."""
+    changes: Mapping[str, Mapping[str, int]]
+    """How many memories changed, by rule and field; "link" and "memory" stand for what is made."""
+    figures: Mapping[str, float]
+    """What else it counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """How many live memories lie where, before and after the cycle."""
+
+    name: str
+    """"strength", "stability", "age_days", "kind", "status", "tier" or "depth"."""
+    places: tuple[str, ...]
+    """The words counted, or the bounds of the bins as texts, each from its bound up to the next."""
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamReport:
+    """One cycle. Source: docs/systems/reverie.md R19."""
+
+    id: str
+    """By which it can be undone; of a dry run, which it has once it is applied."""
+    now: float
+    """Its clock, seconds UTC."""
+    profile: str
+    profile_hash: str
+    is_dry_run: bool
+    undoes: str | None = None
+    """The cycle that this one undid; None: it is none that undoes."""
+    live_before: int = 0
+    live_after: int = 0
+    phases: tuple[PhaseReport, ...] = ()
+    left_alone: tuple[LeftAlone, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    named: tuple[FieldChange, ...] = ()
+    """Changes by name: what was taken away first, then what moved between states, then the rest, in
+    order of insertion each; at most a thousand."""
+    change_count: int = 0
+    """All changes, those not named too."""
+    changed_since: tuple[str, ...] = ()
+    """Memories left as they are, because somebody changed them after the plan was made."""
+    not_restored: tuple[FieldChange, ...] = ()
+    """Of an undoing: what had changed again, and stays."""
+    drift: Mapping[str, Any] = field(default_factory=dict)
+    """Figures to follow over cycles: see :func:`oneiros.dream.drift.drift_of`."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the report as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> DreamReport:
+        """Return the report that :meth:`record` made a record of.
+
+        Raises:
+            TypeError, KeyError: it is none.
+        """
+        parts: dict[str, Any] = dict(record)
+        for name, kind in _PARTS.items():
+            parts[name] = tuple(kind(**one) for one in parts[name])
+        parts["distributions"] = tuple(
+            Distribution(
+                name=one["name"],
+                places=tuple(one["places"]),
+                before=tuple(one["before"]),
+                after=tuple(one["after"]),
+            )
+            for one in parts["distributions"]
+        )
+        parts["changed_since"] = tuple(parts["changed_since"])
+        return cls(**parts)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many memories changed by each rule, whatever the field that changed most."""
+        found: dict[str, int] = {}
+        for phase in self.phases:
+            for rule, fields in phase.changes.items():
+                found[rule] = max(found.get(rule, 0), *fields.values())
+        return found
+
+    def __str__(self) -> str:
+        verb = "would change" if self.is_dry_run else "changed"
+        head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
+        lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
+        lines += [f"  {rule}: {count}" for rule, count in self.counts().items()]
+        return "\n".join(lines)
+
+
+_PARTS = {
+    "phases": PhaseReport,
+    "left_alone": LeftAlone,
+    "named": FieldChange,
+    "not_restored": FieldChange,
+}

@@ -1,0 +1,37 @@
+"""Columns as memories hold them: words of enumerations, None for no time, Python's own numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneiros.fields import ENUMS, FIELDS
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["coded", "said"]
+
+
+def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
+    """Return values of a column as a memory holds the field's.
+
+    Args:
+        field: which.
+        values: of the column, shape (n,).
+    """
+    if field in ENUMS:
+        words = ENUMS[field]
+        return [words[code] for code in values.tolist()]
+    if FIELDS[field].kind == "bool":
+        return [bool(value) for value in values.tolist()]
+    return coded(values)
+
+
+def coded(values: npt.NDArray[Any]) -> list[Any]:
+    """Return values of a column as the store's table holds them: numbers, None for NaN."""
+    found: list[Any] = values.tolist()
+    if values.dtype.kind == "f":
+        for place in np.flatnonzero(np.isnan(values)).tolist():
+            found[place] = None
+    return found
