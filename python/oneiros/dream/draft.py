@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
+from oneiros.dream.source import Source
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.rails import SafetyRails
@@ -28,59 +29,6 @@ _RESISTANT_TAGS: Final = tuple(
     ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
 )
 _ARCHIVED: Final = ENUMS["status"].index("archived")
-
-
-class Source(Protocol):
-    """What a draft reads that lies in no column. Rows are numbers of the process's columns."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The words for the codes of the column ``kind``; that of code 0 is empty."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """By row; "" where a memory was erased."""
-
-    def column(self, name: str) -> Column:
-        """A read-only view of a column, one value a row."""
-
-    def live_rows(self) -> Rows:
-        """The rows of memories that are not deleted, rising."""
-
-    def texts(self, rows: Rows) -> list[str]:
-        """The texts of rows as they were given."""
-
-    def records(self, rows: Rows) -> list[Mapping[str, object]]:
-        """What else the store holds of rows, as a memory holds it.
-
-        That is title, topic, project, session, tags, metadata, sessions and superseded_by.
-        """
-
-    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
-
-    def nearest(
-        self, rows: Rows, count: int, among: Mask
-    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
-        """For each row the rows nearest by cosine, itself left out, the best first, with cosines.
-
-        Args:
-            rows: those asked about; one without a vector has none.
-            count: most a row.
-            among: which rows may be named, one value a row.
-        """
-
-    def repeated(self) -> list[Rows]:
-        """Groups of live rows with one text in one topic, each in order of insertion.
-
-        Rows without a topic count as of one topic.
-        """
-
-    def linked(self, row: int) -> Rows:
-        """The rows that a row is linked with."""
-
-    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """When rows were last replayed, seconds; NaN where never, or before they last changed."""
 
 
 class Draft:
