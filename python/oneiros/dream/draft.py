@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
 from oneiros.dream.source import Source
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.dream.changes import Rows
+    from oneiros.ranking.factor import Factor
 
     Column = npt.NDArray[Any]
     Judge = Callable[[str, str], str]
@@ -29,6 +30,9 @@ _RESISTANT_TAGS: Final = tuple(
     ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
 )
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_STUB: Final = ENUMS["tier"].index("stub")
+
+Kind = TypeVar("Kind")
 
 
 class Draft:
@@ -45,6 +49,8 @@ class Draft:
         summarise: writes one text of several; None: nobody does.
         judge: says what a pair of texts, the older first, have to do with each other: one of
             "contradiction", "update", "duplicate" and "distinct"; None: nobody does.
+        factors: of the profile; see :meth:`factor`.
+        embeds: whether what is added without a vector gets one of its text.
     """
 
     def __init__(
@@ -56,10 +62,14 @@ class Draft:
         rails: SafetyRails | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        factors: Sequence[Factor] = (),
+        embeds: bool = False,
     ) -> None:
         self.source = source
         self.summarise = summarise
         self.judge = judge
+        self.embeds = embeds
+        self._factors = factors
         self.now = now
         self.previous = previous
         self.rails = rails or SafetyRails()
@@ -86,6 +96,10 @@ class Draft:
     def begin(self, phase: str) -> None:
         """Say which phase makes the changes that follow."""
         self._phase = phase
+
+    def factor(self, kind: type[Kind]) -> Kind:
+        """Return the profile's factor of a class, or, where it has none, one as published."""
+        return next((one for one in self._factors if isinstance(one, kind)), None) or kind()
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -132,6 +146,16 @@ class Draft:
         allowed = self._within_changes(rule, rows)
         return self._write(rule, field, rows[allowed], values[allowed])
 
+    def changeable(self, rule: str, rows: Rows, *, whole: bool = False) -> Rows:
+        """Return the rows of these that may be changed now, and count them as changed.
+
+        Args:
+            rule: which asks for it.
+            rows: each once, the first first.
+            whole: all of them, or none.
+        """
+        return rows[self._within_changes(rule, rows, whole=whole)]
+
     def downscale(self, rule: str, rows: Rows, values: npt.ArrayLike) -> Rows:
         """Set the strength of rows, outside of any budget: downscaling touches all by design."""
         return self._write(rule, "strength", *self._differing("strength", rows, values))
@@ -148,6 +172,15 @@ class Draft:
         rows = rows[self.column("status")[rows] != _ARCHIVED]
         taken = self.removable(rule, rows)
         return self._write(rule, "status", taken, np.full(len(taken), _ARCHIVED, np.uint8))
+
+    def cut_to_stub(self, rule: str, rows: Rows) -> Rows:
+        """Move rows to the tier "stub", as far as the rails allow; returns those moved.
+
+        Their texts, vectors and links are for the caller to cut.
+        """
+        rows = rows[self.column("tier")[rows] != _STUB]
+        taken = self.removable(rule, rows)
+        return self._write(rule, "tier", taken, np.full(len(taken), _STUB, np.uint8))
 
     def removable(self, rule: str, rows: Rows) -> Rows:
         """Return the rows of these that may be taken away now, and count them as taken.
@@ -178,8 +211,9 @@ class Draft:
     def supersede(self, rule: str, row: int, by: int) -> None:
         """Let a memory take the place of another; a number below 0 is one that is added."""
         self.contents.append(ContentChange(self._phase, rule, "superseded_by", row, None, by))
-        superseded = self._drafted.setdefault("superseded", self.column("superseded").copy())
-        superseded[row] = 1
+        if "superseded" not in self._drafted:
+            self._drafted["superseded"] = self.column("superseded").copy()
+        self._drafted["superseded"][row] = 1
 
     def add(self, rule: str, record: Mapping[str, object], sources: Rows) -> int:
         """Add a memory; returns the number, below 0, that stands for it in this cycle."""
@@ -224,10 +258,12 @@ class Draft:
             drafted[rows] = values
         return rows
 
-    def _within_changes(self, rule: str, rows: Rows) -> Mask:
+    def _within_changes(self, rule: str, rows: Rows, *, whole: bool = False) -> Mask:
         fresh = ~self._changed[rows]
         left = int(self.rails.most_changed * self._live_count) - int(self._changed.sum())
         over = fresh & (np.cumsum(fresh) > left)
+        if whole and over.any():
+            over = np.ones_like(over)
         self._hold(rule, "change budget", over)
         self._changed[rows[~over]] = True
         return ~over

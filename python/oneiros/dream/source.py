@@ -45,7 +45,11 @@ class Source(Protocol):
         """
 
     def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """One number a row, the same where "topic" or "session" is; -1 where a row has none."""
+        """One number a row, the same where the field is; -1 where a row has none.
+
+        Args:
+            field: "topic", "project" or "session".
+        """
 
     def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
         """For each row the largest Jaccard of its words with another row's of its topic, 0 to 1.
