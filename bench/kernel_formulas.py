@@ -83,6 +83,27 @@ KERNELS = {
         text="min(0.1 / (1 + age_hours) * log1p(peer_count), 0.1)",
         columns={"peer_count": COUNT, "age_hours": HOURS},
     ),
+    "scan_priority": Kernel(  # R10
+        text="2 ** (-age_hours / 168) * max(log1p(uses), 0.1) * importance * (1 - overlap)",
+        columns={"age_hours": HOURS, "uses": COUNT, "importance": SHARE, "overlap": SHARE},
+    ),
+    "downscale": Kernel(  # R12
+        text="max(strength * rate, min(strength, 0.01))",
+        columns={"strength": SHARE, "rate": uniform(0.95, 1.0)},
+    ),
+    "staleness": Kernel(  # R13
+        text="idle_days / limit_days",
+        columns={"idle_days": DAYS, "limit_days": uniform(30.0, 180.0)},
+    ),
+    "signal": Kernel(  # R16
+        text="access_count * (1 + revision_count) * weight / age_days",
+        columns={
+            "access_count": COUNT,
+            "age_days": uniform(0.1, 400.0),
+            "revision_count": whole(0, 9),
+            "weight": uniform(0.7, 1.5),
+        },
+    ),
     "retention": Kernel(  # docs/systems/cognitive.md C1, C2
         text=f"max(exp(-idle_days / ({LIFE} * beta(category))), floor_of(category))",
         columns={

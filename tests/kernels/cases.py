@@ -94,6 +94,12 @@ RATE = Argument(
     wild=WILD.filter(lambda value: not value < 0),  # nothing grows with age
     low=0,
 )
+LIMIT = Argument(
+    usual=st.one_of(st.sampled_from([30.0, 180.0, math.inf, math.nan]), st.floats(1e-3, 1e6)),
+    low=5e-324,
+    high=math.inf,
+    bulk=(30.0, 60.0, 90.0, 180.0),
+)
 HOURS = AGE
 PRIORITY = Argument(usual=st.integers(1, 5).map(float), bulk=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0))
 DAYS = Argument(  # whole days, so that float32 has them exactly
@@ -164,6 +170,27 @@ CASES: dict[str, Case] = {
         oracle=reverie.replay_delta,
         arguments={"peer_count": COUNT, "age_hours": HOURS},
         parameters={"max_delta": st.floats(0, 1)},
+    ),
+    "scan_priority": Case(
+        oracle=reverie.scan_priority,
+        arguments={"age_hours": HOURS, "uses": COUNT, "importance": UNIT, "overlap": UNIT},
+        parameters={"half_life_hours": positive, "access_floor": st.floats(0, 10)},
+        exponent=lambda age, *_: abs(age / 168),
+    ),
+    "downscale": Case(
+        oracle=reverie.downscale,
+        arguments={"strength": UNIT, "rate": UNIT},
+        parameters={"floor": st.floats(0, 1)},
+    ),
+    "staleness": Case(oracle=reverie.staleness, arguments={"idle_days": AGE, "limit_days": LIMIT}),
+    "signal": Case(
+        oracle=reverie.signal,
+        arguments={
+            "access_count": COUNT,
+            "age_days": AGE,
+            "revision_count": COUNT,
+            "weight": FACTOR,
+        },
     ),
     "retention_score": Case(
         oracle=cognitive.retention_score,

@@ -35,6 +35,10 @@ KERNELS = {
     "R6": ("depth_weight",),
     "R7": ("spread_weight",),
     "R8": ("stability_boost",),
+    "R10": ("scan_priority",),
+    "R12": ("downscale",),
+    "R13": ("staleness",),
+    "R16": ("signal",),
     "R17": ("replay_delta",),
 }
 """Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
@@ -54,6 +58,8 @@ _STORE = "engine/test_profile_of_a_store.py"
 _TIMES = "engine/test_times_in_questions.py"
 _WEIGHS = "engine/test_questions_weigh.py"
 _WHOLE = "engine/test_whole_pipelines.py::test_what_a_store_answers_and_keeps_is_what_the_pages_say"
+_CYCLE = "dream/test_reverie_phases.py::test_a_cycle_is_what_the_page_says"
+_ALONE = "dream/test_reverie_phases.py::test_each_phase_can_run_alone"
 _FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
 
 TESTS = {
@@ -121,6 +127,7 @@ TESTS = {
         f"{_REPEATED}::test_one_session_moves_nothing_by_asking_again",
         f"{_REPEATED}::test_many_sessions_lift_nothing_above_what_is_relevant",
     ),
+    "H8": ("dream/test_reverie_phases.py::test_the_profiles_dream_as_the_pages_say",),
     "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
     "H10": (f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time", _WHOLE),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
@@ -209,11 +216,25 @@ TESTS = {
     "R3": (_FUSION.format("reciprocal_rank"), _PAGES.format("reverie")),
     "R5": (_MODEL, _WHOLE),
     "R9": ("engine/test_recall_laws.py::test_fresh_memories_rank_as_without_lifecycle",),
+    "R10": (
+        _CYCLE,
+        _ALONE,
+        "dream/test_reverie_phases.py::test_only_the_most_urgent_are_asked_for_their_novelty",
+    ),
+    "R11": (
+        _CYCLE,
+        "dream/test_reverie_phases.py::test_a_replay_gives_what_its_peers_and_age_say",
+        "dream/test_reverie_phases.py::test_many_of_a_session_are_linked_within_bounds",
+    ),
+    "R12": (_CYCLE, _ALONE),
+    "R13": (_CYCLE, _ALONE),
+    "R14": (_CYCLE, _ALONE),
+    "R15": (_CYCLE, _ALONE),
     "R20": ("engine/test_strengthening.py::test_stability_follows_the_oracle", _WHOLE),
 }
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "the dream cycle": ("C19 C20 C21 C22 H8 O31 R10 R11 R12 R13 R14 R15 R16 R18 R19"),
+    "the dream cycle": ("C19 C20 C21 C22 O31 R18 R19"),
 }
 """What a rule waits for -> rules."""

@@ -103,19 +103,28 @@ def replay_delta(peer_count: float, age_hours: float, max_delta: float = 0.1) ->
 
 
 def scan_priority(
-    age_hours: float, revisions: int, duplicates: int, importance: float, largest_overlap: float
+    age_hours: float,
+    uses: float,
+    importance: float,
+    overlap: float,
+    half_life_hours: float = 168.0,
+    access_floor: float = 0.1,
 ) -> float:
-    """Return recency x access x importance x novelty of a staged memory. R10."""
-    recency = math.exp2(-not_negative(age_hours) / 168)
-    access = max(0.1, math.log(1 + revisions + duplicates))
-    return recency * access * importance * (1 - largest_overlap)
+    """Return recency x access x importance x novelty of a staged memory. R10.
+
+    ``uses`` are revisions and duplicates, ``overlap`` the largest word Jaccard.
+    """
+    if has_nan(age_hours, uses, importance, overlap, half_life_hours, access_floor):
+        return math.nan
+    recency = math.exp2(-not_negative(age_hours) / half_life_hours)
+    return recency * max(access_floor, log1p(uses)) * importance * (1 - overlap)
 
 
-def downscaled(strength: float, importance_tag: str = "none") -> float:
-    """Return strength x 0.95, floor 0.01; half the rate for cross_session. R12."""
-    if importance_tag in {"explicit", "schema_violation"}:
-        return strength
-    return max(0.01, strength * (0.975 if importance_tag == "cross_session" else 0.95))
+def downscale(strength: float, rate: float = 0.95, floor: float = 0.01) -> float:
+    """Return strength x rate, floor ``floor``; below it strength stays. R12."""
+    if has_nan(strength, rate, floor):
+        return math.nan
+    return max(strength * rate, min(strength, floor))
 
 
 STALENESS_LIMIT_DAYS = {"session": 30, "bug": 60, "config": 90, "decision": 180}
@@ -125,14 +134,26 @@ SIGNAL_WEIGHT = {
 }  # fmt: skip
 
 
-def staleness(idle_days: float, kind: str) -> float:
-    """Return days since access (creation if never) over the limit of its kind. R13."""
-    return 0.0 if kind in NEVER_STALE else idle_days / STALENESS_LIMIT_DAYS.get(kind, 180)
+def limit_days(kind: str) -> float:
+    """Return after how many days without use a memory of this kind is stale. R13."""
+    return math.inf if kind in NEVER_STALE else STALENESS_LIMIT_DAYS.get(kind, 180)
 
 
-def signal(access_count: int, age_days: float, revisions: int, kind: str) -> float:
-    """Return accesses a day since creation x (1 + revisions) x kind weight. R16."""
-    return divide(access_count, age_days) * (1 + revisions) * SIGNAL_WEIGHT.get(kind, 1.0)
+def staleness(idle_days: float, limit_days: float) -> float:
+    """Return days since access (creation if never) over the limit of its kind; never stale: 0. R13."""
+    if has_nan(idle_days, limit_days):
+        return math.nan
+    return 0.0 if limit_days == math.inf else not_negative(idle_days) / limit_days
+
+
+def signal(
+    access_count: float, age_days: float, revision_count: float, weight: float = 1.0
+) -> float:
+    """Return accesses a day since creation x (1 + revisions) x kind weight; of none of it 0. R16."""
+    if has_nan(access_count, age_days, revision_count, weight):
+        return math.nan
+    uses = access_count * (1 + revision_count) * weight
+    return divide(uses, not_negative(age_days)) if uses else 0.0
 
 
 def factors_of(life: Life, now: float, *, lifecycle: bool = True) -> tuple[tuple[str, float], ...]:

@@ -23,8 +23,17 @@ from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.neighbours import Neighbours
+from oneiros.ranking.phases.reverie import (
+    Consolidate,
+    Downscale,
+    Place,
+    Promote,
+    Prune,
+    Scan,
+)
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
@@ -35,6 +44,8 @@ from oneiros.ranking.understanding import INTENTS, Understanding
 WEIGHT = st.floats(0, 1e6)
 SHARE = st.floats(0, 1)
 ABOVE_ZERO = st.floats(0, 1e12, exclude_min=True)
+ABOVE_0 = st.floats(0, 1e9, exclude_min=True)
+COUNT = st.integers(0, 1_000)
 OPEN_SHARE = st.floats(0, 1, exclude_min=True, exclude_max=True)
 WORD = st.text(
     st.characters(exclude_categories=["Cs"]), min_size=1, max_size=16
@@ -189,6 +200,28 @@ UNDERSTANDINGS = st.builds(
     expander_seconds=ABOVE_ZERO | st.just(math.inf),
     situations=st.dictionaries(WORD, st.tuples(*[SHARE] * 4), max_size=3),
 )
+LIMITS = {
+    "limits_days": st.dictionaries(WORD, ABOVE_0 | st.just(math.inf), max_size=4),
+    "other_limit_days": ABOVE_0 | st.just(math.inf),
+}
+PHASES = st.tuples(
+    st.builds(
+        Scan,
+        half_life_hours=ABOVE_0,
+        access_floor=WEIGHT,
+        limit=st.none() | st.integers(1, 1_000),
+        compared=st.integers(0, 4_096),
+    ),
+    st.builds(Consolidate, max_delta=WEIGHT, nearest=COUNT, link_gain=SHARE, most_linked=COUNT),
+    st.builds(Downscale, rate=SHARE, floor=SHARE, cross_session_share=SHARE),
+    st.builds(Prune, **LIMITS, least_staleness=ABOVE_0, archived_kinds=WORDS, strength_floor=SHARE),
+    st.builds(Place, **LIMITS, least_activity=COUNT, below_strength=SHARE),
+    st.builds(
+        Promote, **LIMITS, third_spread=st.integers(1, 99), weights=TABLE, missed_limits=ABOVE_0
+    ),
+).flatmap(
+    lambda phases: st.sampled_from([(), phases, phases[:3], phases[2:], phases[:2], phases[5:1:-1]])
+)
 PROFILES = st.builds(
     Profile,
     name=st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}\Z"),
@@ -243,6 +276,11 @@ PROFILES = st.builds(
     promotion=st.none() | st.builds(Promotion, threshold=st.floats(0, 1, exclude_min=True)),
     understanding=st.none() | UNDERSTANDINGS,
     initial_stability=st.none() | st.builds(InitialStability, base=WEIGHT, gain=WEIGHT),
+    phases=PHASES,
+    rails=st.none()
+    | st.builds(
+        SafetyRails, youngest_days=st.floats(0, 1e9), most_pruned=SHARE, most_changed=SHARE
+    ),
     ingest=st.none()
     | st.builds(
         IngestAssociation,

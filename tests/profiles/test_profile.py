@@ -67,6 +67,31 @@ limit = 10
 gain = 1e-1
 [fusion]
 k = 30
+[[phases]]
+name = "scan"
+limit = 50
+[[phases]]
+nearest = 3
+name = "consolidate"
+[[phases]]
+floor = 1e-2
+name = "downscale"
+[[phases]]
+name = "prune"
+[phases.limits_days]
+reference = inf
+heuristic = inf
+directive = inf
+preference = +inf
+decision = 180
+config = 90
+bug = 6e1
+session = 30
+[[phases]]
+name = "place"
+[[phases]]
+name = "promote"
+missed_limits = 2
 """
     assert Profile.from_toml(text) == profile
     assert Profile.from_toml(text).hash == profile.hash

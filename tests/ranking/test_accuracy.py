@@ -30,6 +30,10 @@ BY_MAGNITUDE = {  # from, to
     "stability": (1e-3, 1e3),
     "session_spread": (1e-3, 1e6),
     "peer_count": (1e-3, 1e6),
+    "uses": (1e-3, 1e6),
+    "idle_days": (1e-3, 1e4),
+    "limit_days": (1.0, 1e3),
+    "revision_count": (1e-3, 1e3),
     "access_count": (1e-3, 1e6),
     "good": (1e-1, 1e3),
     "bad": (1e-1, 1e3),
@@ -60,12 +64,12 @@ floor=0.2 base=0.7 step=0.08 least=0.5 spread=0.4 disliked=0.5 tag=0.1 project=0
 content=0.05 most_content=3.0 window=0.01 priority_gain=0.005 access_gain=0.0025
 most_accesses=3.0 quality_gain=0.0025 most_quality=3.0 recency_gain=0.05 rate=0.0231
 reinforcement=0.1 clamp=0.0 most_days=30.0 most_gain=0.3 threshold=0.6 amount=0.15
-half_life_days=90.0 factor=2.1 offset=1.3 share=0.3 decay=0.5 reach=2.0
+half_life_days=90.0 half_life_hours=168.0 access_floor=0.1 factor=2.1 offset=1.3 share=0.3 decay=0.5 reach=2.0
 """
 # Cut off nowhere, so that exponents become large.
 FREER = """
 floor=0.0 low=0.0 high=1e6 model=1.0 most_days=inf most=33.3 alpha=2.7 tau_days=17.3
-tau_hours=61.7 half_life_days=12.3 rate=0.271 most_gain=77.7 weight=1.0 amount=0.99
+tau_hours=61.7 half_life_days=12.3 half_life_hours=23.7 access_floor=0.0 rate=0.271 most_gain=77.7 weight=1.0 amount=0.99
 """
 
 
@@ -136,6 +140,7 @@ EXPONENTS: dict[str, Exponent] = {
     "ciar": lambda p, i: i[2] * p["rate"],
     "ciar_shipped_decay": lambda p, i: np.minimum(i[0], p["most_days"]) * p["rate"],
     "ciar_shipped": lambda p, i: np.minimum(i[2], p["most_days"]) * p["rate"],
+    "scan_priority": lambda p, i: i[0] / p["half_life_hours"] * math.log(2),
     "half_life_decay": lambda p, i: i[0] / p["half_life_days"] * math.log(2),
 }
 LARGEST_TERM = {"feedback_factor": 1.0, "damp": 1.0}  # those that subtract from it

@@ -20,7 +20,7 @@ floor=0.2 base=0.7 step=0.08 least=0.5 spread=0.4 disliked=0.5 tag=0.1 project=0
 content=0.05 most_content=3.0 window=0.01 priority_gain=0.005 access_gain=0.0025
 most_accesses=3.0 quality_gain=0.0025 most_quality=3.0 recency_gain=0.05 rate=0.0231
 reinforcement=0.1 clamp=1.0 most_days=30.0 most_gain=0.3 threshold=0.6 amount=0.15
-half_life_days=90.0 factor=2.0 offset=1.0 share=0.3 decay=0.5 reach=2.0
+half_life_days=90.0 half_life_hours=168.0 access_floor=0.1 factor=2.0 offset=1.0 share=0.3 decay=0.5 reach=2.0
 """
 PARAMETERS: dict[str, float | list[float]] = {
     "table": [0.8, 1.0, 1.2],
@@ -33,9 +33,10 @@ for pair in NUMBERS.split():
 DOMAINS: dict[str, list[float]] = {
     "depth": [1.0, 2.0, 3.0, math.nan],
     "category": [0.0, 1.0, 2.0, 3.0, math.nan],
+    "limit_days": [5e-30, 0.5, 30.0, 1e30, math.inf, math.nan],
     "eta_hours": [1e-30, 0.5, 168.0, 1e30, math.inf, math.nan],
 }
-for counted in ("session_spread", "peer_count", "good", "bad"):
+for counted in ("session_spread", "peer_count", "uses", "good", "bad"):
     DOMAINS[counted] = [0.0, 1.0, 7.0, math.nan]
 ODD = [0.0, -0.0, 1.0, math.nan, math.inf, -math.inf, 5e-324, 1e-45, 1e-310, -1.0, 1e300, 3e38]
 WHOLE_LIST = {"minmax_floor", "blend", "spread_neighbours"}

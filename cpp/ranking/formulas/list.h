@@ -24,7 +24,8 @@ using AllFormulas = FormulaList<
     Exponential, NaturalLogarithm, LogarithmOfOnePlus, BinaryLogarithm, Clip, Scale, Select, Less,
     LessEqual, Greater, GreaterEqual, Equal, NotEqual, IsNan, Lookup,
     // reverie
-    TimeDecayBoost, DepthWeight, SpreadWeight, StabilityBoost, ReplayDelta,
+    TimeDecayBoost, DepthWeight, SpreadWeight, StabilityBoost, ReplayDelta, ScanPriority, Downscale,
+    Staleness, Signal,
     // cognitive
     Retention, RetentionScore, SpacingFactor, ReinforceStability, AssociationDecay,
     // mnemosyne

@@ -82,6 +82,75 @@ struct StabilityBoost {
   }
 };
 
+// R10: 2^(-age / half-life) max(access_floor, ln(1 + uses)) importance (1 - overlap).
+struct ScanPriority {
+  static constexpr Signature kSignature{
+      "scan_priority",
+      {{"age_hours"}, {"uses", &kNotNegative}, {"importance"}, {"overlap"}},
+      {{"half_life_hours", kPositive}, {"access_floor", kWeight}}};
+
+  using ByRow = OfCount<ScanPriority>;
+
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real count(const Real* /*numbers*/, Real /*age_hours*/, Real uses,
+                                          Real /*importance*/, Real /*overlap*/) {
+    return uses;
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real of_count(const Real* numbers, Real uses) {
+    return at_least(logarithm_of_one_plus(as_count(uses)), numbers[1]);
+  }
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real with_count(const Real* numbers, Real access, Real age_hours,
+                                               Real /*uses*/, Real importance, Real overlap) {
+    const Real recency = binary_exponential(-(elapsed(age_hours) / numbers[0]));
+    return recency * access * importance * (Real(1) - overlap);
+  }
+};
+
+// R12: max(floor, strength x rate); a strength below the floor stays.
+struct Downscale {
+  static constexpr Signature kSignature{"downscale", {{"strength"}, {"rate"}}, {{"floor", kShare}}};
+
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real strength, Real rate) {
+    const Real scaled = strength * rate;
+    const Real least = at_most(strength, numbers[0]);
+    return scaled < least ? least : scaled;
+  }
+};
+
+// R13: idle / limit; without a limit 0.
+struct Staleness {
+  static constexpr Signature kSignature{
+      "staleness", {{"idle_days"}, {"limit_days", &kAboveZero}}, {}};
+
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real idle_days,
+                                          Real limit_days) {
+    // A quotient: at the limit it is exactly 1.
+    const Real share = elapsed(idle_days) / limit_days;
+    const Real bounded = limit_days > std::numeric_limits<Real>::max() ? Real(0) : share;
+    return is_nan(idle_days) ? idle_days : bounded;
+  }
+};
+
+// R16: accesses (1 + revisions) weight / age; where nothing is to be divided 0, at any age.
+struct Signal {
+  static constexpr Signature kSignature{
+      "signal", {{"access_count"}, {"age_days"}, {"revision_count"}, {"weight"}}, {}};
+
+  template <typename Real>
+  ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real access_count, Real age_days,
+                                          Real revision_count, Real weight) {
+    const Real uses = access_count * (Real(1) + revision_count) * weight;
+    const Real days = elapsed(age_days);
+    const Real a_day = uses / days;
+    const Real told = uses == Real(0) ? Real(0) : a_day;
+    return is_nan(days) ? days : told;
+  }
+};
+
 // R11, R17: max_delta / (1 + age) ln(1 + peers) in [0, max_delta].
 struct ReplayDelta {
   static constexpr Signature kSignature{

@@ -26,6 +26,7 @@ const std::vector<Formula> kFormulas{
     {"log2", {}, 1, 0},
     {"spread_weight", {{"cap", {4.5}}}, 1, 0},
     {"replay_delta", {{"max_delta", {0.1}}}, 2, 0},
+    {"scan_priority", {{"half_life_hours", {168.0}}, {"access_floor", {0.1}}}, 4, 1},
     {"decision_rate", {{"base", {0.85}}, {"most", {10.0}}, {"least", {0.002}}}, 2, 1},
     {"decision_rate", {{"base", {0.85}}, {"most", {10.5}}, {"least", {0.002}}}, 2, 1},
     {"ciar_shipped_reinforcement", {{"gain", {0.05}}, {"most_gain", {0.15}}}, 1, 0},

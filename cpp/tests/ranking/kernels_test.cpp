@@ -135,6 +135,59 @@ TEST_CASE("stability_boost: odd inputs") {
   CHECK(stability(30.0, 2.0) == doctest::Approx(std::exp(0.5)));
 }
 
+TEST_CASE_TEMPLATE("scan_priority: worked values and odd inputs", Real, float, double) {
+  const auto priority = [](double hours, double uses, double importance, double overlap) {
+    return value_of<Real>("scan_priority", {{"half_life_hours", {168.0}}, {"access_floor", {0.1}}},
+                          {hours, uses, importance, overlap});
+  };
+  CHECK(priority(168, 0, 1, 0.5) == doctest::Approx(0.025).epsilon(1e-6));
+  CHECK(priority(-1, 2, 0.5, 0) == doctest::Approx(0.5 * std::log(3.0)).epsilon(1e-6));
+  CHECK(priority(0, 7, 1, 1) == 0);
+  CHECK(priority(kInf, 7, 1, 0) == 0);
+  CHECK(std::isnan(priority(kNan, 7, 1, 0)));
+  CHECK(std::isnan(priority(0, kNan, 1, 0)));
+  CHECK_THROWS_AS(priority(0, -1, 1, 0), std::invalid_argument);
+}
+
+TEST_CASE_TEMPLATE("downscale: worked values and odd inputs", Real, float, double) {
+  const auto downscale = [](double strength, double rate) {
+    return value_of<Real>("downscale", {{"floor", {0.01}}}, {strength, rate});
+  };
+  CHECK(downscale(1, 0.5) == Real(0.5));
+  CHECK(downscale(0.0101, 0.95) == Real(0.01));
+  CHECK(downscale(0.005, 0.95) == Real(0.005));  // never raised
+  CHECK(downscale(0, 0) == 0);
+  CHECK(std::isnan(downscale(kNan, 0.95)));
+  CHECK(std::isnan(downscale(1, kNan)));
+}
+
+TEST_CASE_TEMPLATE("staleness: worked values and odd inputs", Real, float, double) {
+  const auto staleness = [](double idle, double limit) {
+    return value_of<Real>("staleness", {}, {idle, limit});
+  };
+  CHECK(staleness(49, 49) == 1);
+  CHECK(staleness(45, 30) == Real(1.5));
+  CHECK(staleness(-3, 30) == 0);
+  CHECK(staleness(kInf, 30) == static_cast<Real>(kInf));
+  CHECK(staleness(400, kInf) == 0);
+  CHECK(staleness(kInf, kInf) == 0);
+  CHECK(std::isnan(staleness(kNan, kInf)));
+  CHECK(std::isnan(staleness(1, kNan)));
+  CHECK_THROWS_AS(staleness(1, 0), std::invalid_argument);
+}
+
+TEST_CASE_TEMPLATE("signal: worked values and odd inputs", Real, float, double) {
+  const auto signal = [](double accesses, double days, double revisions, double weight) {
+    return value_of<Real>("signal", {}, {accesses, days, revisions, weight});
+  };
+  CHECK(signal(6, 3, 1, 0.5) == 2);
+  CHECK(signal(0, 0, 5, 1) == 0);
+  CHECK(signal(1, 0, 0, 0) == 0);
+  CHECK(signal(1, -2, 0, 1) == static_cast<Real>(kInf));
+  CHECK(std::isnan(signal(0, kNan, 0, 1)));
+  CHECK(std::isnan(signal(1, 1, 1, kNan)));
+}
+
 TEST_CASE_TEMPLATE("replay_delta: worked values and odd inputs", Real, float, double) {
   const auto delta = [](double peers, double hours) {
     return value_of<Real>("replay_delta", {{"max_delta", {0.1}}}, {peers, hours});

@@ -115,11 +115,15 @@ class Draft:
         days: npt.NDArray[np.float64] = (self.now - self.column(name)) / _DAY
         return np.maximum(days, 0.0)  # NaN stays
 
-    def idle_days(self) -> npt.NDArray[np.float64]:
-        """Return the days since each row was last accessed, or created where it never was."""
+    def idle_days(self, now: float | None = None) -> npt.NDArray[np.float64]:
+        """Return the days since each row was last accessed, or created where it never was.
+
+        Args:
+            now: as of then, seconds; None: the cycle's clock.
+        """
         accessed = self.column("last_accessed_at")
         since = np.where(np.isnan(accessed), self.column("created_at"), accessed)
-        days: npt.NDArray[np.float64] = (self.now - since) / _DAY
+        days: npt.NDArray[np.float64] = ((self.now if now is None else now) - since) / _DAY
         return np.maximum(days, 0.0)
 
     @property

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dream.consolidate import consolidate
+from oneiros.dream.downscale import downscale
+from oneiros.dream.place import place
+from oneiros.dream.promote import promote
+from oneiros.dream.prune import prune
+from oneiros.dream.scan import scan
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -14,7 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["run_phase"]
 
-_RUN: Final[Mapping[str, Run]] = {}
+_RUN: Final[Mapping[str, Run]] = {
+    "scan": scan,
+    "consolidate": consolidate,
+    "downscale": downscale,
+    "prune": prune,
+    "place": place,
+    "promote": promote,
+}
 
 
 def run_phase(draft: Draft, phase: Phase) -> None:

@@ -43,9 +43,13 @@ from oneiros.kernels.omega_query import (
 )
 from oneiros.kernels.reverie import (
     depth_weight,
+    downscale,
     replay_delta,
+    scan_priority,
+    signal,
     spread_weight,
     stability_boost,
+    staleness,
     time_decay_boost,
 )
 from oneiros.ranking.reciprocal_ranks import rrf
@@ -61,6 +65,7 @@ __all__ = [
     "damp",
     "decision_rate",
     "depth_weight",
+    "downscale",
     "explain_ciar",
     "feedback_factor",
     "floored_decay",
@@ -74,11 +79,14 @@ __all__ = [
     "retention",
     "retention_score",
     "rrf",
+    "scan_priority",
     "should_promote",
+    "signal",
     "spacing_factor",
     "spread_neighbours",
     "spread_weight",
     "stability_boost",
+    "staleness",
     "temporal_proximity",
     "thompson_boost",
     "time_decay_boost",

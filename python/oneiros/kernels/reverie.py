@@ -6,15 +6,29 @@ import numpy.typing as npt
 
 from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
 from oneiros.ranking.factors import Depth, Spread, Stability, TimeDecay
+from oneiros.ranking.phases.reverie import Downscale, Promote, Scan
 from oneiros.ranking.replay import Replay
 
-__all__ = ["depth_weight", "replay_delta", "spread_weight", "stability_boost", "time_decay_boost"]
+__all__ = [
+    "depth_weight",
+    "downscale",
+    "replay_delta",
+    "scan_priority",
+    "signal",
+    "spread_weight",
+    "stability_boost",
+    "staleness",
+    "time_decay_boost",
+]
 
 _TIME_DECAY = TimeDecay()
 _DEPTH = Depth()
 _SPREAD = Spread()
 _STABILITY = Stability()
 _REPLAY = Replay()
+_SCAN = Scan()
+_DOWNSCALE = Downscale()
+_PROMOTE = Promote()
 
 
 def time_decay_boost(
@@ -151,3 +165,130 @@ def replay_delta(
     """
     values = {"peer_count": peer_count, "age_hours": age_hours}
     return run("replay_delta", values, judged(Replay, max_delta=max_delta), out, threads)
+
+
+def scan_priority(
+    age_hours: npt.ArrayLike,
+    uses: npt.ArrayLike,
+    importance: npt.ArrayLike,
+    overlap: npt.ArrayLike,
+    half_life_hours: float = _SCAN.half_life_hours,
+    access_floor: float = _SCAN.access_floor,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return how urgent the replay of a staged memory is.
+
+    ``2 ** (-age_hours / half_life_hours) * max(access_floor, ln(1 + uses)) * importance
+    * (1 - overlap)``.
+
+    Args:
+        age_hours: hours since the last update; below 0 counts as 0, NaN gives NaN.
+        uses: revisions and duplicates together, >= 0; NaN gives NaN.
+        importance: 0 to 1.
+        overlap: the largest Jaccard of its words with another's of its topic, 0 to 1.
+        half_life_hours: hours after which the recency has halved, > 0.
+        access_floor: the least that the uses count, 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a number of uses below 0 or infinite, a parameter out of its range, shapes that
+            do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R10.
+    """
+    parameters = judged(Scan, half_life_hours=half_life_hours, access_floor=access_floor)
+    values = {"age_hours": age_hours, "uses": uses, "importance": importance, "overlap": overlap}
+    return run("scan_priority", values, parameters, out, threads)
+
+
+def downscale(
+    strength: npt.ArrayLike,
+    rate: npt.ArrayLike = _DOWNSCALE.rate,
+    floor: float = _DOWNSCALE.floor,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max(floor, strength * rate)``; a strength below the floor stays what it is.
+
+    Args:
+        strength: 0 to 1; NaN gives NaN.
+        rate: what is left of it, 0 to 1; NaN gives NaN.
+        floor: the least that is left, 0 to 1.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R12.
+    """
+    values = {"strength": strength, "rate": rate}
+    return run("downscale", values, judged(Downscale, floor=floor), out, threads)
+
+
+def staleness(
+    idle_days: npt.ArrayLike,
+    limit_days: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``idle_days / limit_days``: from 1 on a memory is stale.
+
+    Args:
+        idle_days: days since the last access, or creation if never; below 0 counts as 0, NaN gives
+            NaN.
+        limit_days: of the memory's kind, > 0; infinity (never stale) gives 0, NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a limit that is not above 0, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R13.
+    """
+    values = {"idle_days": idle_days, "limit_days": limit_days}
+    return run("staleness", values, {}, out, threads)
+
+
+def signal(
+    access_count: npt.ArrayLike,
+    age_days: npt.ArrayLike,
+    revision_count: npt.ArrayLike,
+    weight: npt.ArrayLike = _PROMOTE.other_weight,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``access_count / age_days * (1 + revision_count) * weight``.
+
+    Without an access, or with the weight 0, it is 0 at any age.
+
+    Args:
+        access_count: NaN gives NaN.
+        age_days: days since creation; below 0 counts as 0, NaN gives NaN.
+        revision_count: NaN gives NaN.
+        weight: of the memory's kind; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R16.
+    """
+    values = {
+        "access_count": access_count,
+        "age_days": age_days,
+        "revision_count": revision_count,
+        "weight": weight,
+    }
+    return run("signal", values, {}, out, threads)

@@ -1,6 +1,6 @@
 """The house profile, and the default: both scores blended, the lifecycle damped.
 
-Source: docs/systems/house.md H1 to H7, H9, H10.
+Source: docs/systems/house.md H1 to H10.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from oneiros.ranking.finishing import WeakBest
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.neighbours import Neighbours
+from oneiros.ranking.phases.reverie import (
+    Consolidate,
+    Downscale,
+    Place,
+    Promote,
+    Prune,
+    Scan,
+)
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import SpacedReinforcement
 from oneiros.ranking.relevance_terms import NamedTime, Statements
 
@@ -53,6 +62,8 @@ ONEIROS = Profile(
         core_stability=1.6,
         core_sessions=3,
     ),
+    phases=(Scan(), Consolidate(), Downscale(), Prune(), Place(), Promote()),  # H8
+    rails=SafetyRails(youngest_days=7.0, most_pruned=0.1),  # H8
 )
 
 PROFILES = (ONEIROS,)

@@ -185,6 +185,7 @@ class Profile:
         settle(self, "factors", _checked_parts("factors", self.factors, Factor))
         settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
         settle(self, "phases", _checked_parts("phases", self.phases, *PHASES))
+        _require_order(self.phases)
         for key in _PARTS:
             part = getattr(self, key)
             if key == "fusion" and is_fusion(part):
@@ -369,6 +370,13 @@ def _require_name(name: object) -> None:
 def _require_scored(expansion: ExpansionDeclaration | None, fusion: Fusion) -> None:
     if expansion is not None and expansion.needs_scores and not fusion.needs_scores:
         msg = f"expansion: {expansion.name} needs a fusion of raw scores, got {fusion.name}"
+        raise ValueError(msg)
+
+
+def _require_order(phases: tuple[Phase, ...]) -> None:
+    names = [phase.name for phase in phases]
+    if "consolidate" in names and "scan" not in names[: names.index("consolidate")]:
+        msg = f"phases: consolidate must stand after scan, got {', '.join(names)}"
         raise ValueError(msg)
 
 

@@ -67,7 +67,13 @@ class Rows(Mapping[str, tuple[float, ...]]):
 
 
 def require_table(
-    field: str, value: object, *, low: float, high: float, above_low: bool = False
+    field: str,
+    value: object,
+    *,
+    low: float,
+    high: float,
+    above_low: bool = False,
+    finite: bool = True,
 ) -> Table:
     """Return ``value``, a mapping of words to numbers, as a table.
 
@@ -77,6 +83,7 @@ def require_table(
         low: the least number allowed.
         high: the greatest number allowed.
         above_low: ``low`` itself is refused too.
+        finite: infinity is refused.
 
     Raises:
         TypeError: no mapping, a key that is no str, a value that is no number.
@@ -91,7 +98,12 @@ def require_table(
     return Table(
         {
             _require_word(field, word): require_number(
-                f"{field}.{word}", number, low=low, high=high, above_low=above_low
+                f"{field}.{word}",
+                number,
+                low=low,
+                high=high,
+                above_low=above_low,
+                finite=finite,
             )
             for word, number in value.items()
         }

@@ -1,0 +1,42 @@
+"""What is staged is consolidated, what fades archived. Source: docs/systems/reverie.md R14."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from oneiros.dream.kinds import staleness
+from oneiros.fields import ENUMS
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    from oneiros.dream.draft import Draft
+    from oneiros.ranking.phases.reverie import Place
+
+__all__ = ["place"]
+
+_STAGED: Final = ENUMS["status"].index("staged")
+_CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
+
+
+def place(draft: Draft, phase: Place) -> None:
+    """Consolidate staged memories that are used or old, then archive consolidated ones that fade.
+
+    Reads status, accesses, revisions, the peers of this cycle, times, kind, strength; writes status.
+    """
+    activity = draft.column("access_count").astype(np.int64)
+    activity += draft.column("revision_count")
+    if draft.peer_counts is not None:
+        activity += draft.peer_counts
+    is_old = draft.age_days("created_at") >= phase.least_age_days
+    is_ready = draft.live & (draft.column("status") == _STAGED)
+    is_ready &= is_old | (activity >= phase.least_activity)
+    rows = np.flatnonzero(is_ready).astype(np.uint32)
+    consolidated = draft.change("R14", "status", rows, _CONSOLIDATED)
+    stale = staleness(draft, phase)
+    fades = draft.live & (draft.column("status") == _CONSOLIDATED)
+    fades &= (stale >= phase.least_staleness) & (
+        draft.column("strength") < np.float32(phase.below_strength)
+    )
+    rows = np.flatnonzero(fades).astype(np.uint32)
+    archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
+    draft.count(consolidated=len(consolidated), archived=len(archived))
