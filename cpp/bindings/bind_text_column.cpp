@@ -9,6 +9,7 @@
 #include "bindings/texts.h"
 #include "columns/text_column.h"
 #include "columns/text_matching.h"
+#include "columns/word_overlap.h"
 
 namespace oneiros {
 
@@ -88,6 +89,31 @@ py::array which_of(const TextColumn& column, const py::object& rows, const py::l
   return copied(which);
 }
 
+GroupedRows grouped(const Numbers<std::uint32_t>& rows, const Numbers<std::int64_t>& groups,
+                    const std::string& name) {
+  if (rows.values().size() != groups.values().size()) {
+    throw py::value_error(name + ": expected " + std::to_string(rows.values().size()) +
+                          ", one a row, got " + std::to_string(groups.values().size()));
+  }
+  return {rows.values(), groups.values()};
+}
+
+py::array overlaps(const TextColumn& column, const py::object& rows, const py::object& groups,
+                   const py::object& among, const py::object& among_groups) {
+  const Numbers<std::uint32_t> read_rows(rows, "rows");
+  const Numbers<std::int64_t> read_groups(groups, "groups");
+  const Numbers<std::uint32_t> read_among(among, "among");
+  const Numbers<std::int64_t> read_among_groups(among_groups, "among_groups");
+  const GroupedRows asked = grouped(read_rows, read_groups, "groups");
+  const GroupedRows others = grouped(read_among, read_among_groups, "among_groups");
+  std::vector<double> overlap(asked.rows.size());
+  {
+    const ReleasedGil nogil;
+    largest_word_overlaps(column, asked, others, overlap);
+  }
+  return copied(overlap);
+}
+
 }  // namespace
 
 void register_text_column(py::module_& module) {
@@ -111,7 +137,10 @@ void register_text_column(py::module_& module) {
       .def("which_alike", &which_of, py::kw_only(), py::arg("rows"), py::arg("texts"),
            py::arg("characters"),
            "For each row, the first of the texts that begins as its own; their number if none "
-           "does.");
+           "does.")
+      .def("largest_word_overlaps", &overlaps, py::kw_only(), py::arg("rows"), py::arg("groups"),
+           py::arg("among"), py::arg("among_groups"),
+           "For each row the largest Jaccard of its words with those of another of its group.");
 }
 
 }  // namespace oneiros

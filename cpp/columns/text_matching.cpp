@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <concepts>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "analysis/utf8.h"
+#include "columns/each_text.h"
 
 namespace oneiros {
 
@@ -129,20 +129,6 @@ void fill(Trigrams& trigrams, std::string_view text, std::size_t characters) {
   trigrams.erase(std::unique(trigrams.begin(), trigrams.end()), trigrams.end());
 }
 
-// Calls visit(i, text) for each of the rows, whose texts are fetched some rows ahead.
-void for_each_text(const TextColumn& texts, std::span<const std::uint32_t> rows,
-                   const std::invocable<std::size_t, const MemoryText&> auto& visit) {
-  constexpr std::size_t kAhead = 16;
-  const TextColumn::Reader reader(texts);
-  reader.prefetch(rows.first(std::min(kAhead, rows.size())));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + kAhead < rows.size()) {
-      reader.prefetch(rows.subspan(i + kAhead, 1));
-    }
-    visit(i, reader.at(rows[i]));
-  }
-}
-
 double jaccard(const Trigrams& one, const Trigrams& other) {
   if (one.empty() || other.empty()) {
     return 0;
@@ -165,7 +151,7 @@ void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<std::uint32_t> found) {
   assert(found.size() == rows.size());
   const std::vector<SoughtWord> sought(words.begin(), words.end());
-  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
     found[i] = static_cast<std::uint32_t>(
         std::count_if(sought.begin(), sought.end(), [&](const SoughtWord& word) {
           return word.is_in(held.text) ||
@@ -181,7 +167,7 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
   Trigrams sought;
   Trigrams held;
   fill(sought, text, characters);
-  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& kept) {
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& kept) {
     fill(held, kept.text, characters);
     similarity[i] = jaccard(sought, held);
   });
@@ -191,7 +177,7 @@ void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::size_t characters, std::span<std::uint32_t> first) {
   assert(first.size() == rows.size());
   std::unordered_map<std::string_view, std::uint32_t> seen;
-  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
     const auto place = static_cast<std::uint32_t>(i);
     const std::string_view start = start_of(held.text, characters);
     first[i] = start.empty() ? place : seen.try_emplace(start, place).first->second;
@@ -209,7 +195,7 @@ void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
     }
   }
   const auto none = static_cast<std::uint32_t>(sought.size());
-  for_each_text(texts, rows, [&](std::size_t i, const MemoryText& held) {
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
     const auto found = places.find(start_of(held.text, characters));
     which[i] = found == places.end() ? none : found->second;
   });

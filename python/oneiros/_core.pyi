@@ -221,6 +221,14 @@ class TextColumn:
     def which_alike(
         self, *, rows: Rows | Sequence[int], texts: list[str], characters: int
     ) -> npt.NDArray[np.uint32]: ...
+    def largest_word_overlaps(
+        self,
+        *,
+        rows: Rows | Sequence[int],
+        groups: npt.NDArray[np.int64] | Sequence[int],
+        among: Rows | Sequence[int],
+        among_groups: npt.NDArray[np.int64] | Sequence[int],
+    ) -> npt.NDArray[np.float64]: ...
 
 class Reached:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # AssociationGraph makes one

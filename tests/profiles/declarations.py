@@ -23,14 +23,6 @@ from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
 from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.phases.reverie import (
-    Consolidate,
-    Downscale,
-    Place,
-    Promote,
-    Prune,
-    Scan,
-)
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.rails import SafetyRails
@@ -40,18 +32,11 @@ from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath
 from oneiros.ranking.understanding import INTENTS, Understanding
+from tests.profiles.phase_declarations import PHASES
+from tests.profiles.values import SHARE, TABLE, WEIGHT, WORD, WORDS
 
-WEIGHT = st.floats(0, 1e6)
-SHARE = st.floats(0, 1)
 ABOVE_ZERO = st.floats(0, 1e12, exclude_min=True)
-ABOVE_0 = st.floats(0, 1e9, exclude_min=True)
-COUNT = st.integers(0, 1_000)
 OPEN_SHARE = st.floats(0, 1, exclude_min=True, exclude_max=True)
-WORD = st.text(
-    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=16
-)  # at most 64 bytes
-WORDS = st.lists(WORD, max_size=4).map(tuple)
-TABLE = st.dictionaries(WORD, WEIGHT, max_size=6)
 NORMALISATION = st.sampled_from(["none", "max", "clamp", "minmax_floor"])
 
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
@@ -199,28 +184,6 @@ UNDERSTANDINGS = st.builds(
     most_variants=st.integers(1, 16),
     expander_seconds=ABOVE_ZERO | st.just(math.inf),
     situations=st.dictionaries(WORD, st.tuples(*[SHARE] * 4), max_size=3),
-)
-LIMITS = {
-    "limits_days": st.dictionaries(WORD, ABOVE_0 | st.just(math.inf), max_size=4),
-    "other_limit_days": ABOVE_0 | st.just(math.inf),
-}
-PHASES = st.tuples(
-    st.builds(
-        Scan,
-        half_life_hours=ABOVE_0,
-        access_floor=WEIGHT,
-        limit=st.none() | st.integers(1, 1_000),
-        compared=st.integers(0, 4_096),
-    ),
-    st.builds(Consolidate, max_delta=WEIGHT, nearest=COUNT, link_gain=SHARE, most_linked=COUNT),
-    st.builds(Downscale, rate=SHARE, floor=SHARE, cross_session_share=SHARE),
-    st.builds(Prune, **LIMITS, least_staleness=ABOVE_0, archived_kinds=WORDS, strength_floor=SHARE),
-    st.builds(Place, **LIMITS, least_activity=COUNT, below_strength=SHARE),
-    st.builds(
-        Promote, **LIMITS, third_spread=st.integers(1, 99), weights=TABLE, missed_limits=ABOVE_0
-    ),
-).flatmap(
-    lambda phases: st.sampled_from([(), phases, phases[:3], phases[2:], phases[:2], phases[5:1:-1]])
 )
 PROFILES = st.builds(
     Profile,

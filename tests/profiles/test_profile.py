@@ -27,7 +27,8 @@ from oneiros.ranking.factors import (
 from oneiros.ranking.fusion import Blend, ReciprocalRankFusion, WeightedSum
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
-from tests.profiles.declarations import PROFILES, WEIGHT, WORD
+from tests.profiles.declarations import PROFILES
+from tests.profiles.values import WEIGHT, WORD
 
 
 @given(PROFILES)

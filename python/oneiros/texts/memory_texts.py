@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.store import StoredMemory
 
-__all__ = ["MemoryTexts", "word_ratios"]
+__all__ = ["MemoryTexts", "word_overlaps", "word_ratios"]
 
 
 class MemoryTexts:
@@ -131,6 +131,31 @@ def word_ratios(
     counts = column.count_words(rows=rows, words=words, with_tags=with_tags)
     shares: npt.NDArray[np.float64] = counts / float(len(words))
     return shares
+
+
+def word_overlaps(
+    column: _core.TextColumn,
+    rows: Rows,
+    among: npt.NDArray[np.bool_],
+    groups: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Return the largest Jaccard of each row's words with another's of its group, shape (n,), 0 to 1.
+
+    A word is one that :func:`oneiros.texts.normalised.words_of` finds.
+
+    Args:
+        column: the core's texts.
+        rows: whose; one without a text shares nothing.
+        among: which rows they are compared with, one value a row.
+        groups: every row's.
+    """
+    if not len(rows):
+        return np.zeros(0)
+    asked = groups[rows]
+    others = np.flatnonzero(among & np.isin(groups, asked)).astype(np.uint32)
+    return column.largest_word_overlaps(
+        rows=rows, groups=asked, among=others, among_groups=groups[others]
+    )
 
 
 def _digest(text: str, tags: str | None) -> int:

@@ -1,0 +1,52 @@
+// The words of a normalised text, as docs/systems/omega.md O3 has them.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+#include "analysis/utf8.h"
+
+namespace oneiros {
+
+inline constexpr std::size_t kLeastWord = 3;  // characters
+
+inline constexpr std::array<bool, 128> kIsAsciiWord = [] {
+  std::array<bool, 128> is_word{};
+  for (const char letter : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789_")) {
+    is_word[static_cast<std::size_t>(letter)] = true;
+  }
+  return is_word;
+}();
+
+// Whether a character beyond ASCII is a letter or a digit.
+bool is_letter_or_digit(char32_t character);
+
+// Calls visit(word) for each run of letters, digits and underscores of three characters or more,
+// repeated ones again.
+void for_each_word(std::string_view text, const std::invocable<std::string_view> auto& visit) {
+  std::size_t begin = 0;
+  std::size_t characters = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const Decoded read = byte < 0x80 ? Decoded{byte, 1} : decode_utf8(text, at);
+    const bool is_word = byte < 0x80 ? kIsAsciiWord[byte] : is_letter_or_digit(read.code_point);
+    if (is_word) {
+      at += read.length;
+      ++characters;
+      continue;
+    }
+    if (characters >= kLeastWord) {
+      visit(text.substr(begin, at - begin));
+    }
+    at += read.length;
+    begin = at;
+    characters = 0;
+  }
+  if (characters >= kLeastWord) {
+    visit(text.substr(begin));
+  }
+}
+
+}  // namespace oneiros

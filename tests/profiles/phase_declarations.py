@@ -1,0 +1,42 @@
+"""Strategies for the phases of a dream cycle that a profile can hold."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from oneiros.ranking.phases.reverie import (
+    Consolidate,
+    Downscale,
+    Place,
+    Promote,
+    Prune,
+    Scan,
+)
+from tests.profiles.values import SHARE, TABLE, WEIGHT, WORD, WORDS
+
+ABOVE_0 = st.floats(0, 1e9, exclude_min=True)
+COUNT = st.integers(0, 1_000)
+LIMITS = {
+    "limits_days": st.dictionaries(WORD, ABOVE_0 | st.just(math.inf), max_size=4),
+    "other_limit_days": ABOVE_0 | st.just(math.inf),
+}
+PHASES = st.tuples(
+    st.builds(
+        Scan,
+        half_life_hours=ABOVE_0,
+        access_floor=WEIGHT,
+        limit=st.none() | st.integers(1, 1_000),
+        compared=st.integers(0, 4_096),
+    ),
+    st.builds(Consolidate, max_delta=WEIGHT, nearest=COUNT, link_gain=SHARE, most_linked=COUNT),
+    st.builds(Downscale, rate=SHARE, floor=SHARE, cross_session_share=SHARE),
+    st.builds(Prune, **LIMITS, least_staleness=ABOVE_0, archived_kinds=WORDS, strength_floor=SHARE),
+    st.builds(Place, **LIMITS, least_activity=COUNT, below_strength=SHARE),
+    st.builds(
+        Promote, **LIMITS, third_spread=st.integers(1, 99), weights=TABLE, missed_limits=ABOVE_0
+    ),
+).flatmap(
+    lambda phases: st.sampled_from([(), phases, phases[:3], phases[2:], phases[:2], phases[5:1:-1]])
+)
