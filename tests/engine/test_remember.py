@@ -64,6 +64,33 @@ def test_an_update_counts_and_is_found_by_its_new_words(mind: oneiros.Engine) ->
     assert mind.search("bee").ids == [id]
 
 
+def test_a_recalled_memory_is_staged_again_when_its_text_is_another(mind: oneiros.Engine) -> None:
+    for id, accesses in {"kept": 0, "recalled": 1}.items():
+        mind.add("ant", id=id, status="consolidated", access_count=accesses)
+        mind.update(id, text="ant", importance=0.9)
+        assert mind.get(id).status == "consolidated"  # the same text
+        mind.update(id, title="Ant")
+        assert mind.get(id).status == "consolidated"
+        mind.update(id, text="bee")
+    assert mind.get("kept").status == "consolidated"  # nobody recalled it
+    assert mind.get("recalled").status == "staged"  # docs/systems/reverie.md R14
+
+
+def test_reconsolidation_minds_what_else_is_written(mind: oneiros.Engine) -> None:
+    for id in ("named", "hidden", "again", "found"):
+        mind.add("ant", id=id, status="consolidated", access_count=1)
+    mind.update("named", text="bee", status="consolidated")
+    mind.update("hidden", status="archived")
+    mind.update("hidden", text="bee")
+    mind.add("bee", id="again", on_conflict="update")
+    statuses = [mind.get(id).status for id in ("named", "hidden", "again")]
+    assert statuses == ["consolidated", "archived", "staged"]
+    mind.update("found", access_count=0)
+    assert mind.search("ant").ids == ["found"]
+    mind.update("found", text="bee")  # the access is counted behind
+    assert mind.get("found").status == "staged"
+
+
 def test_update_refuses_what_add_refuses_and_changes_nothing(mind: oneiros.Engine) -> None:
     id = mind.add("ant")
     for bad, error in (

@@ -18,6 +18,7 @@ from oneiros.remember.write_rules import (
     is_rewritten,
     is_superseded_by,
     keep_spread,
+    restage,
     unknown,
 )
 from oneiros.store.cells import cells_of
@@ -141,6 +142,7 @@ class Remember(InStep):
         elif entry.blob is not None:
             changes["embedding"] = entry.blob
         keep_spread(held, changes)
+        restage(held, changes)
         changes.setdefault("updated_at", now)
         changes["deleted_at"] = None  # an id that comes again is wanted again
         transaction.update(entry.id, changes)
@@ -156,6 +158,7 @@ class Remember(InStep):
             vector = self.vectors.accept(changes.get("embedding"))
             held = self._live(transaction, memory_id, seen)
             keep_spread(held, changes)
+            restage(held, changes)
             self._lifecycle.require_kinds([changes.get("kind")])
             if (
                 "embedding" not in changes

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from oneiros.fields import ENUMS
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
@@ -19,9 +21,12 @@ __all__ = [
     "is_rewritten",
     "is_superseded_by",
     "keep_spread",
+    "restage",
     "sessions_of",
     "unknown",
 ]
+
+_CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,16 @@ def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
             msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
             raise ValueError(msg)
         changes["session_spread"] = least
+
+
+def restage(held: StoredMemory, changes: dict[str, object]) -> None:
+    """Have a recalled memory consolidated anew once its text is another.
+
+    Source: docs/systems/reverie.md R14.
+    """
+    is_revised = "text" in changes and changes["text"] != held.text
+    if is_revised and held.access_count > 0 and held.status == _CONSOLIDATED:
+        changes.setdefault("status", "staged")
 
 
 def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> bool:
