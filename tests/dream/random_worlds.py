@@ -16,10 +16,14 @@ KINDS = (
 LIMITS = (0.0, 1.0, 15.0, 30.0, 60.0, 90.0, 180.0, 360.0)
 AGES = st.one_of(
     st.sampled_from([days * DAY for days in LIMITS] + [HOUR, HOUR + 1.0, -DAY]),
+    st.floats(0.0, 20.0 * DAY),
     st.floats(0.0, 800.0 * DAY),
 )
 STRENGTHS = st.sampled_from([0.0, 0.005, 0.01, 0.0101, 0.05, 0.2, 0.25, 0.5, 0.99, 1.0])
 WORDS = ("ada", "likes", "black", "coffee", "été", "the")
+TEXTS = st.sampled_from(["ada likes coffee", ""]) | st.lists(  # many say the same
+    st.sampled_from(WORDS), max_size=4
+).map(" ".join)
 VECTORS = ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8), (0.8, 0.6), (-1.0, 0.0))
 
 
@@ -58,8 +62,7 @@ def _memories(draw: st.DrawFn) -> Fields:
     drawn = {
         name: draw(strategy) for name, strategy in {**sometimes, **rarely}.items() if name in chosen
     }
-    text = " ".join(draw(st.lists(st.sampled_from(WORDS), max_size=4)))
-    return {"text": text, "created_at": NOW - age, **drawn}
+    return {"text": draw(TEXTS), "created_at": NOW - age, **drawn}
 
 
 WORLDS = st.lists(_memories(), max_size=14).map(World)

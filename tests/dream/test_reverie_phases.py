@@ -15,7 +15,7 @@ from oneiros import profiles
 from oneiros.dream.draft import Draft
 from oneiros.dream.phases import run_phase
 from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.phases.reverie import PHASES, Consolidate, Downscale, Scan
+from oneiros.ranking.phases.reverie import PHASES, Consolidate, Downscale, Prune, Scan
 from oneiros.ranking.rails import SafetyRails
 from tests.dream.random_worlds import PREVIOUS, WORLDS
 from tests.dream.worlds import DAY, HOUR, NOW, World, after
@@ -188,6 +188,25 @@ def test_a_worked_cycle() -> None:
     assert strengths == pytest.approx([0.95] * 6 + [0.4875], rel=1e-6)
     assert (left.memories[5]["depth"], left.memories[5]["canonical_layer"]) == (2, "intermediate")
     assert left.memories[4]["canonical_layer"] == "episodic"  # never accessed: no signal
+
+
+def test_of_what_is_said_twice_the_newest_stays() -> None:
+    def said(days: float, **fields: Any) -> dict[str, Any]:
+        return {"text": "twice", "status": "consolidated", "created_at": NOW - days * DAY, **fields}
+
+    worlds = {  # by hand: the rows that go
+        (): [said(2), said(1, topic="a"), said(1, topic="b")],
+        (0, 2): [said(3), said(1), said(2)],
+        (0, 1): [said(1), said(1), said(1)],
+        (1,): [said(5), said(9), said(1, status="archived")],
+        (2,): [said(5), said(9, pinned=True), said(1, superseded_by="other")],
+        (1, 2): [said(9), said(99, kind="bug"), said(5, superseded_by="other")],
+        (0,): [said(99), said(61, kind="bug", pinned=True)],
+        (0, 1, 3): [said(3), said(4), said(1), said(2)],
+    }
+    for gone, memories in worlds.items():
+        left = after(world := World(memories), dreamt(world, [Prune()])).memories
+        assert tuple(row for row, one in enumerate(left) if one["deleted_at"] == NOW) == gone
 
 
 def test_a_replay_gives_what_its_peers_and_age_say() -> None:

@@ -58,11 +58,13 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 def _repeated(draft: Draft, counted: Mask) -> Mask:
     """Which rows say what a newer one says in the same topic, among those counted."""
     repeated = np.zeros(len(draft), np.bool_)
-    created = draft.column("created_at")
-    for group in draft.source.repeated():
-        rows = group[counted[group]]
-        if len(rows) > 1:
-            newest = rows[np.lexsort((rows, created[rows]))[-1]]
-            repeated[rows] = True
-            repeated[newest] = False
+    groups = draft.source.repeated()
+    if not groups:
+        return repeated
+    rows = np.concatenate(groups)
+    which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    which, rows = which[counted[rows]], rows[counted[rows]]
+    order = np.lexsort((rows, draft.column("created_at")[rows], which))
+    has_newer = which[order][:-1] == which[order][1:]
+    repeated[rows[order][:-1][has_newer]] = True
     return repeated
