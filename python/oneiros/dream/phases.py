@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dream.conflicts import judge_conflicts
 from oneiros.dream.consolidate import consolidate
+from oneiros.dream.cooling import cool
 from oneiros.dream.downscale import downscale
+from oneiros.dream.forgetting import forget
 from oneiros.dream.place import place
 from oneiros.dream.promote import promote
 from oneiros.dream.prune import prune
 from oneiros.dream.scan import scan
+from oneiros.dream.stubbing import cut_to_stubs
+from oneiros.dream.summarising import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +33,11 @@ _RUN: Final[Mapping[str, Run]] = {
     "prune": prune,
     "place": place,
     "promote": promote,
+    "cool": cool,
+    "stub": cut_to_stubs,
+    "summarise": summarise,
+    "judge": judge_conflicts,
+    "forget": forget,
 }
 
 

@@ -1,6 +1,6 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C8 to to C13, C17, C18; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C6, C8 to C13, C17 to C22; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from oneiros.ranking.factors import Retention
 from oneiros.ranking.fusion import RetentionWeightedUnion
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
+from oneiros.ranking.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import SpacedReinforcement
 from oneiros.ranking.reranking import Reranking
@@ -58,6 +59,20 @@ COGNITIVE = Profile(
         least_cosine=0.4, base=0.2, slope=0.5, most_weight=0.5, above_cosine=0.75, raised_by=0.05
     ),
     initial_stability=InitialStability(base=0.1, gain=0.3),  # C3
+    phases=(
+        Cooling(within=0.001, days=7.0),  # C19
+        Stubbing(days=180.0, characters=200),  # C20
+        Summarising(  # C21
+            below=0.20,
+            least_cosine=0.70,
+            least=5,
+            base_quality=1.0,
+            quality_step=0.3,
+            most_quality=3.0,
+            link=0.8,
+        ),
+        Conflicts(above_cosine=0.85),  # C22
+    ),
 )
 
 COGNITIVE_0_5 = COGNITIVE.replace(

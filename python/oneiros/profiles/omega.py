@@ -1,6 +1,6 @@
 """OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
 
-Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O29, O33; ``omega-bounded``: O32.
+Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O31, O33; ``omega-bounded``: O32.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from oneiros.ranking.factors import (
 from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing
 from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
+from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.reinforcement import CountsOnly
 from oneiros.ranking.relevance_terms import HotSet
@@ -158,6 +159,14 @@ OMEGA = Profile(
     understanding=UNDERSTANDING,
     cache=ResponseCache(  # O30
         most=128, seconds=60.0, confident_seconds=300.0, above_confidence=0.7
+    ),
+    phases=(
+        Forgetting(  # O31
+            age_days=30.0,
+            disliked_at=-3.0,
+            below=0.05,
+            exempt=("user_preference", "error_pattern", "constraint", "reminder"),
+        ),
     ),
 )
 

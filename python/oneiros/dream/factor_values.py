@@ -1,0 +1,58 @@
+"""What factors make of every memory of a draft, by the kernels that searches run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros.fields import COLUMN_DEFAULTS
+from oneiros.numpy_on_use import np
+from oneiros.ranking.factors import Retention
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.row_scores import blocks, columns_read, values_of_registers
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.dream.draft import Draft
+    from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.factor import Factor
+
+    Values = npt.NDArray[np.float64]
+
+__all__ = ["product", "retained"]
+
+
+def product(draft: Draft, *factors: type[Factor]) -> Values:
+    """Return the product of factors, those of the profile, of every row, shape (n,)."""
+    compiled = _compiled(draft, *factors)
+    return _values(draft, compiled, compiled.score)
+
+
+def retained(draft: Draft) -> Values:
+    """Return R, that of the profile's factor, of every row, shape (n,).
+
+    Source: docs/systems/cognitive.md C1, C2.
+    """
+    compiled = _compiled(draft, Retention)
+    return _values(draft, compiled, compiled.retention)
+
+
+def _compiled(draft: Draft, *kinds: type[Factor]) -> CompiledProfile:
+    factors = tuple(map(draft.factor, kinds))
+    return Profile(name="dream", factors=factors).compile(draft.source.kinds)
+
+
+def _values(draft: Draft, compiled: CompiledProfile, register: int) -> Values:
+    names = [name for name in columns_read(compiled) if name in COLUMN_DEFAULTS]
+    columns = {name: draft.column(name) for name in names}
+    found = np.empty(len(draft), np.float64)
+    for start, end in blocks(len(draft)):
+        values_of_registers(
+            compiled,
+            [register],
+            {name: column[start:end] for name, column in columns.items()},
+            now=draft.now,
+            out=[found[start:end]],
+            threads=1,
+        )
+    return found

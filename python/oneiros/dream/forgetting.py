@@ -1,0 +1,32 @@
+"""What is old, unused and weak is archived. Source: docs/systems/omega.md O31."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros.dream.factor_values import product
+from oneiros.numpy_on_use import np
+from oneiros.ranking.factors import Feedback, FlooredDecay, KindWeight
+
+if TYPE_CHECKING:
+    from oneiros.dream.draft import Draft
+    from oneiros.ranking.phases.omega import Forgetting
+
+__all__ = ["forget"]
+
+
+def forget(draft: Draft, phase: Forgetting) -> None:
+    """Archive what is old, was never accessed or is disliked, and weighs next to nothing.
+
+    The weakest goes first, of equal ones the earlier.
+    """
+    weights = product(draft, KindWeight, Feedback, FlooredDecay)
+    unused = draft.column("access_count") == 0
+    unused |= draft.column("feedback") <= phase.disliked_at
+    kinds = draft.source.kinds
+    stays = np.array([kind in phase.exempt for kind in kinds], np.bool_)
+    forgotten = draft.live & unused & (weights < phase.below)
+    forgotten &= draft.age_days("created_at") >= phase.age_days
+    forgotten &= ~stays[draft.column("kind")]
+    rows = np.flatnonzero(forgotten).astype(np.uint32)
+    draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])

@@ -1,0 +1,72 @@
+"""Groups of memories that are alike. Source: docs/systems/cognitive.md C21."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.ranking.phases.cognitive import Summarising
+
+    Matrix = npt.NDArray[np.float32]
+    Places = npt.NDArray[np.intp]
+
+__all__ = ["groups_of", "rounded"]
+
+_SEEDS_AT_ONCE: Final = 64
+_STEPS: Final = 1e5
+"""Cosines count to five decimals: a matrix product rounds by where a vector stands in it, and equal
+vectors shall have equal cosines."""
+
+
+def rounded(cosines: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return cosines as whole numbers of hundred-thousandths."""
+    return np.rint(np.asarray(cosines, np.float64) * _STEPS).astype(np.int64)
+
+
+def groups_of(vectors: Matrix, sections: npt.NDArray[Any], phase: Summarising) -> list[Places]:
+    """Return groups of places whose vectors are near that of the first of each.
+
+    In their order, each place that is in no group yet is joined by those of its section that are
+    nearest to it; too few make no group.
+
+    Args:
+        vectors: unit vectors, shape (n, d).
+        sections: one a vector; groups hold vectors of one.
+        phase: how near and how many.
+
+    Returns:
+        Each rising; in the order of the places that they began with.
+    """
+    order = np.argsort(sections, kind="stable")
+    bounds = np.flatnonzero(np.diff(sections[order])) + 1
+    found = []
+    for section in np.split(order, bounds):
+        if len(section) >= phase.least:
+            found += [section[group] for group in _groups(vectors[section], phase)]
+    return [np.sort(group) for group in sorted(found, key=lambda group: int(group[0]))]
+
+
+def _groups(vectors: Matrix, phase: Summarising) -> list[Places]:
+    """Return groups of one section, the place that each began with first."""
+    free = np.ones(len(vectors), np.bool_)
+    least = rounded(phase.least_cosine)
+    found = []
+    for start in range(0, len(vectors), _SEEDS_AT_ONCE):
+        seeds = start + np.flatnonzero(free[start : start + _SEEDS_AT_ONCE])
+        for seed, cosines in zip(seeds, vectors[seeds] @ vectors.T, strict=True):
+            if not free[seed]:
+                continue
+            free[seed] = False
+            near = np.flatnonzero(free & (cosines > phase.least_cosine - 1 / _STEPS))
+            told = rounded(cosines[near])
+            near, told = near[told >= least], told[told >= least]
+            nearest = near[np.argsort(-told, kind="stable")][: phase.most - 1]
+            free[seed] = len(nearest) + 1 < phase.least
+            if not free[seed]:
+                free[nearest] = False
+                found.append(np.concatenate([[seed], nearest]))
+    return found

@@ -1,0 +1,234 @@
+"""Memories that fade and are alike get one summary: docs/systems/cognitive.md C21."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oneiros
+from oneiros import profiles
+from oneiros.dream.draft import Draft
+from oneiros.errors import TextEncodingError
+from oneiros.ranking.phases.cognitive import Summarising
+from oneiros.ranking.rails import SafetyRails
+from tests.dream.fading import MEMORIES, drafted, fading
+from tests.dream.worlds import DAY, NOW, Fields, World, after
+from tests.oracles import maintenance
+from tests.oracles.maintenance import Grouping
+
+ALIKE = (1.0, 0.0)
+NUMBERS = st.tuples(st.integers(2, 4), st.integers(0, 3), st.sampled_from([4, 10_000]))
+
+
+def group(count: int, **given: Any) -> list[Fields]:
+    return [fading(text=f"text {one}", embedding=ALIKE, **given) for one in range(count)]
+
+
+def groups(draft: Draft) -> list[list[int]]:
+    return [added.sources.tolist() for added in draft.added]
+
+
+@given(st.lists(MEMORIES, max_size=24), NUMBERS)
+def test_summaries_are_what_the_page_says(
+    memories: list[Fields], numbers: tuple[int, int, int]
+) -> None:
+    least, more, most_compared = numbers
+    asked = {"least": least, "most": least + more, "most_compared": most_compared}
+    world = World(memories)
+    draft = drafted(world, Summarising(**asked))
+    by = Grouping(**asked)
+    told = maintenance.groups(world.memories, NOW, by)
+    assert groups(draft) == told
+    left = after(world, draft)
+    for place, rows in enumerate(told, start=len(memories)):
+        wanted = maintenance.summary([world.memories[row] for row in rows], by)
+        made = left.memories[place]
+        for name in ("stability", "consolidation_quality"):
+            assert made[name] == pytest.approx(wanted.pop(name))
+        assert {name: made[name] for name in wanted} == wanted
+        assert set(left.links.neighbours(place)) == set(rows)
+        for row in rows:
+            was, becomes = world.memories[row], left.memories[row]
+            since = was["cold_since"] if was["tier"] == "cold" else NOW
+            wanted = was | {"tier": "cold", "cold_since": since, "superseded_by": made["id"]}
+            assert becomes == wanted
+    if most_compared > len(memories):
+        assert not drafted(left, Summarising(**asked)).added
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(4, []), (5, [5]), (12, [12]), (16, [12]), (30, [12, 12, 6])]
+)
+def test_groups_are_of_five_to_twelve(count: int, sizes: list[int]) -> None:
+    assert [len(rows) for rows in groups(drafted(group(count), Summarising()))] == sizes
+
+
+@pytest.mark.parametrize(("size", "quality"), [(5, 1.0), (6, 1.3), (11, 2.8), (12, 3.0)])
+def test_quality_grows_with_the_group(size: int, quality: float) -> None:
+    (added,) = drafted(group(size), Summarising()).added
+    assert added.record["consolidation_quality"] == pytest.approx(quality)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"project": "x"},
+        {"category": "semantic", "importance": 0.0, "stability": 0.01},
+        {"core": True, "stability": 0.0, "importance": 0.0},
+        {"pinned": True},
+        {"importance_tag": "explicit"},
+        {"superseded_by": "m0"},
+        {"deleted_at": NOW},
+        {"status": "archived"},
+        {"tier": "stub"},
+        {"embedding": None},
+        {"embedding": (0.69999, (1 - 0.69999**2) ** 0.5)},
+        {"last_accessed_at": NOW - 144.8 * DAY},  # R 0.2001
+        {"consolidation_quality": 1.0},
+        {"valid_until": NOW + DAY},
+        {"ttl": 1e9},
+    ],
+    ids=str,
+)
+def test_what_belongs_to_no_group(other: Fields) -> None:
+    fifth = fading(embedding=ALIKE) | other
+    assert not drafted([*group(4), fifth], Summarising()).added
+    assert groups(drafted([*group(5), fifth], Summarising())) == [[0, 1, 2, 3, 4]]
+
+
+def test_at_the_least_cosine_and_cold_a_memory_belongs_to_it() -> None:
+    fifth = fading(embedding=(0.7, 0.51**0.5), tier="cold", last_accessed_at=NOW - 145 * DAY)
+    assert groups(drafted([*group(4), fifth], Summarising())) == [[0, 1, 2, 3, 4]]
+
+
+def test_the_nearest_to_the_first_are_taken() -> None:
+    angles = [0, 40, 10, 30, 20, 44, 50]
+    memories = [
+        fading(embedding=(np.cos(np.radians(angle)), np.sin(np.radians(angle)))) for angle in angles
+    ]
+    assert groups(drafted(memories, Summarising(most=5))) == [[0, 1, 2, 3, 4]]
+    assert groups(drafted(memories, Summarising(most=5, least=3)))[0] == [0, 1, 2, 3, 4]
+    assert groups(drafted(memories, Summarising())) == [[0, 1, 2, 3, 4, 5]]
+
+
+def test_the_least_retained_and_longest_cold_are_compared() -> None:
+    fresher = group(5, last_accessed_at=NOW - 150 * DAY)
+    colder = group(5, tier="cold", cold_since=NOW - 90 * DAY)
+    draft = drafted([*fresher, *group(5), *colder], Summarising(most_compared=5))
+    assert groups(draft) == [[10, 11, 12, 13, 14]]
+    assert draft.figures["summarise"] == {"compared": 5, "groups": 1}
+
+
+def test_rows_without_a_vector_take_no_place_among_those_compared() -> None:
+    blank = [fading(tier="cold", cold_since=0.0) for _ in range(7)]
+    assert groups(drafted([*blank, *group(5)], Summarising(most_compared=5))) == [[7, 8, 9, 10, 11]]
+    assert not drafted(blank, Summarising()).added  # no vector anywhere
+
+
+def test_without_a_writer_the_member_nearest_the_centre_speaks() -> None:
+    angles = [0, 10, 20, 30, 40]
+    memories = [
+        fading(text=str(angle), embedding=(np.cos(np.radians(angle)), np.sin(np.radians(angle))))
+        for angle in angles
+    ]
+    world = World(memories)
+    (added,) = drafted(world, Summarising()).added
+    assert added.record["text"] == "20"
+    np.testing.assert_array_equal(added.record["embedding"], world.vectors(np.array([2]))[0])
+
+
+def test_a_writer_is_given_the_texts_and_its_vector_is_the_centroid_or_for_the_engine() -> None:
+    memories = [*group(4), fading(text="last", embedding=(0.8, 0.6))]
+    asked: list[list[str]] = []
+
+    def write(texts: list[str]) -> str:
+        asked.append(texts)
+        return "all of it"
+
+    (added,) = drafted(memories, Summarising(), summarise=write).added
+    assert asked == [["text 0", "text 1", "text 2", "text 3", "last"]]
+    assert added.record["text"] == "all of it"
+    centroid = np.array([4.8, 0.6]) / np.hypot(4.8, 0.6)
+    assert added.record["embedding"] == pytest.approx(centroid, abs=1e-6)
+    (added,) = drafted(memories, Summarising(), summarise=write, embeds=True).added
+    assert "embedding" not in added.record
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (None, TypeError, "summarise: expected str, got NoneType"),
+        (" \n", ValueError, r"summarise: must write a text, got ' \\n'"),
+        ("\ud800", TextEncodingError, "summarise"),
+    ],
+)
+def test_an_odd_answer_is_an_error(answer: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        drafted(group(5), Summarising(), summarise=lambda _texts: answer)
+
+
+def test_what_a_writer_raises_says_who_raised_it() -> None:
+    def write(_texts: list[str]) -> str:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError) as caught:
+        drafted(group(5), Summarising(), summarise=write)
+    assert caught.value.__notes__ == ["raised by summarise, which the dream cycle asked"]
+
+
+def test_a_group_is_summarised_whole_or_not_and_no_writer_is_asked_in_vain() -> None:
+    asked: list[list[str]] = []
+
+    def write(texts: list[str]) -> str:
+        asked.append(texts)
+        return "all"
+
+    memories = [*group(5), *group(5, project="x")]
+    rails = SafetyRails(most_changed=0.9)
+    draft = drafted(memories, Summarising(), summarise=write, rails=rails)
+    assert groups(draft) == [[0, 1, 2, 3, 4]]
+    assert len(asked) == 1
+    assert {change.row for change in draft.contents} == {0, 1, 2, 3, 4}
+    assert [(held.reason, held.rows) for held in draft.held] == [("change budget", 5)]
+
+
+DAYS = st.sampled_from([200.0, 400.0, 1_000.0, 3_000.0])
+TIMES = ("created_at", "updated_at", "last_accessed_at")
+
+
+@given(
+    st.lists(st.tuples(DAYS, DAYS, DAYS), min_size=5, max_size=12),
+    st.sampled_from(profiles.names()),
+    st.sampled_from([0.25, 1.0]),
+)
+def test_a_summary_never_outranks_its_sources_by_its_own_newness(
+    times: list[tuple[float, float, float]], profile: str, strength: float
+) -> None:
+    held = {"strength": strength, "certainty": 0.25, "depth": 1, "embedding": ALIKE, "priority": 2}
+    aged = [
+        {name: NOW - days * DAY for name, days in zip(TIMES, told, strict=True)} for told in times
+    ]
+    world = World([fading(**held) | told for told in aged])
+    *sources, made = after(world, drafted(world, Summarising())).memories
+    for name in TIMES:
+        assert made[name] == max(told[name] for told in aged)
+    # As old as the newest of its sources, it is worth no more than they would be.
+    known = ("strength", "certainty", "impact", "depth", "priority", "stability", "importance")
+    rows = [
+        {name: memory[name] for name in (*known, "access_count", "kind", "category")}
+        | {name: made[name] for name in TIMES}
+        for memory in (*sources, made)
+    ]
+    scores = np.prod(list(oneiros.factors(rows, profile, now=NOW).values()), axis=0)
+    assert scores[-1] <= scores[:-1].max() * (1 + 1e-6)
+
+
+def test_numbers_are_checked() -> None:
+    with pytest.raises(ValueError, match="most: must be in 5 to 1000, got 4"):
+        Summarising(most=4)
+    with pytest.raises(ValueError, match="link: must be > 0 and <= 1, got 0"):
+        Summarising(link=0)
