@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros import profiles
 from oneiros.dream.draft import Draft
-from oneiros.dream.phases import run_phase
 from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.phases.reverie import PHASES, Consolidate, Downscale, Prune, Scan
+from oneiros.ranking.phases.reverie import (
+    PHASES,
+    Downscale,
+    Scan,
+)
 from oneiros.ranking.rails import SafetyRails
+from tests.dream.dreaming import CYCLE, dreamt
 from tests.dream.random_worlds import PREVIOUS, WORLDS
-from tests.dream.worlds import DAY, HOUR, NOW, World, after
+from tests.dream.worlds import DAY, NOW, World, after
 from tests.oracles import dreaming
 from tests.oracles.ieee import as_float32
 
@@ -30,21 +31,7 @@ RAILS = st.builds(
     most_pruned=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     most_changed=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
 )
-CYCLE = tuple(kind() for kind in PHASES)
-EVERYTHING = (replace(CYCLE[0], limit=None), *CYCLE[1:])
-
-
-def dreamt(
-    world: World,
-    phases: Sequence[Phase] = CYCLE,
-    *,
-    rails: SafetyRails | None = None,
-    previous: float | None = None,
-) -> Draft:
-    draft = Draft(world, now=NOW, previous=previous, rails=rails)
-    for phase in phases:
-        run_phase(draft, phase)
-    return draft
+EVERYTHING = (Scan(limit=None), *CYCLE[1:])
 
 
 def by_the_page(
@@ -149,89 +136,3 @@ def test_a_second_cycle_at_once_only_downscales(world: World, previous: float | 
     assert (again.columns, again.links, again.contents, again.added) == ([], [], [], [])
     whole = dreamt(first, EVERYTHING, previous=NOW)
     assert {change.field for change in whole.columns if change.phase == "downscale"} <= {"strength"}
-
-
-def test_a_worked_cycle() -> None:
-    """By hand: two fresh notes of a session, a stale bug, a repeated note, a well used one."""
-    world = World(
-        [
-            {"text": "ada likes tea", "session": "s", "created_at": NOW - 2 * HOUR},
-            {"text": "ada likes coffee", "session": "s", "created_at": NOW - 2 * HOUR},
-            {
-                "text": "crash",
-                "kind": "bug",
-                "status": "consolidated",
-                "created_at": NOW - 61 * DAY,
-            },
-            {"text": "twice", "status": "consolidated", "created_at": NOW - 3 * DAY},
-            {"text": "twice", "status": "consolidated", "created_at": NOW - 2 * DAY},
-            {
-                "text": "used",
-                "status": "consolidated",
-                "depth": 1,
-                "created_at": NOW - 10 * DAY,
-                "last_accessed_at": NOW,
-                "access_count": 4,
-                "session_spread": 2,
-            },
-            {"strength": 0.5, "created_at": NOW, "importance_tag": "cross_session"},
-        ]
-    )
-    left = after(world, draft := dreamt(world))
-    assert draft.candidates.tolist() == [0, 1]
-    assert [(link.one, link.other) for link in draft.links] == [(0, 1)]
-    statuses = [memory["status"] for memory in left.memories]
-    assert statuses[:2] == ["consolidated", "consolidated"]  # a peer each
-    assert statuses[6] == "staged"
-    assert [row for row, one in enumerate(left.memories) if one["deleted_at"] == NOW] == [2, 3]
-    strengths = [memory["strength"] for memory in left.memories]
-    assert strengths == pytest.approx([0.95] * 6 + [0.4875], rel=1e-6)
-    assert (left.memories[5]["depth"], left.memories[5]["canonical_layer"]) == (2, "intermediate")
-    assert left.memories[4]["canonical_layer"] == "episodic"  # never accessed: no signal
-
-
-def test_of_what_is_said_twice_the_newest_stays() -> None:
-    def said(days: float, **fields: Any) -> dict[str, Any]:
-        return {"text": "twice", "status": "consolidated", "created_at": NOW - days * DAY, **fields}
-
-    worlds = {  # by hand: the rows that go
-        (): [said(2), said(1, topic="a"), said(1, topic="b")],
-        (0, 2): [said(3), said(1), said(2)],
-        (0, 1): [said(1), said(1), said(1)],
-        (1,): [said(5), said(9), said(1, status="archived")],
-        (2,): [said(5), said(9, pinned=True), said(1, superseded_by="other")],
-        (1, 2): [said(9), said(99, kind="bug"), said(5, superseded_by="other")],
-        (0,): [said(99), said(61, kind="bug", pinned=True)],
-        (0, 1, 3): [said(3), said(4), said(1), said(2)],
-    }
-    for gone, memories in worlds.items():
-        left = after(world := World(memories), dreamt(world, [Prune()])).memories
-        assert tuple(row for row, one in enumerate(left) if one["deleted_at"] == NOW) == gone
-
-
-def test_a_replay_gives_what_its_peers_and_age_say() -> None:
-    weak = {"strength": 0.5, "created_at": NOW - 2 * HOUR, "session": "s"}
-    world = World([{**weak, "text": text} for text in ("one", "two", "three", "four")])
-    left = after(world, dreamt(world, [Scan(), Consolidate()]))
-    gain = 0.1 / 3 * np.log(4)  # two hours, three peers
-    assert [one["strength"] for one in left.memories] == pytest.approx([0.5 + gain] * 4)
-
-
-def test_many_of_a_session_are_linked_within_bounds() -> None:
-    world = World(
-        [{"text": f"w{row}", "session": "s", "created_at": NOW - 9 * DAY} for row in range(40)]
-    )
-    draft = dreamt(world, [Scan(), Consolidate()])
-    assert draft.peer_counts is not None
-    assert draft.peer_counts.tolist() == [39] * 40
-    assert len(draft.links) == 32 * 31 // 2
-
-
-def test_the_profiles_dream_as_the_pages_say() -> None:
-    for name in ("reverie", "reverie-capped"):
-        profile = profiles.get(name)
-        assert profile.phases == CYCLE
-        assert profile.rails is None
-    house = profiles.get("oneiros")
-    assert house.phases == CYCLE
-    assert house.rails == SafetyRails(youngest_days=7.0, most_pruned=0.1)  # H8

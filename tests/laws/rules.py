@@ -127,7 +127,7 @@ TESTS = {
         f"{_REPEATED}::test_one_session_moves_nothing_by_asking_again",
         f"{_REPEATED}::test_many_sessions_lift_nothing_above_what_is_relevant",
     ),
-    "H8": ("dream/test_reverie_phases.py::test_the_profiles_dream_as_the_pages_say",),
+    "H8": ("dream/test_reverie_by_hand.py::test_the_profiles_dream_as_the_pages_say",),
     "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
     "H10": (f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time", _WHOLE),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
@@ -223,17 +223,21 @@ TESTS = {
     ),
     "R11": (
         _CYCLE,
-        "dream/test_reverie_phases.py::test_a_replay_gives_what_its_peers_and_age_say",
-        "dream/test_reverie_phases.py::test_many_of_a_session_are_linked_within_bounds",
+        "dream/test_reverie_by_hand.py::test_a_replay_gives_what_its_peers_and_age_say",
+        "dream/test_reverie_by_hand.py::test_many_of_a_session_are_linked_within_bounds",
     ),
     "R12": (_CYCLE, _ALONE),
-    "R13": (_CYCLE, _ALONE),
+    "R13": (
+        _CYCLE,
+        _ALONE,
+        "dream/test_reverie_by_hand.py::test_of_what_is_said_twice_the_newest_stays",
+    ),
     "R14": (
         _CYCLE,
         _ALONE,
         "engine/test_remember.py::test_a_recalled_memory_is_staged_again_when_its_text_is_another",
     ),
-    "R15": (_CYCLE, _ALONE),
+    "R15": (_CYCLE, _ALONE, "dream/test_reverie_by_hand.py::test_depth_follows_use"),
     "R20": ("engine/test_strengthening.py::test_stability_follows_the_oracle", _WHOLE),
 }
 """Rule -> tests, under tests/."""

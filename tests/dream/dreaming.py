@@ -1,0 +1,29 @@
+"""Reverie's phases, run over a world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneiros.dream.draft import Draft
+from oneiros.dream.phases import run_phase
+from oneiros.ranking.phases.phase import Phase
+from oneiros.ranking.phases.reverie import PHASES
+from oneiros.ranking.rails import SafetyRails
+from tests.dream.worlds import NOW, World
+
+__all__ = ["CYCLE", "dreamt"]
+
+CYCLE: tuple[Phase, ...] = tuple(kind() for kind in PHASES)
+
+
+def dreamt(
+    world: World,
+    phases: Sequence[Phase] = CYCLE,
+    *,
+    rails: SafetyRails | None = None,
+    previous: float | None = None,
+) -> Draft:
+    draft = Draft(world, now=NOW, previous=previous, rails=rails)
+    for phase in phases:
+        run_phase(draft, phase)
+    return draft
