@@ -78,14 +78,14 @@ def test_a_scan_looks_at_what_is_live_and_older_than_an_hour() -> None:
     world = World(
         [
             {"text": "ada likes tea", **older},
-            {"text": "something else", **older},  # as urgent, but for a second's novelty
+            {"text": "something else", "importance": 0.9, **older},
             {"text": "too young", **hour},
             {"text": "something else", **older, "deleted_at": NOW},
         ]
     )
-    assert dreamt(world, [Scan()]).candidates.tolist() == [0, 1]
-    said_before = World([*world.memories[:2], {"text": "ada tea", **hour}])
-    assert dreamt(said_before, [Scan()]).candidates.tolist() == [1, 0]
+    assert dreamt(world, [Scan()]).candidates.tolist() == [1, 0]
+    said_before = World([*world.memories[:3], {"text": "something else", **hour}])
+    assert dreamt(said_before, [Scan()]).candidates.tolist() == [0, 1]
 
 
 def test_peers_of_a_session_and_a_topic_count_once() -> None:
