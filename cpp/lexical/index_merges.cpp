@@ -35,15 +35,22 @@ void Index::make_room() {
   if (is_work_due) {
     background_.start();
   }
+  bool has_helped = false;
   while (true) {
     std::optional<Merge> merge;
     {
       const std::scoped_lock writer(writer_mutex_);
       if (segments().frozen.size() <= kMostFrozen || !(merge = claim_seal())) {
-        return;
+        break;
       }
     }
     run(*merge, nullptr);
+    has_helped = true;
+  }
+  if (has_helped) {
+    // The background may have come to its end while that segment was claimed, and so not know of
+    // the merge that it made due.
+    background_.start();
   }
 }
 
