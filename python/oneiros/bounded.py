@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_instance
+from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed
 from oneiros.field_checks import time as time_check
 from oneiros.profiles import get as get_profile
@@ -50,6 +51,10 @@ class Parts:
     reranker: Reranker | None = None
     expander: Expander | None = None
     recent: RecentAnswers = field(default_factory=RecentAnswers)
+    cycles: CycleLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cycles = CycleLock(self.store.path)
 
 
 def checked_profile(profile: Profile | str) -> Profile:

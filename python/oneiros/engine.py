@@ -16,6 +16,7 @@ from oneiros.argument_checks import (
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
+from oneiros.dreaming import Dreaming
 from oneiros.embedders import name_of
 from oneiros.errors import StoreCorrupt
 from oneiros.memories import Memories
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(Memories):
+class Engine(Dreaming, Memories):
     """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
 
     Safe to use from many threads; many processes may open one file, each follows the others.

@@ -266,7 +266,7 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         """Return a path that names none of the store's own files."""
         target = file_name("path", path)
         store = os.path.realpath(self._parts.store.path)
-        own = {store + end for end in ("", "-wal", "-shm", "-journal", "-snapshot")}
+        own = {store + end for end in ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")}
         if os.path.realpath(target) in own:
             msg = f"path: must be another file than the store's own, got {target!r}"
             raise ValueError(msg)

@@ -194,19 +194,74 @@ class Associations:
 
     def stored(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink]:
         """Return the links of pairs of rows, as a store holds them; where there is none, nothing."""
+        return [link for link in self.of_pairs(pairs) if link is not None]
+
+    def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink | None]:
+        """Return the link of each pair of rows, as a store holds it; None where there is none."""
         graph = self._graph
         if graph is None or not pairs:
-            return []
+            return [None] * len(pairs)
         graph.grow(row_count=len(self._lifecycle.ids))
-        found = graph.find(a=[one for one, _ in pairs], b=[other for _, other in pairs])
+        return self._found(graph, pairs, pairs)
+
+    def strengthened(
+        self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float
+    ) -> list[StoredLink]:
+        """Return what the links of pairs of rows would be after a gain; nothing changes here.
+
+        Args:
+            pairs: of different rows, each pair once.
+            now: when they were found together.
+            gain: as in :meth:`strengthen`.
+        """
+        number: dict[int, int] = {}
+        for row in itertools.chain.from_iterable(pairs):
+            number.setdefault(row, len(number))
+        numbered = [(number[one], number[other]) for one, other in pairs]
+        aside = _core.AssociationGraph()
+        aside.grow(row_count=len(number))
+        before = self.of_pairs(pairs)
+        there = [
+            (*ends, link) for ends, link in zip(numbered, before, strict=True) if link is not None
+        ]
+        if there:
+            _set(aside, there)
+        aside.strengthen(
+            a=[one for one, _ in numbered],
+            b=[other for _, other in numbered],
+            now_seconds=now,
+            gain=gain,
+            rest_days=0.0,
+            tau_days=_TAU_DAYS,
+        )
+        return [link for link in self._found(aside, numbered, pairs) if link is not None]
+
+    def _found(
+        self,
+        graph: _core.AssociationGraph,
+        numbered: Sequence[tuple[int, int]],
+        pairs: Sequence[tuple[int, int]],
+    ) -> list[StoredLink | None]:
+        """The links that a graph holds under other numbers than the rows'."""
         ids = self._lifecycle.ids
-        links = []
+        found = graph.find(a=[one for one, _ in numbered], b=[other for _, other in numbered])
+        links: list[StoredLink | None] = []
         for (one, other), link in zip(pairs, found, strict=True):
-            if link is not None:
-                weight, kind, created, last = link
-                when = None if math.isnan(last) else last
-                links.append(StoredLink(ids[one], ids[other], kind, weight, created, when))
+            if link is None:
+                links.append(None)
+                continue
+            weight, kind, created, last = link
+            when = None if math.isnan(last) else last
+            links.append(StoredLink(ids[one], ids[other], kind, weight, created, when))
         return links
+
+    def linked(self, row: int) -> list[int]:
+        """Return the rows that a row is linked with, whatever is left of the links."""
+        graph = self._graph
+        if graph is None or row >= graph.row_count:
+            return []
+        found = graph.neighbours(row=row, now_seconds=0.0, tau_days=_TAU_DAYS)
+        return [other for other, *_ in found]
 
     def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
         """Return what is left of each link of a path; 0 where there is none any more."""
@@ -232,13 +287,17 @@ class Associations:
         gone = [one for one in known if one[2].weight == 0]
         graph.grow(row_count=len(self._lifecycle.ids))
         if there:
-            graph.set(
-                a=[one for one, _, _ in there],
-                b=[other for _, other, _ in there],
-                weight=[link.weight for _, _, link in there],
-                kind=[link.kind for _, _, link in there],
-                created_seconds=[link.created_at for _, _, link in there],
-                last_seconds=[link.co_retrieved_at for _, _, link in there],
-            )
+            _set(graph, there)
         if gone:
             graph.remove(a=[one for one, _, _ in gone], b=[other for _, other, _ in gone])
+
+
+def _set(graph: _core.AssociationGraph, links: Sequence[tuple[int, int, StoredLink]]) -> None:
+    graph.set(
+        a=[one for one, _, _ in links],
+        b=[other for _, other, _ in links],
+        weight=[link.weight for _, _, link in links],
+        kind=[link.kind for _, _, link in links],
+        created_seconds=[link.created_at for _, _, link in links],
+        last_seconds=[link.co_retrieved_at for _, _, link in links],
+    )

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros.dream.report import FieldChange
 from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
-    from oneiros.dream.changes import Rows
+    from oneiros.dream.changes import ColumnChange, Rows
     from oneiros.dream.draft import Draft
     from oneiros.dream.report import DreamReport
 
     Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
 
 __all__ = ["Applier", "DreamPlan"]
+
+
+_STATES: Final = ("deleted_at", "tier", "status", "depth", "canonical_layer")
+"""The columns whose changes are told first."""
 
 
 class Applier(Protocol):
@@ -66,25 +71,48 @@ class DreamPlan:
         A memory that is added is one change of the field "memory", with its text; a link is one of
         the field "link" of both its memories.
         """
-        ids = self.draft.source.ids
         for change in self.draft.columns:
-            before, after = said(change.field, change.before), said(change.field, change.after)
-            for row, was, becomes in zip(change.rows.tolist(), before, after, strict=True):
-                yield FieldChange(
-                    id=ids[row],
-                    field=change.field,
-                    before=was,
-                    after=becomes,
-                    phase=change.phase,
-                    rule=change.rule,
-                )
-        yield from self._other_changes(ids)
+            yield from self._column_changes(change, len(change.rows))
+        yield from self._other_changes()
 
-    def _other_changes(self, ids: Sequence[str]) -> Iterator[FieldChange]:
-        def name(row: int) -> str:
-            return ids[row] if row >= 0 else f"{self.id}+{-row}"
+    def named(self, most: int) -> tuple[FieldChange, ...]:
+        """Return the first changes to tell by name: those that take away or move a memory first.
 
-        draft = self.draft
+        Args:
+            most: how many.
+        """
+        columns = self.draft.columns
+        first = [change for field in _STATES for change in columns if change.field == field]
+        rest = [change for change in columns if change.field not in _STATES]
+        told = list(islice(self._other_changes(), most))
+        for change in (*first, *rest):
+            told += self._column_changes(change, max(0, most - len(told)))
+        return tuple(told[:most])
+
+    def _column_changes(self, change: ColumnChange, most: int) -> Iterator[FieldChange]:
+        ids = self.draft.source.ids
+        before, after = change.before[:most], change.after[:most]
+        for row, was, becomes in zip(
+            change.rows[:most].tolist(),
+            said(change.field, before),
+            said(change.field, after),
+            strict=True,
+        ):
+            yield FieldChange(
+                id=ids[row],
+                field=change.field,
+                before=was,
+                after=becomes,
+                phase=change.phase,
+                rule=change.rule,
+            )
+
+    def name(self, row: int) -> str:
+        """Return the id of a row; of a number below 0, that of the memory that is added."""
+        return self.draft.source.ids[row] if row >= 0 else f"{self.id}+{-row}"
+
+    def _other_changes(self) -> Iterator[FieldChange]:
+        name, draft = self.name, self.draft
         for place, added in enumerate(draft.added, start=1):
             yield FieldChange(
                 id=name(-place),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import DuplicateId, UnknownMemory
+from oneiros.fields import ENUMS
 from oneiros.memory import validate_changes
 from oneiros.numpy_on_use import np
 from oneiros.remember.associating import links_of, raise_alike
 from oneiros.remember.batch import AddReport, Batch, Entry, embedded_text
-from oneiros.remember.in_step import InStep, uncollected
+from oneiros.remember.cycles import Cycles
+from oneiros.remember.in_step import uncollected
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.write_rules import (
     Bounds,
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Remember"]
 
+_ARCHIVED: Final = ENUMS["status"].index("archived")
 
-class Remember(InStep):
+
+class Remember(Cycles):
     """Writes to the store and keeps the projections in step, one writer at a time."""
 
     # -- adding ------------------------------------------------------------------------------------
@@ -245,11 +249,13 @@ class Remember(InStep):
             return transaction.update_columns(changes())
 
     def restore(self, memory_id: str, *, seen: Seen) -> None:
-        """Take a soft delete back; of a live memory, nothing."""
+        """Take a soft delete back, or an archiving; of another live memory, nothing."""
         with self._writing() as transaction:
             held = self._known(transaction, memory_id, seen)
             if held.deleted_at is not None:
                 transaction.update_columns([(memory_id, {"deleted_at": None})])
+            elif held.status == _ARCHIVED:
+                transaction.update_columns([(memory_id, {"status": "consolidated"})])
 
     def forget(self, memory_id: str, *, seen: Seen) -> None:
         """Erase a memory for good, out of the log too."""

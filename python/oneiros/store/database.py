@@ -16,8 +16,9 @@ from oneiros.field_checks import wrong
 from oneiros.store import connections
 from oneiros.store.arguments import checked_path, checked_timeout
 from oneiros.store.connections import MEMORY, Readers
+from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.failures import translated
-from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import StoredMemory
 from oneiros.store.watcher import Watcher
 from oneiros.store.writer import Write, Writer
@@ -93,7 +94,7 @@ class Store:
         return self._path
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[CycleReading]:
         """Read one state of the store: ``with store.read() as reading``.
 
         What others commit during the block is not seen in it. Not for use by several threads.
@@ -102,7 +103,7 @@ class Store:
             EngineClosed: the store is closed, or came here by ``fork``.
         """
         with self._unmoving() as connection:
-            yield Reading(connection, self._path, self._decode)
+            yield CycleReading(connection, self._path, self._decode)
 
     def write(self) -> Write:
         """Write: ``with store.write() as transaction``.

@@ -32,7 +32,8 @@ SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
   coalesce((SELECT max(revision) FROM erased), 0),
   coalesce((SELECT max(revision) FROM setting), 0),
-  coalesce((SELECT max(revision) FROM link), 0))
+  coalesce((SELECT max(revision) FROM link), 0),
+  coalesce((SELECT revision FROM dream_cycle ORDER BY number DESC LIMIT 1), 0))
 """
 _ALL: Final = f"{SELECT} NOT INDEXED ORDER BY sequence"
 _CHANGED: Final = f"""{SELECT} WHERE sequence IN (

@@ -14,7 +14,8 @@ from oneiros.fields import U32_MAX
 from oneiros.memory import Memory
 from oneiros.store.assignments import assigned, increased
 from oneiros.store.cells import Cells, cell, memory_cells, text_digest
-from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.cycle_reading import CycleReading
+from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import INSERT, StoredMemory, fresh_row
 
 __all__ = ["RowWriting"]
@@ -22,7 +23,7 @@ __all__ = ["RowWriting"]
 _BATCH: Final = 10_000
 
 
-class RowWriting(Reading):
+class RowWriting(CycleReading):
     """Inserts and updates under one revision number."""
 
     def __init__(

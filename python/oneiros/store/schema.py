@@ -104,6 +104,35 @@ CREATE INDEX link_by_second ON link (second);
 CREATE INDEX link_by_revision ON link (revision);
 """
 
+# What dream cycles did: a row a cycle, and what it changed outside of the columns. The changes of
+# columns and links are encoded in one value (oneiros.dream.ledger); of memories, all tables hold
+# sequence numbers alone, so that whoever is forgotten leaves nothing here but a number.
+_CYCLE_TABLES: Final = """
+CREATE TABLE dream_cycle (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  revision INTEGER NOT NULL,
+  dreamed_at REAL NOT NULL,
+  undoes TEXT,
+  report TEXT NOT NULL,
+  changes BLOB
+) STRICT;
+CREATE TABLE dream_content (
+  cycle INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  field TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  before ANY,
+  after ANY
+) STRICT;
+CREATE INDEX dream_content_by_cycle ON dream_content (cycle);
+CREATE INDEX dream_content_by_sequence ON dream_content (sequence);
+CREATE TABLE replay (
+  sequence INTEGER PRIMARY KEY,
+  replayed_at REAL NOT NULL
+) STRICT;
+"""
+
 
 def _make_first_tables(connection: apsw.Connection) -> None:
     connection.execute(_FIRST_TABLES)
@@ -113,9 +142,14 @@ def _make_link_table(connection: apsw.Connection) -> None:
     connection.execute(_LINK_TABLE)
 
 
+def _make_cycle_tables(connection: apsw.Connection) -> None:
+    connection.execute(_CYCLE_TABLES)
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
+    _make_cycle_tables,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

@@ -13,8 +13,8 @@ from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
+from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, SET_BY_SEQUENCE, StoredLink
-from oneiros.store.row_writing import RowWriting
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -43,7 +43,7 @@ def _older_duplicates(within: tuple[str, ...]) -> str:
     return _OLDER_DUPLICATES.format(bounds=bounds)
 
 
-class Transaction(RowWriting):
+class Transaction(CycleWriting):
     """What can be written between ``with store.write() as transaction`` and the block's end.
 
     Reading inside it sees its own writes. Not for use by several threads, nor after the block.
@@ -173,6 +173,9 @@ DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE i
         self._run(sql, (id,))
         for end in ("first", "second"):
             sql = f"DELETE FROM link WHERE {end} = (SELECT sequence FROM memory WHERE id = ?)"
+            self._run(sql, (id,))
+        for table in ("dream_content", "replay"):
+            sql = f"DELETE FROM {table} WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)"
             self._run(sql, (id,))
         self._run("DELETE FROM memory WHERE id = ?", (id,))
         if not self._connection.changes():

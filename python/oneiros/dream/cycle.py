@@ -1,0 +1,80 @@
+"""One cycle planned: the phases of a profile, one after the other, over one draft."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from oneiros.dream.phases import run_phase
+from oneiros.dream.plan import DreamPlan
+from oneiros.dream.report import DreamReport, LeftAlone, PhaseReport
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oneiros.dream.changes import Held
+    from oneiros.dream.draft import Draft
+    from oneiros.dream.plan import Applier
+    from oneiros.ranking.profile import Profile
+
+__all__ = ["planned"]
+
+_MOST_NAMED: Final = 1_000
+
+
+def planned(
+    draft: Draft, profile: Profile, *, id: str, revision: int, applier: Applier
+) -> DreamPlan:
+    """Run the phases of a profile over a draft.
+
+    Args:
+        draft: fresh; its rails are the profile's.
+        profile: names the phases.
+        id: of the cycle.
+        revision: of the store, that the draft reads.
+        applier: applies the plan.
+    """
+    live_before = int(np.count_nonzero(draft.live))
+    seconds = {}
+    for phase in profile.phases:
+        began = perf_counter()
+        run_phase(draft, phase)
+        seconds[phase.name] = perf_counter() - began
+    report = DreamReport(
+        id=id,
+        now=draft.now,
+        profile=profile.name,
+        profile_hash=profile.hash,
+        is_dry_run=True,
+        live_before=live_before,
+        live_after=int(np.count_nonzero(draft.live)) + len(draft.added),
+        phases=tuple(_phase_reports(draft, seconds)),
+        left_alone=tuple(map(_left_alone, draft.held)),
+    )
+    plan = DreamPlan(draft, report, revision, applier)
+    plan.report = replace(report, named=plan.named(_MOST_NAMED), change_count=len(plan))
+    return plan
+
+
+def _left_alone(held: Held) -> LeftAlone:
+    return LeftAlone(phase=held.phase, rule=held.rule, reason=held.reason, memories=held.rows)
+
+
+def _phase_reports(draft: Draft, seconds: dict[str, float]) -> Iterable[PhaseReport]:
+    counts: dict[str, dict[str, Counter[str]]] = {name: {} for name in seconds}
+    for change in draft.columns:
+        counts[change.phase].setdefault(change.rule, Counter())[change.field] += len(change.rows)
+    for field, others in (("", draft.contents), ("link", draft.links), ("memory", draft.added)):
+        for one in others:
+            name = getattr(one, "field", field)
+            counts[one.phase].setdefault(one.rule, Counter())[name] += 1
+    for name, taken in seconds.items():
+        yield PhaseReport(
+            name=name,
+            seconds=taken,
+            changes={rule: dict(fields) for rule, fields in counts[name].items()},
+            figures=draft.figures.get(name, {}),
+        )

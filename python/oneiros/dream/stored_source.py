@@ -1,0 +1,147 @@
+"""What a draft reads, from a store and its projections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from oneiros.numpy_on_use import np
+from oneiros.scopes import allowed_bits, set_of
+from oneiros.texts.memory_texts import word_overlaps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.association import Associations
+    from oneiros.dream.changes import Rows
+    from oneiros.projections import Projections
+    from oneiros.store import Store, StoredMemory
+
+__all__ = ["StoredSource"]
+
+_FIELDS = (
+    *("title", "kind", "topic", "project", "session"),
+    *("tags", "metadata", "sessions", "superseded_by"),
+)
+
+
+class StoredSource:
+    """The memories of a store. See :class:`oneiros.dream.draft.Source`.
+
+    Args:
+        store: for what lies in no column.
+        projections: hold what the store held when the cycle began; REQUIRES: the texts were read.
+        associations: the links, which have been read; None where they are damaged.
+    """
+
+    def __init__(
+        self, store: Store, projections: Projections, associations: Associations | None
+    ) -> None:
+        self._store = store
+        self._lifecycle = projections.lifecycle
+        self._texts = projections.texts
+        self._vectors = projections.indexes.vectors
+        self._associations = associations
+        self._count = len(projections.lifecycle.ids)
+        self._live = np.array(projections.row_sets.live.to_array(), np.uint32)
+        self._live = self._live[self._live < self._count]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words for the codes of the column ``kind``; that of code 0 is empty."""
+        return self._lifecycle.kinds
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """By row; "" where a memory was erased."""
+        return cast("Sequence[str]", self._lifecycle.ids)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A read-only view of a column, one value a row."""
+        return self._lifecycle.column(name)[: self._count]
+
+    def live_rows(self) -> Rows:
+        """The rows of memories that are not deleted, rising."""
+        return self._live
+
+    def texts(self, rows: Rows) -> list[str]:
+        """The texts of rows as they were given; of one erased meanwhile, an empty one."""
+        return ["" if held is None else held.text for held in self._stored(rows)]
+
+    def records(self, rows: Rows) -> list[Mapping[str, object]]:
+        """What else the store holds of rows; of one erased meanwhile, nothing."""
+        return [
+            {} if held is None else {name: getattr(held, name) for name in _FIELDS}
+            for held in self._stored(rows)
+        ]
+
+    def grouped(self, field: str) -> npt.NDArray[np.int64]:
+        """One number a row, the same where "topic" or "session" is; -1 where a row has none."""
+        return self.column(f"{field}_code").astype(np.int64) - 1
+
+    def overlaps(self, rows: Rows, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """For each row the largest Jaccard of its words with another row's of its topic, 0 to 1."""
+        return word_overlaps(self._texts.column, rows, among, self.grouped("topic"))
+
+    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
+        """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
+        if not self._vectors:
+            return np.zeros((len(rows), 0), np.float32)
+        return self._vectors.reconstruct(rows)
+
+    def nearest(
+        self, rows: Rows, count: int, among: npt.NDArray[np.bool_]
+    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
+        """For each row the rows nearest by cosine, itself left out, the best first, with cosines."""
+        nothing = np.empty(0, np.uint32), np.empty(0)
+        index = self._vectors
+        named = np.flatnonzero(among).astype(np.uint32)
+        if not index or not len(rows) or not count or not len(named):
+            return [nothing for _ in rows]
+        allowed = None if among.all() else allowed_bits(set_of(named), self._count)
+        vectors = index.reconstruct(rows)
+        if index.has_graph:
+            lists = [index.search(vector, count + 1, allowed) for vector in vectors]
+        else:
+            lists = index.search_many(vectors, count + 1, allowed)
+        found = []
+        for row, hits in zip(rows.tolist(), lists, strict=True):
+            others = (hits.rows != row) & (hits.rows < self._count)
+            found.append(
+                (hits.rows[others][:count], hits.scores[others][:count].astype(np.float64))
+            )
+        return found
+
+    def repeated(self) -> list[Rows]:
+        """Groups of live rows with one text in one topic, each in order of insertion."""
+        row_of = self._lifecycle.row_of
+        with self._store.read() as reading:
+            groups = reading.repeated_texts()
+        found = []
+        for ids in groups:
+            rows = [row for id in ids if (row := row_of.get(id)) is not None and row < self._count]
+            if len(rows) > 1:
+                found.append(np.array(rows, np.uint32))
+        return found
+
+    def linked(self, row: int) -> Rows:
+        """The rows that a row is linked with."""
+        others = () if self._associations is None else self._associations.linked(row)
+        return np.array(sorted(others), np.uint32)
+
+    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """When rows were last replayed, seconds; NaN where never, or before they last changed."""
+        with self._store.read() as reading:
+            times = reading.replayed_at()
+        ids = self._lifecycle.ids
+        if not times:
+            return np.full(len(rows), np.nan)
+        found = np.array([times.get(ids[row], np.nan) for row in rows.tolist()], np.float64)
+        found[found < self.column("updated_at")[rows]] = np.nan
+        return found
+
+    def _stored(self, rows: Rows) -> list[StoredMemory | None]:
+        ids = self._lifecycle.ids
+        with self._store.read() as reading:
+            return reading.load_stored([ids[row] for row in rows.tolist()])

@@ -1,0 +1,229 @@
+"""Memories that tidy themselves: the dream cycle planned, applied and undone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, overload
+
+from oneiros.argument_checks import count, require_callable, require_flag, require_utf8
+from oneiros.bounded import Bounded
+from oneiros.errors import StoreCorrupt
+from oneiros.ranking.declaration import require_number
+from oneiros.ulid import new_ulid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneiros.bounded import Time
+    from oneiros.dream.lock import Begun
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport
+    from oneiros.ranking.profile import Profile
+
+    Judge = Callable[[str, str], str]
+    Summarise = Callable[[Sequence[str]], str]
+
+__all__ = ["Dreaming"]
+
+_DAY = 86_400.0
+
+
+class Dreaming(Bounded):
+    """Memories over which a dream cycle can be run."""
+
+    @overload
+    def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: Literal[False] = False,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport: ...
+    @overload
+    def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: Literal[True],
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamPlan: ...
+    def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: bool = False,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport | DreamPlan:
+        """Run one dream cycle: the phases of a profile, in one transaction.
+
+        It is planned first, while searches and writes go on, then applied all at once. A memory that
+        somebody changes meanwhile stays as it is. What searches left to be written is written first.
+
+        Args:
+            now: the cycle's clock, as in :meth:`add`.
+            dry_run: only plan it; the plan tells every change, and can be applied.
+            profile: whose phases and rails, by name or as a ``Profile``; default: the engine's.
+            summarise: writes one text of several that say much the same; default: the most central
+                one stands for all.
+            judge: says what two texts, the older first, have to do with each other:
+                "contradiction", "update", "duplicate" or "distinct"; default: nobody, and nothing is
+                retired for being alike.
+
+        Returns:
+            :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
+            :class:`oneiros.dream.plan.DreamPlan`.
+
+        Raises:
+            DreamBusy: another cycle runs on this store, in this process or another.
+            StoreBusy: another process kept the store locked for too long; nothing was changed.
+            ValueError, TypeError: an argument breaks its rule, or a callable its promise.
+
+        Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
+        docs/systems/omega.md O31.
+        """
+        require_flag("dry_run", dry_run)
+        for name, given in (("summarise", summarise), ("judge", judge)):
+            if given is not None:
+                require_callable(name, given, "a callable on texts")
+        chosen, moment = self._profile(profile), self._now(now)
+        id = new_ulid(moment)
+        if dry_run:
+            return self._planned(chosen, moment, id, summarise, judge)
+        from oneiros.dream.lock import Begun  # noqa: PLC0415 - a search dreams not
+
+        with self._parts.cycles.held(Begun(id, moment)):
+            plan = self._planned(chosen, moment, id, summarise, judge)
+            return self._parts.remember.apply_cycle(plan)
+
+    def undo_dream(self, id: str, *, now: Time | None = None) -> DreamReport:
+        """Restore every field that a cycle changed, but for those that changed again since.
+
+        What the cycle added is erased; or soft-deleted, where it was used or changed. The last 30
+        cycles can be undone, in any order, each once.
+
+        Args:
+            id: of the cycle, ``report.id``.
+            now: the clock, as in :meth:`add`.
+
+        Returns:
+            The report of the undoing: ``change_count`` fields restored, and in ``not_restored``
+            those that had changed again.
+
+        Raises:
+            ValueError: there is no such cycle, or it cannot be undone.
+            DreamBusy, StoreBusy: as :meth:`dream`.
+
+        Source: docs/systems/reverie.md R19.
+        """
+        require_utf8("id", id)
+        from oneiros.dream.lock import Begun  # noqa: PLC0415 - a search dreams not
+        from oneiros.dream.report import DreamReport  # noqa: PLC0415
+
+        moment = self._now(now)
+        parts = self._parts
+        report = DreamReport(
+            id=new_ulid(moment),
+            now=moment,
+            profile=parts.profile.name,
+            profile_hash=parts.profile.hash,
+            is_dry_run=False,
+            undoes=id,
+        )
+        with parts.cycles.held(Begun(report.id, moment)):
+            return parts.remember.undo_cycle(id, report)
+
+    def dreams(self, limit: int = 20) -> list[DreamReport]:
+        """Return the reports of the last cycles, the newest first, undoings among them.
+
+        What memories said is not in them.
+
+        Args:
+            limit: at most so many, >= 0.
+
+        Raises:
+            StoreCorrupt: a report is damaged.
+        """
+        from oneiros.dream.report import DreamReport  # noqa: PLC0415 - a search dreams not
+
+        most = count("limit", limit, low=0)
+        with self._parts.store.read() as reading:
+            cycles = reading.dream_cycles(most)
+        try:
+            return [DreamReport.from_record(json.loads(cycle.report)) for cycle in cycles]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            msg = f"the store holds a damaged report of a dream cycle ({error})"
+            raise StoreCorrupt(msg) from error
+
+    def interrupted_dream(self) -> Begun | None:
+        """Return the cycle that a crash ended before it was applied; None where there is none.
+
+        Nothing of it is in the store. The next cycle takes its place.
+        """
+        begun = self._parts.cycles.interrupted()
+        if begun is None:
+            return None
+        with self._parts.store.read() as reading:
+            return None if reading.dream_cycle(begun.id) is not None else begun
+
+    def purge(self, older_than_days: float = 30.0, *, now: Time | None = None) -> int:
+        """Erase for good what was soft-deleted long enough ago, by cycles or by anybody.
+
+        Until then ``restore`` brings it back. Erased is what :meth:`forget` erases: text, vector,
+        links, log and snapshot.
+
+        Args:
+            older_than_days: since the deletion, >= 0.
+            now: the clock, as in :meth:`add`.
+
+        Returns:
+            How many memories were erased.
+        """
+        days = require_number("older_than_days", older_than_days, low=0.0)
+        return self._parts.remember.purge(self._now(now) - days * _DAY)
+
+    def _planned(
+        self,
+        profile: Profile,
+        now: float,
+        id: str,
+        summarise: Summarise | None,
+        judge: Judge | None,
+    ) -> DreamPlan:
+        from oneiros.dream.cycle import planned  # noqa: PLC0415 - a search dreams not
+        from oneiros.dream.draft import Draft  # noqa: PLC0415
+        from oneiros.dream.stored_source import StoredSource  # noqa: PLC0415
+
+        parts = self._parts
+        remember = parts.remember
+        remember.write_events()
+        with remember.steady():
+            remember.follow()
+            remember.texts()
+            associations = remember.links_to_follow()
+            source = StoredSource(parts.store, parts.projections, associations)
+            revision = remember.revision
+        with parts.store.read() as reading:
+            previous = reading.last_dreamed_at()
+        draft = Draft(
+            source,
+            now=now,
+            previous=previous,
+            rails=profile.rails,
+            summarise=summarise,
+            judge=judge,
+            factors=profile.factors,
+            embeds=remember.vectors.is_present,
+        )
+        return planned(draft, profile, id=id, revision=revision, applier=self._apply)
+
+    def _apply(self, plan: DreamPlan) -> DreamReport:
+        from oneiros.dream.lock import Begun  # noqa: PLC0415 - a search dreams not
+
+        with self._parts.cycles.held(Begun(plan.id, plan.now)):
+            return self._parts.remember.apply_cycle(plan)

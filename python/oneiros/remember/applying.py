@@ -1,0 +1,236 @@
+"""A planned dream cycle written to the store, as part of one transaction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.dream import ledger
+from oneiros.dream.report import LeftAlone
+from oneiros.memory import Memory
+from oneiros.numpy_on_use import np
+from oneiros.remember.column_writes import ColumnWrite, write_columns
+from oneiros.remember.cycle_links import after_changes, link_state
+from oneiros.store.cells import json_text
+from oneiros.store.cycle_reading import StoredContent, StoredCycle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from oneiros.association import Associations
+    from oneiros.dream.changes import ContentChange
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport
+    from oneiros.remember.cycle_links import ChangedLink
+    from oneiros.store import Transaction
+
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Applying", "kept_report"]
+
+_KEPT_CYCLES: Final = 30  # so many of the last can be undone
+_SAYS: Final = ("text", "memory")  # fields whose values are what somebody said
+
+
+class Applying:
+    """One plan on its way into the store.
+
+    Args:
+        plan: what is to be done.
+        transaction: open; the projections hold what it sees.
+        associations: the links; None: they are damaged, and stay as they are.
+        owed: ids of memories that searches strengthened since; they stay as they are.
+        blobs: of the memories that are added, by place, the encoded embeddings.
+    """
+
+    def __init__(
+        self,
+        plan: DreamPlan,
+        transaction: Transaction,
+        associations: Associations | None,
+        owed: frozenset[str],
+        blobs: Mapping[int, bytes],
+    ) -> None:
+        self._plan = plan
+        self._draft = plan.draft
+        self._transaction = transaction
+        self._associations = associations
+        self._blobs = blobs
+        self._net = plan.net()
+        self._sequence_of, self._stays = self._looked_up(owed)
+        self._dropped: set[int] = set()
+        self._contents: list[StoredContent] = []
+
+    def run(self) -> DreamReport:
+        """Write the cycle and what undoes it; returns what was done."""
+        columns = self._write_columns()
+        added = self._add()
+        for content in self._draft.contents:
+            if not self._is_left(content.row, content.after):
+                self._write_content(content)
+        links = self._write_links()
+        self._keep_replays()
+        report = self._report(columns, added)
+        kept = [
+            ledger.KeptColumn(
+                write.field, self._sequence_of[write.rows], self._before(write), write.values
+            )
+            for write in columns
+        ]
+        self._transaction.add_dream_cycle(
+            StoredCycle(
+                number=0,
+                id=report.id,
+                revision=0,
+                dreamed_at=report.now,
+                undoes=None,
+                report=kept_report(report),
+                changes=ledger.encoded(kept, links),
+            ),
+            self._contents,
+        )
+        self._transaction.forget_dream_changes(_KEPT_CYCLES)
+        return report
+
+    def _looked_up(self, owed: frozenset[str]) -> tuple[npt.NDArray[np.int64], Mask]:
+        """Each row's sequence number, where the plan touches it, and which rows stay as they are."""
+        draft = self._draft
+        touched = np.zeros(len(draft), np.bool_)
+        for rows, _, _ in self._net.values():
+            touched[rows] = True
+        others = [row for one in draft.added for row in one.sources.tolist()]
+        others += [content.row for content in draft.contents]
+        others += [content.after for content in draft.contents if content.field == "superseded_by"]
+        others += [row for link in draft.links for row in (link.one, link.other)]
+        touched[[row for row in others if row >= 0]] = True
+        if draft.peer_counts is not None:
+            touched[draft.candidates] = True
+        rows = np.flatnonzero(touched).astype(np.uint32)
+        every = draft.source.ids
+        ids = list(every) if len(rows) * 2 > len(draft) else None
+        named = [(ids or every)[row] for row in rows.tolist()]
+        found = self._transaction.sequences(named)
+        sequence_of = np.full(len(draft), -1, np.int64)
+        sequence_of[rows] = [-1 if one is None else one for one in found]
+        changed = self._transaction.changed_since(self._plan.revision)
+        stays = touched & ((sequence_of < 0) | np.isin(sequence_of, list(changed)))
+        if owed:
+            stays[rows] |= [id in owed for id in named]
+        return sequence_of, stays
+
+    def _write_columns(self) -> list[ColumnWrite]:
+        writes = []
+        for field, (rows, _, after) in self._net.items():
+            goes = ~self._stays[rows]
+            if goes.any():
+                writes.append(ColumnWrite(field, rows[goes], after[goes]))
+        write_columns(self._transaction, writes, self._sequence_of)
+        return writes
+
+    def _before(self, write: ColumnWrite) -> npt.NDArray[Any]:
+        rows, before, _ = self._net[write.field]
+        return before[np.searchsorted(rows, write.rows)]
+
+    def _add(self) -> int:
+        for place, added in enumerate(self._draft.added):
+            if self._stays[added.sources].any():
+                self._dropped.add(-1 - place)
+                continue
+            record = {**added.record, "id": self._plan.name(-1 - place)}
+            memory = Memory.from_record(record, now=self._plan.now)
+            sequence = self._transaction.insert(memory, embedding_blob=self._blobs.get(place))
+            self._contents.append(StoredContent(sequence, "memory", added.rule, None, None))
+        return len(self._draft.added) - len(self._dropped)
+
+    def _is_left(self, *rows: object) -> bool:
+        """Whether one of these is a row that stays as it is, or a memory that is not added."""
+        numbers = [row for row in rows if isinstance(row, int)]
+        return any(
+            number in self._dropped if number < 0 else bool(self._stays[number])
+            for number in numbers
+        )
+
+    def _write_content(self, content: ContentChange) -> None:
+        transaction, id = self._transaction, self._plan.name(content.row)
+        held = transaction.load_stored([id])[0]
+        if held is None:
+            return
+        changes: dict[str, tuple[object, object]] = {}
+        if content.field == "text":
+            transaction.set_text(id, str(content.after))
+            changes["text"] = (held.text, content.after)
+        elif content.field == "embedding":
+            transaction.update_columns([(id, {"embedding": None})])
+            changes["embedding"] = (held.embedding, None)
+        else:
+            after = content.after
+            by = self._plan.name(after) if isinstance(after, int) else after
+            metadata = held.metadata | {
+                "superseded_at": self._plan.now,
+                "superseded_reason": content.rule,
+            }
+            transaction.update_columns([(id, {"superseded_by": by, "metadata": metadata})])
+            changes["superseded_by"] = (held.superseded_by, by)
+            changes["metadata"] = (held.metadata_json, json_text(metadata))
+        self._contents += [
+            StoredContent(held.sequence, field, content.rule, before, after)
+            for field, (before, after) in changes.items()
+        ]
+
+    def _write_links(self) -> list[ledger.KeptLink]:
+        if self._associations is None:
+            return []
+        changes = [link for link in self._draft.links if not self._is_left(link.one, link.other)]
+        found = after_changes(changes, self._associations, self._plan.name, self._plan.now)
+        self._transaction.set_links(link.after for link in found if link.after is not None)
+        for link in found:
+            if link.after is None:
+                self._transaction.remove_link(link.one, link.other)
+        return self._kept_links(found)
+
+    def _kept_links(self, found: list[ChangedLink]) -> list[ledger.KeptLink]:
+        ends = list(dict.fromkeys(id for link in found for id in (link.one, link.other)))
+        known = dict(zip(ends, self._transaction.sequences(ends), strict=True))
+        kept = []
+        for link in found:
+            one, other = known[link.one], known[link.other]
+            if one is not None and other is not None:
+                before, after = link_state(link.before), link_state(link.after)
+                kept.append(ledger.KeptLink(one, other, before, after))
+        return kept
+
+    def _keep_replays(self) -> None:
+        draft = self._draft
+        if draft.peer_counts is not None:
+            replayed = draft.candidates[~self._stays[draft.candidates]]
+            self._transaction.keep_replays(self._sequence_of[replayed].tolist(), draft.now)
+
+    def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
+        deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")
+        report = self._plan.report
+        left = np.flatnonzero(self._stays).tolist()
+        changed_since = tuple(map(self._plan.name, left))
+        told = report.left_alone
+        if left:
+            told += (LeftAlone(phase="", rule="R19", reason="changed since", memories=len(left)),)
+        return replace(
+            report,
+            is_dry_run=False,
+            live_after=report.live_before - deleted + added,
+            left_alone=told,
+            changed_since=changed_since,
+            named=tuple(one for one in report.named if one.id not in set(changed_since)),
+        )
+
+
+def kept_report(report: DreamReport) -> str:
+    """Return a report as the store keeps it: without what anybody said."""
+    named = tuple(
+        replace(one, before=None, after=None) if one.field in _SAYS else one
+        for one in report.named
+        if one.field != "embedding"
+    )
+    return json.dumps(replace(report, named=named).record(), separators=(",", ":"))

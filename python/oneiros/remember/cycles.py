@@ -1,0 +1,79 @@
+"""Dream cycles applied and undone: each one transaction, all of it or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros.remember.applying import Applying
+from oneiros.remember.in_step import InStep
+from oneiros.remember.undoing import Undoing, undoable
+from oneiros.store.embedding_bytes import encoded
+
+if TYPE_CHECKING:
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport
+
+__all__ = ["Cycles"]
+
+
+class Cycles(InStep):
+    """Writes what a dream cycle planned, and takes it back."""
+
+    def apply_cycle(self, plan: DreamPlan) -> DreamReport:
+        """Apply a plan; what changed since it was made stays as it is.
+
+        Raises:
+            ValueError: it was applied already.
+        """
+        blobs = self._blobs_of(plan)
+        self._write_events()
+        with self._lock:
+            associations = self.links_to_follow() or self._projections.associations
+            owed = self.reinforcing.owing()
+            with self._writing() as transaction:
+                if transaction.dream_cycle(plan.id) is not None:
+                    msg = f"plan: must be applied once, {plan.id} was already"
+                    raise ValueError(msg)
+                known = associations if associations.are_read else None
+                return Applying(plan, transaction, known, owed, blobs).run()
+
+    def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
+        """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
+        blobs = {}
+        for place, added in enumerate(plan.draft.added):
+            vector = self.vectors.accept(added.record.get("embedding"))
+            if vector is None and self.vectors.is_present:
+                vector = next(self.vectors.of([str(added.record["text"])]))
+            if vector is not None:
+                blobs[place] = encoded(vector)
+        return blobs
+
+    def undo_cycle(self, id: str, report: DreamReport) -> DreamReport:
+        """Restore what a cycle changed, but for what changed since.
+
+        Args:
+            id: of the cycle.
+            report: of this undoing, to be completed.
+
+        Raises:
+            ValueError: there is no such cycle, or it cannot be undone.
+        """
+        self._write_events()
+        with self._lock:
+            associations = self.links_to_follow() or self._projections.associations
+            with self._writing() as transaction:
+                cycle = undoable(transaction, id)
+                known = associations if associations.are_read else None
+                undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
+                return undoing.run()
+
+    def purge(self, deleted_before: float) -> int:
+        """Erase for good what was soft-deleted before a moment; returns how many."""
+        with self._writing() as transaction:
+            ids = transaction.deleted_before(deleted_before)
+            for memory_id in ids:
+                transaction.erase(memory_id)
+        if ids:
+            self._snapshot.remove()
+            self._store.checkpoint()
+        return len(ids)

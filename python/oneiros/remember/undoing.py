@@ -1,0 +1,194 @@
+"""A dream cycle taken back, as part of one transaction: all that nobody changed since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from oneiros.dream import ledger
+from oneiros.dream.report import FieldChange
+from oneiros.dream.words import said
+from oneiros.numpy_on_use import np
+from oneiros.remember.applying import kept_report
+from oneiros.remember.column_writes import ColumnWrite, write_columns
+from oneiros.remember.cycle_links import link_state
+from oneiros.store.cycle_reading import StoredCycle
+from oneiros.store.links import StoredLink
+from oneiros.store.rows import metadata_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.association import Associations
+    from oneiros.dream.report import DreamReport
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.store import StoredMemory, Transaction
+    from oneiros.store.cycle_reading import StoredContent
+
+__all__ = ["Undoing", "undoable"]
+
+_PHASE = "undo"
+_RULE = "R19"
+
+
+def undoable(transaction: Transaction, id: str) -> StoredCycle:
+    """Return the cycle of an id.
+
+    Raises:
+        ValueError: there is none, it was undone, it is an undoing, or what it changed is no longer
+            kept.
+    """
+    cycle = transaction.dream_cycle(id)
+    if cycle is None:
+        msg = f"id: no dream cycle has the id {id!r}"
+    elif cycle.undoes is not None:
+        msg = f"id: must be of a cycle, {id!r} undid one"
+    elif transaction.undone_by(id) is not None:
+        msg = f"id: must be of a cycle that stands, {id!r} was undone"
+    elif cycle.changes is None:
+        msg = f"id: {id!r} is too old: what it changed is no longer kept"
+    else:
+        return cycle
+    raise ValueError(msg)
+
+
+class Undoing:
+    """One cycle on its way back.
+
+    Args:
+        cycle: of :func:`undoable`.
+        transaction: open; the projections hold what it sees.
+        lifecycle: rows and columns.
+        associations: the links; None: they are damaged, and stay as they are.
+        report: of this undoing, to be completed.
+    """
+
+    def __init__(
+        self,
+        cycle: StoredCycle,
+        transaction: Transaction,
+        lifecycle: Lifecycle,
+        associations: Associations | None,
+        report: DreamReport,
+    ) -> None:
+        self._cycle = cycle
+        self._transaction = transaction
+        self._lifecycle = lifecycle
+        self._associations = associations
+        self._report = report
+        self._not_restored: list[FieldChange] = []
+        self._restored = 0
+
+    def run(self) -> DreamReport:
+        """Restore what can be, and note it as a cycle of its own."""
+        columns, links = ledger.decoded(self._cycle.changes or b"")
+        self._restore_columns(columns)
+        self._restore_links(links)
+        contents = self._transaction.dream_contents(self._cycle.number)
+        for content in reversed(contents):
+            self._restore_content(content)
+        self._transaction.forget_replays(self._cycle.dreamed_at)
+        report = replace(
+            self._report,
+            undoes=self._cycle.id,
+            change_count=self._restored,
+            not_restored=tuple(self._not_restored),
+        )
+        self._transaction.add_dream_cycle(
+            StoredCycle(0, report.id, 0, report.now, self._cycle.id, kept_report(report), None), ()
+        )
+        return report
+
+    def _restore_columns(self, columns: Sequence[ledger.KeptColumn]) -> None:
+        sequence_of = np.full(len(self._lifecycle.ids), -1, np.int64)
+        writes = []
+        for column in columns:
+            rows = self._rows(column.sequences)
+            known = rows >= 0
+            rows, after, before = rows[known], column.after[known], column.before[known]
+            sequence_of[rows] = column.sequences[known]
+            held = self._lifecycle.column(column.field)[rows]
+            stands = held == after
+            if held.dtype.kind == "f":
+                stands |= np.isnan(held) & np.isnan(after)
+            self._tell(column.field, rows[~stands], held[~stands], before[~stands])
+            if stands.any():
+                order = np.argsort(rows[stands])
+                own = rows[stands][order].astype(np.uint32)
+                writes.append(ColumnWrite(column.field, own, before[stands][order]))
+                self._restored += len(own)
+        write_columns(self._transaction, writes, sequence_of)
+
+    def _rows(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The rows of sequence numbers; -1 where a memory was forgotten."""
+        row_of = self._lifecycle.row_of
+        ids = self._transaction.ids(sequences.tolist())
+        rows = (None if id is None else row_of.get(id) for id in ids)
+        return np.array([-1 if row is None else row for row in rows], np.int64)
+
+    def _tell(
+        self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]
+    ) -> None:
+        ids = self._lifecycle.ids
+        for row, stays, was in zip(
+            rows.tolist(), said(field, held), said(field, before), strict=True
+        ):
+            self._leave(ids[row], field, stays, was)
+
+    def _leave(self, id: str, field: str, held: object, before: object) -> None:
+        self._not_restored.append(
+            FieldChange(id=id, field=field, before=held, after=before, phase=_PHASE, rule=_RULE)
+        )
+
+    def _restore_links(self, links: Sequence[ledger.KeptLink]) -> None:
+        if self._associations is None or not links:
+            return
+        ends = list(dict.fromkeys(end for link in links for end in (link.first, link.second)))
+        id_of = dict(zip(ends, self._transaction.ids(ends), strict=True))
+        row_of = self._lifecycle.row_of
+        for link in links:
+            one, other = id_of[link.first], id_of[link.second]
+            if one is None or other is None:
+                continue
+            (held,) = self._associations.of_pairs([(row_of[one], row_of[other])])
+            if link_state(held) != link.after:
+                self._leave(one, "link", other, None)
+            elif link.before is None:
+                self._transaction.remove_link(one, other)
+                self._restored += 1
+            else:
+                self._transaction.set_links([StoredLink(one, other, *link.before)])
+                self._restored += 1
+
+    def _restore_content(self, content: StoredContent) -> None:
+        (id,) = self._transaction.ids([content.sequence])
+        held = None if id is None else self._transaction.load_stored([id])[0]
+        if held is None:
+            return
+        if content.field == "memory":
+            self._take_back(held)
+            return
+        names = {"metadata": "metadata_json"}
+        now = getattr(held, names.get(content.field, content.field))
+        if now != content.after:
+            self._leave(held.id, content.field, None, None)
+            return
+        before: Any = content.before
+        if content.field == "text":
+            self._transaction.set_text(held.id, before)
+        else:
+            if content.field == "metadata":
+                before = {} if before is None else metadata_of(before)
+            self._transaction.update_columns([(held.id, {content.field: before})])
+        self._restored += 1
+
+    def _take_back(self, held: StoredMemory) -> None:
+        """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""
+        if held.revision == self._cycle.revision:
+            self._transaction.erase(held.id)
+        else:
+            self._transaction.update_columns([(held.id, {"deleted_at": self._report.now})])
+            self._leave(held.id, "memory", None, None)
+        self._restored += 1

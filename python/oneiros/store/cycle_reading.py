@@ -1,0 +1,122 @@
+"""What the dream cycle reads of a store besides its memories: its own history, and what repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from oneiros.store.reading import Reading
+
+__all__ = ["CycleReading", "StoredContent", "StoredCycle"]
+
+_CYCLE: Final = "SELECT number, id, revision, dreamed_at, undoes, report, changes FROM dream_cycle"
+_MANY: Final = 20_000  # ids to look up: with more of them all are read
+_REPEATED: Final = """
+SELECT text_digest, topic, text, id FROM memory
+WHERE deleted_at IS NULL AND text_digest IN (
+  SELECT text_digest FROM memory INDEXED BY memory_by_text
+  GROUP BY text_digest HAVING count(*) > 1)
+ORDER BY text_digest, topic, text, sequence"""
+
+
+class StoredCycle(NamedTuple):
+    """One dream cycle that was applied."""
+
+    number: int
+    """In the order in which they were applied."""
+    id: str
+    revision: int
+    """Of the commit that applied it."""
+    dreamed_at: float
+    undoes: str | None
+    """The cycle that it undid."""
+    report: str
+    """As JSON."""
+    changes: bytes | None
+    """What it changed in columns, encoded; None: no longer kept."""
+
+
+class StoredContent(NamedTuple):
+    """One change of a cycle outside of the columns."""
+
+    sequence: int
+    field: str
+    rule: str
+    before: Any
+    after: Any
+
+
+class CycleReading(Reading):
+    """Reads what cycles left."""
+
+    def dream_cycles(self, limit: int) -> list[StoredCycle]:
+        """Return the last cycles, the newest first, without what they changed."""
+        sql = _CYCLE.replace(", changes", ", NULL")
+        rows = self._rows(f"{sql} ORDER BY number DESC LIMIT ?", (limit,))
+        return list(map(StoredCycle._make, rows))
+
+    def dream_cycle(self, id: str) -> StoredCycle | None:
+        """Return the cycle of an id; None where there is none."""
+        rows = self._rows(f"{_CYCLE} WHERE id = ?", (id,))
+        return StoredCycle._make(rows[0]) if rows else None
+
+    def undone_by(self, id: str) -> str | None:
+        """Return the id of the cycle that undid this one; None where it stands."""
+        rows = self._rows("SELECT id FROM dream_cycle WHERE undoes = ?", (id,))
+        return rows[0][0] if rows else None
+
+    def dream_contents(self, number: int) -> list[StoredContent]:
+        """Return what a cycle changed outside of the columns, in order."""
+        sql = "SELECT sequence, field, rule, before, after FROM dream_content WHERE cycle = ?"
+        return list(map(StoredContent._make, self._rows(f"{sql} ORDER BY rowid", (number,))))
+
+    def last_dreamed_at(self) -> float | None:
+        """Return the clock of the last cycle that was not one of undoing; None before the first."""
+        sql = """
+SELECT dreamed_at FROM dream_cycle AS cycle WHERE undoes IS NULL AND NOT EXISTS (
+  SELECT 1 FROM dream_cycle AS later WHERE later.undoes = cycle.id)
+ORDER BY number DESC LIMIT 1"""
+        rows = self._rows(sql)
+        return rows[0][0] if rows else None
+
+    def deleted_before(self, time: float) -> list[str]:
+        """Return the ids of the memories that were soft-deleted before a moment, in order."""
+        sql = "SELECT id FROM memory WHERE deleted_at < ? ORDER BY sequence"
+        return [row[0] for row in self._rows(sql, (time,))]
+
+    def replayed_at(self) -> dict[str, float]:
+        """Return when memories were last replayed, by id."""
+        return dict(self._rows("SELECT id, replayed_at FROM replay JOIN memory USING (sequence)"))
+
+    def changed_since(self, revision: int) -> set[int]:
+        """Return the sequence numbers of the memories that a later commit added or changed."""
+        sql = "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?"
+        return {row[0] for row in self._rows(sql, (revision,))}
+
+    def sequences(self, ids: Sequence[str]) -> list[int | None]:
+        """Return the sequence numbers of ids, in their order; None where there is none."""
+        if len(ids) > _MANY:
+            known: dict[str, int] = dict(self._rows("SELECT id, sequence FROM memory"))
+        else:
+            rows = (self._rows("SELECT id, sequence FROM memory WHERE id = ?", (id,)) for id in ids)
+            known = dict(found[0] for found in rows if found)
+        return [known.get(id) for id in ids]
+
+    def ids(self, sequences: Sequence[int]) -> list[str | None]:
+        """Return the ids of sequence numbers, in their order; None where there is none."""
+        if len(sequences) > _MANY:
+            known: dict[int, str] = dict(self._rows("SELECT sequence, id FROM memory"))
+        else:
+            sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
+            known = dict(found[0] for s in sequences if (found := self._rows(sql, (s,))))
+        return [known.get(sequence) for sequence in sequences]
+
+    def repeated_texts(self) -> list[list[str]]:
+        """Return the ids of live memories that say the same in the same topic, group by group.
+
+        A group has at least two, in order of insertion; what has no topic is of one topic, too.
+        """
+        groups = groupby(self._rows(_REPEATED), key=lambda row: row[:3])
+        found = ([row[3] for row in group] for _, group in groups)
+        return [ids for ids in found if len(ids) > 1]

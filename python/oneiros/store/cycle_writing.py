@@ -1,0 +1,97 @@
+"""What the dream cycle writes besides the fields of memories: its own history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import apsw
+
+from oneiros.errors import UnknownMemory
+from oneiros.store.assignments import assigned
+from oneiros.store.cells import text_digest
+from oneiros.store.cycle_reading import StoredContent, StoredCycle
+from oneiros.store.row_writing import RowWriting
+
+__all__ = ["CycleWriting"]
+
+_KEEP_REPLAY: Final = """
+INSERT INTO replay (sequence, replayed_at) VALUES (?, ?)
+ON CONFLICT (sequence) DO UPDATE SET replayed_at = excluded.replayed_at"""
+
+
+class CycleWriting(RowWriting):
+    """Writes what cycles leave."""
+
+    def add_dream_cycle(self, cycle: StoredCycle, contents: Iterable[StoredContent]) -> None:
+        """Note a cycle as part of this commit.
+
+        Args:
+            cycle: its number and revision are given here, whatever it says.
+            contents: what it changed outside of the columns.
+        """
+        self._has_changed = True
+        sql = """
+INSERT INTO dream_cycle (id, revision, dreamed_at, undoes, report, changes)
+VALUES (?, ?, ?, ?, ?, ?)"""
+        values = (cycle.dreamed_at, cycle.undoes, cycle.report, cycle.changes)
+        self._run(sql, (cycle.id, self.revision, *values))
+        number = self._connection.last_insert_rowid()
+        sql = """
+INSERT INTO dream_content (cycle, sequence, field, rule, before, after)
+VALUES (?, ?, ?, ?, ?, ?)"""
+        for content in contents:
+            self._run(sql, (number, *content))
+
+    def forget_dream_changes(self, keep: int) -> None:
+        """Drop what all but the last cycles changed; their reports stay.
+
+        Args:
+            keep: how many can still be undone.
+        """
+        old = "(SELECT number FROM dream_cycle ORDER BY number DESC LIMIT -1 OFFSET ?)"
+        self._run(f"DELETE FROM dream_content WHERE cycle IN {old}", (keep,))
+        sql = f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND number IN {old}"
+        self._run(sql, (keep,))
+
+    def keep_replays(self, sequences: Iterable[int], time: float) -> None:
+        """Note when memories were replayed."""
+        for sequence in sequences:
+            self._run(_KEEP_REPLAY, (sequence, time))
+
+    def forget_replays(self, time: float) -> None:
+        """Forget the replays of a moment: their cycle was undone."""
+        self._run("DELETE FROM replay WHERE replayed_at = ?", (time,))
+
+    def write_lifecycle(
+        self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]
+    ) -> None:
+        """Set columns of many memories.
+
+        Args:
+            sequences: their sequence numbers; best in order.
+            values: field to values, one a memory, as the table holds them: codes of enumerations,
+                None for no time.
+
+        Raises:
+            ValueError: a name that is no field.
+        """
+        self._require_whole()
+        self._has_changed = True
+        assignments = ", ".join(map(assigned, values))
+        sql = f"UPDATE memory SET {assignments}, revision = {self.revision} WHERE sequence = ?"
+        try:
+            self._connection.executemany(sql, zip(*values.values(), sequences, strict=True))
+        except apsw.Error as error:
+            raise self._failed(error) from error
+
+    def set_text(self, id: str, text: str) -> None:
+        """Set a memory's text as it is given; that is no revision of it.
+
+        Raises:
+            UnknownMemory: there is none.
+        """
+        values = (text, text_digest(text), self.revision, id)
+        if self._assign(["text = ?", "text_digest = ?"], [values]) == 0:
+            msg = f"no memory has the id {id!r}"
+            raise UnknownMemory(msg)
