@@ -200,6 +200,11 @@ class AsyncEngine(AsyncMemories[Engine]):
     stats = _awaited(Engine.stats)
     check = _awaited(Engine.check)
     verify_erased = _awaited(Engine.verify_erased)
+    dream = _awaited(Engine.dream)
+    undo_dream = _awaited(Engine.undo_dream)
+    dreams = _awaited(Engine.dreams)
+    interrupted_dream = _awaited(Engine.interrupted_dream)
+    purge = _awaited(Engine.purge)
 
     async def close(self) -> None:
         """Let running calls end, write what waits, and let the file go. Closing twice is once."""
