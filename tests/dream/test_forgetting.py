@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros import profiles
 from oneiros.ranking.factors import KindWeight
 from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.rails import SafetyRails
@@ -64,11 +63,6 @@ def test_the_weakest_go_first() -> None:
     draft = drafted(memories, Forgetting(), rails=SafetyRails(most_pruned=0.75))
     assert rows_of(draft, "status") == [1, 3, 0]
     assert [(held.reason, held.rows) for held in draft.held] == [("prune budget", 1)]
-
-
-def test_both_profiles_forget() -> None:
-    for name in ("omega", "omega-bounded"):
-        assert profiles.get(name).phases == (Forgetting(),)
 
 
 def test_numbers_are_checked() -> None:

@@ -102,6 +102,19 @@ TESTS = {
     ),
     "C17": (_INGEST, _WHOLE),
     "C18": (_INGEST, _WHOLE),
+    "C19": (
+        "dream/test_cooling.py::test_what_goes_cold_is_what_the_page_says",
+        "dream/test_cooling.py::test_days_count_from_the_first_cycle_that_sees_it_at_its_floor",
+    ),
+    "C20": ("dream/test_stubbing.py::test_what_is_cut_is_what_the_page_says",),
+    "C21": (
+        "dream/test_summarising.py::test_summaries_are_what_the_page_says",
+        "dream/test_summarising.py::test_a_summary_never_outranks_its_sources_by_its_own_newness",
+    ),
+    "C22": (
+        "dream/test_conflicts.py::test_what_a_judge_says_is_done_as_the_page_says",
+        "dream/test_conflicts.py::test_nothing_is_retired_by_likeness_alone",
+    ),
     "H1": (
         _PAGES.format("the_house_profile"),
         _MODEL,
@@ -209,6 +222,10 @@ TESTS = {
         f"{_CACHE}::test_a_hit_strengthens_and_strengthening_does_not_make_it_miss",
         _WHOLE,
     ),
+    "O31": (
+        "dream/test_forgetting.py::test_what_is_forgotten_is_what_the_page_says",
+        "dream/test_forgetting.py::test_worked_values",
+    ),
     "O32": (_MODEL, _FUSION.format("weighted_sum_and_mean"), _WHOLE),
     "O33": (_PAGES.format("omega"), _WHOLE),
     "R1": ("engine/test_recall_laws.py::test_the_lexical_index_is_exhaustive_bm25", _WHOLE),
@@ -243,6 +260,6 @@ TESTS = {
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "the dream cycle": ("C19 C20 C21 C22 O31 R18 R19"),
+    "the dream cycle": ("R18 R19"),
 }
 """What a rule waits for -> rules."""

@@ -6,6 +6,8 @@ import math
 
 from hypothesis import strategies as st
 
+from oneiros.ranking.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
+from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.phases.reverie import (
     Consolidate,
     Downscale,
@@ -22,7 +24,8 @@ LIMITS = {
     "limits_days": st.dictionaries(WORD, ABOVE_0 | st.just(math.inf), max_size=4),
     "other_limit_days": ABOVE_0 | st.just(math.inf),
 }
-PHASES = st.tuples(
+DAYS = st.floats(0, 1e9)
+REVERIE = st.tuples(
     st.builds(
         Scan,
         half_life_hours=ABOVE_0,
@@ -40,3 +43,22 @@ PHASES = st.tuples(
 ).flatmap(
     lambda phases: st.sampled_from([(), phases, phases[:3], phases[2:], phases[:2], phases[5:1:-1]])
 )
+OTHERS = st.tuples(
+    st.builds(Cooling, within=SHARE, days=DAYS),
+    st.builds(Stubbing, days=DAYS, characters=COUNT),
+    st.builds(
+        Summarising,
+        below=SHARE,
+        least_cosine=SHARE,
+        least=st.integers(2, 12),
+        most=st.integers(12, 1_000),
+        base_quality=WEIGHT,
+        quality_step=WEIGHT,
+        most_quality=WEIGHT,
+        link=st.floats(0, 1, exclude_min=True),
+        most_compared=COUNT,
+    ),
+    st.builds(Conflicts, above_cosine=SHARE, most_asked=COUNT, most_pairs=COUNT),
+    st.builds(Forgetting, age_days=DAYS, disliked_at=st.floats(-1e9, 0), exempt=WORDS),
+).flatmap(lambda phases: st.sampled_from([(), phases, phases[:4], phases[::-2]]))
+PHASES = st.tuples(REVERIE, OTHERS).map(lambda parts: (*parts[0], *parts[1]))

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from oneiros import profiles
+from oneiros.ranking.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
+from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.phases.reverie import (
     Consolidate,
     Downscale,
@@ -72,3 +74,20 @@ def test_an_endless_limit_survives_toml() -> None:
     again = Profile.from_toml(reverie.to_toml())
     assert again.phases == reverie.phases
     assert again.hash == reverie.hash
+
+
+@pytest.mark.parametrize("name", ["cognitive", "cognitive-0.5"])
+def test_cognitive_maintains_as_its_page_says(name: str) -> None:
+    assert profiles.get(name).phases == (
+        Cooling(within=0.001, days=7.0),  # C19
+        Stubbing(days=180.0, characters=200),  # C20
+        Summarising(below=0.2, least_cosine=0.7, least=5, most=12, link=0.8),  # C21
+        Conflicts(above_cosine=0.85),  # C22
+    )
+
+
+@pytest.mark.parametrize("name", ["omega", "omega-bounded"])
+def test_omega_forgets_as_its_page_says(name: str) -> None:
+    exempt = ("user_preference", "error_pattern", "constraint", "reminder")
+    forgetting = Forgetting(age_days=30.0, disliked_at=-3.0, below=0.05, exempt=exempt)
+    assert profiles.get(name).phases == (forgetting,)  # O31
