@@ -1,0 +1,202 @@
+"""What kind of life is simulated, and its world: sessions in which memories are told and asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from oneiros.simulation.demand import Demand
+from oneiros.simulation.invented import invent
+from oneiros.simulation.script import NEVER_TRUE
+from oneiros.simulation.world import AFTERMATH_DAYS, Asked, Session, Telling, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oneiros.simulation.script import Line, Script
+
+__all__ = ["Workload"]
+
+_BETWEEN: Final = 60.0 / 86_400.0
+"""Days between two questions of a session, and before what is told at its end."""
+
+_SHARES: Final = ("chatter", "revisions", "repeats", "contradictions", "recent", "marked")
+_ABOVE_ZERO: Final = ("days", "session_size", "recent_days")
+_NOT_BELOW_ZERO: Final = ("questions", "zipf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Numbers of a simulated life.
+
+    Sessions arrive as a Poisson process (of as many as tell all memories); each asks some questions
+    about what was told before it, and then tells its memories, as many as 1 and a Poisson number.
+    ``memories``, ``chatter``, ``revisions``, ``repeats`` and ``contradictions`` shape an invented
+    script; one that is given has its own.
+    """
+
+    days: float = 365.0
+    """How long, > 0. Virtual: nobody waits."""
+    memories: int = 5_000
+    """Memories told, >= 1."""
+    seed: int = 0
+    """Of all that chance decides, >= 0; the same seed gives the same world."""
+    chatter: float = 0.55
+    """Share of memories that nobody will ask about."""
+    revisions: float = 0.08
+    """Share of memories that give a fact another value."""
+    repeats: float = 0.06
+    """Share of memories that say once more, word for word, what a fact's last one said."""
+    contradictions: float = 0.02
+    """Share of memories that contradict a fact wrongly; each is corrected some sessions later."""
+    marked: float = 0.5
+    """Share of revisions and corrections for which ``supersede`` is called."""
+    session_size: float = 5.0
+    """Memories a session on the average, > 0; at least 1 is told."""
+    questions: float = 3.0
+    """Questions a session on the average, >= 0."""
+    recent: float = 0.4
+    """Share of questions about what was told lately; the others are about what is popular."""
+    recent_days: float = 3.0
+    """Days in which the chance of a question about what was told lately halves, > 0."""
+    zipf: float = 1.0
+    """Exponent of popularity, >= 0: the fact of rank r is asked about r^-zipf times as often."""
+    fading: bool = True
+    """Whether interest in what is popular fades, too, as ``demand.INTEREST_DAYS`` says by kind."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            _require_number(one.name, getattr(self, one.name))
+        if self.chatter + self.changes > 1.0:
+            total = self.chatter + self.changes
+            msg = f"chatter: at most 1 with revisions, repeats and contradictions, got {total:g}"
+            raise ValueError(msg)
+
+    @property
+    def changes(self) -> float:
+        """Share of memories that say something of a fact that was told before."""
+        return self.revisions + self.repeats + self.contradictions
+
+    def world(self, script: Script | None = None) -> World:
+        """Return the sessions of these days, and the questions of the days after them.
+
+        Args:
+            script: what is told; None: it is invented.
+        """
+        random = Random(self.seed)
+        if script is None:
+            script = invent(self, random)
+        return _Narrator(self, script, random).world()
+
+
+class _Narrator:
+    """Gives a script its times and its questions."""
+
+    def __init__(self, workload: Workload, script: Script, random: Random) -> None:
+        self._workload = workload
+        self._script = script
+        self._random = random
+        self._demand = Demand([fact.kind for fact in script.facts], workload, random)
+        self._standing: dict[int, list[tuple[str, int]]] = {}
+        """Of each fact what was told and not marked as superseded: id and version."""
+
+    def world(self) -> World:
+        lines, days = len(self._script.lines), self._workload.days
+        sizes = self._sizes(lines)
+        arrivals = sorted(self._random.uniform(0.0, days) for _ in sizes)
+        sessions: list[Session] = []
+        told = 0
+        for at, size in zip(arrivals, sizes, strict=True):
+            sessions.append(self._session(len(sessions), at, range(told, told + size)))
+            told += size
+        for at in self._aftermath(len(sizes) / days):
+            sessions.append(self._session(len(sessions), at, range(0)))
+        return World(days, tuple(sessions), self._script.facts, lines)
+
+    def _sizes(self, count: int) -> list[int]:
+        """Return how many memories each session tells, so that all are told."""
+        sizes: list[int] = []
+        while count:
+            sizes.append(min(count, 1 + self._poisson(self._workload.session_size - 1.0)))
+            count -= sizes[-1]
+        return sizes
+
+    def _aftermath(self, rate: float) -> Iterator[float]:
+        """Yield when sessions begin after the days that are run, at their rate a day."""
+        at = self._workload.days
+        while (at := at + self._random.expovariate(rate)) < self._workload.days + AFTERMATH_DAYS:
+            yield at
+
+    def _session(self, number: int, at: float, places: range) -> Session:
+        count = self._poisson(self._workload.questions)
+        asked = tuple(
+            Asked(at + _BETWEEN * place, fact, self._random.randrange(self._phrases(fact)))
+            for place, fact in enumerate(self._demand.ask(at, count))
+        )
+        ends = at + _BETWEEN * (len(asked) + 1)
+        tellings = tuple(self._telling(ends, place) for place in places)
+        return Session(f"session-{number:06}", at, asked, ends, tellings)
+
+    def _telling(self, at: float, place: int) -> Telling:
+        line = self._script.lines[place]
+        id = f"m{place:07}"
+        record = {**line.record, "id": id}
+        if line.fact is None:
+            return Telling(record, None, 0, ())
+        self._demand.tell(line.fact, at)
+        replaced = self._replaced(line)
+        self._standing.setdefault(line.fact, []).append((id, line.version))
+        return Telling(record, line.fact, line.version, replaced)
+
+    def _replaced(self, line: Line) -> tuple[str, ...]:
+        """Return what the user marks as superseded: all that the line makes untrue, or nothing."""
+        assert line.fact is not None
+        if line.version == NEVER_TRUE:
+            return ()
+        standing = self._standing.get(line.fact, [])
+        untrue = [one for one in standing if one[1] != line.version]
+        if not untrue or self._random.random() >= self._workload.marked:
+            return ()
+        self._standing[line.fact] = [one for one in standing if one not in untrue]
+        return tuple(id for id, _ in untrue)
+
+    def _phrases(self, fact: int) -> int:
+        return len(self._script.facts[fact].phrases)
+
+    def _poisson(self, mean: float) -> int:
+        """Return a Poisson number, by Knuth's product of chances; 0 where the mean is not above 0."""
+        product, count, bound = self._random.random(), 0, math.exp(-max(mean, 0.0))
+        while product > bound:
+            product *= self._random.random()
+            count += 1
+        return count
+
+
+def _require_number(name: str, value: object) -> None:
+    if name == "fading":
+        if not isinstance(value, bool):
+            msg = f"{name}: expected bool, got {type(value).__name__} {value!r}"
+            raise TypeError(msg)
+        return
+    is_whole = name in ("memories", "seed")
+    kinds = (int,) if is_whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        msg = f"{name}: expected {'int' if is_whole else 'number'}, got {value!r}"
+        raise TypeError(msg)
+    low, high, is_open = _range(name)
+    if not (low < value if is_open else low <= value) or not value <= high:
+        msg = f"{name}: must be {'>' if is_open else '>='} {low:g} and <= {high:g}, got {value!r}"
+        raise ValueError(msg)
+
+
+def _range(name: str) -> tuple[float, float, bool]:
+    """Return the bounds of a number, and whether the lower is not among them."""
+    if name in _SHARES:
+        return 0.0, 1.0, False
+    if name in _ABOVE_ZERO:
+        return 0.0, 100.0 if name == "session_size" else 36_525.0, True
+    if name in _NOT_BELOW_ZERO:
+        return 0.0, 100.0, False
+    return (1.0, 1e6, False) if name == "memories" else (0.0, 2.0**63, False)
