@@ -14,7 +14,8 @@ from oneiros.ulid import new_ulid
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oneiros.bounded import Time
+    from oneiros.bounded import Parts, Time
+    from oneiros.dream.impact import Impact
     from oneiros.dream.lock import Begun
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Dreaming"]
 
 _DAY = 86_400.0
+_DEEPER = 10  # so far below the best k a rank is still told
+_MOST_RESULTS = 1_000
 
 
 class Dreaming(Bounded):
@@ -220,10 +223,53 @@ class Dreaming(Bounded):
             factors=profile.factors,
             embeds=remember.vectors.is_present,
         )
-        return planned(draft, profile, id=id, revision=revision, applier=self._apply)
+        return planned(draft, profile, id=id, revision=revision, applier=_Cycles(parts))
 
-    def _apply(self, plan: DreamPlan) -> DreamReport:
+
+class _Cycles:
+    """Applies the plans of one engine, or tries them on a copy of its store."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def apply(self, plan: DreamPlan) -> DreamReport:
+        """Apply a plan, when no other cycle runs."""
         from oneiros.dream.lock import Begun  # noqa: PLC0415 - a search dreams not
 
         with self._parts.cycles.held(Begun(plan.id, plan.now)):
             return self._parts.remember.apply_cycle(plan)
+
+    def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
+        """Ask questions of a copy, before and after a plan."""
+        from pathlib import Path  # noqa: PLC0415 - few try
+        from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+        from oneiros.dream.impact import compared  # noqa: PLC0415
+        from oneiros.engine import Engine  # noqa: PLC0415 - which has these
+
+        most = count("k", k, low=1)
+        asked = list(queries)
+        for query in asked:
+            require_utf8("queries", query)
+        parts = self._parts
+        with TemporaryDirectory(prefix="oneiros-impact-") as folder:
+            path = Path(folder) / "copy.db"
+            parts.store.backup(path)
+            with Engine(
+                path,
+                profile=parts.profile,
+                embedder=parts.remember.vectors.embedder,
+                reranker=parts.reranker,
+                query_expander=parts.expander,
+                clock=lambda: plan.now,
+                durability="normal",
+            ) as copy:
+
+                def answers() -> list[list[str]]:
+                    deep = min(most * _DEEPER, _MOST_RESULTS)
+                    found = (copy.search(one, max(most, deep), reinforce=False) for one in asked)
+                    return [response.ids for response in found]
+
+                before = answers()
+                copy._parts.remember.apply_cycle(plan)
+                return compared(plan, asked, before, answers(), most)

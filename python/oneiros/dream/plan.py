@@ -10,12 +10,13 @@ from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.dream.changes import ColumnChange, Rows
     from oneiros.dream.draft import Draft
+    from oneiros.dream.impact import Impact
     from oneiros.dream.report import DreamReport
 
     Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
@@ -28,9 +29,13 @@ _STATES: Final = ("deleted_at", "tier", "status", "depth", "canonical_layer")
 
 
 class Applier(Protocol):
-    """Who can apply a plan: the engine that it was made for."""
+    """Who can apply a plan, or try it: the engine that it was made for."""
 
-    def __call__(self, plan: DreamPlan) -> DreamReport: ...
+    def apply(self, plan: DreamPlan) -> DreamReport:
+        """Apply it."""
+
+    def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
+        """Ask questions of copies of the store, before and after it."""
 
 
 class DreamPlan:
@@ -172,7 +177,28 @@ class DreamPlan:
             DreamBusy: another cycle runs on this store.
             StoreBusy: another process kept the store locked for too long.
         """
-        return self._applier(self)
+        return self._applier.apply(self)
+
+    def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
+        """Rank a set of questions before and after the plan, without applying it.
+
+        The store is copied aside, the plan applied to the copy, and each question asked of it before
+        and after, with the engine's profile at the cycle's ``now``, strengthening nothing. It takes
+        the time and the room that a copy of the store takes.
+
+        Args:
+            queries: the questions, as :meth:`oneiros.Engine.search` takes them.
+            k: how many results count as answers, at least 1.
+
+        Returns:
+            :class:`oneiros.dream.impact.Impact`: overlap, shifts and lost answers of each question,
+            and the rule that is responsible.
+
+        Raises:
+            TypeError, ValueError: a query that is no text, or another ``k``.
+            OSError: the copy cannot be written.
+        """
+        return self._applier.impact(self, queries, k)
 
     def __str__(self) -> str:
         return str(self.report)

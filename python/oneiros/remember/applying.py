@@ -42,6 +42,7 @@ class Applying:
         plan: what is to be done.
         transaction: open; the projections hold what it sees.
         associations: the links; None: they are damaged, and stay as they are.
+        row_of: the rows of the associations by id; those of the plan are of the engine that made it.
         owed: ids of memories that searches strengthened since; they stay as they are.
         blobs: of the memories that are added, by place, the encoded embeddings.
     """
@@ -51,6 +52,7 @@ class Applying:
         plan: DreamPlan,
         transaction: Transaction,
         associations: Associations | None,
+        row_of: Mapping[str, int],
         owed: frozenset[str],
         blobs: Mapping[int, bytes],
     ) -> None:
@@ -58,6 +60,7 @@ class Applying:
         self._draft = plan.draft
         self._transaction = transaction
         self._associations = associations
+        self._row_of = row_of
         self._blobs = blobs
         self._net = plan.net()
         self._sequence_of, self._stays = self._looked_up(owed)
@@ -184,7 +187,8 @@ class Applying:
         if self._associations is None:
             return []
         changes = [link for link in self._draft.links if not self._is_left(link.one, link.other)]
-        found = after_changes(changes, self._associations, self._plan.name, self._plan.now)
+        plan, row_of = self._plan, self._row_of
+        found = after_changes(changes, self._associations, row_of, plan.name, plan.now)
         self._transaction.set_links(link.after for link in found if link.after is not None)
         for link in found:
             if link.after is None:

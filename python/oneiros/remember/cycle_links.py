@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from oneiros.association import Associations
     from oneiros.dream.changes import LinkChange
@@ -29,6 +29,7 @@ class ChangedLink(NamedTuple):
 def after_changes(
     changes: Sequence[LinkChange],
     associations: Associations,
+    row_of: Mapping[str, int],
     name: Callable[[int], str],
     now: float,
 ) -> list[ChangedLink]:
@@ -38,6 +39,7 @@ def after_changes(
         changes: of memories that are all there; of one pair the last that sets a weight counts, and
             what gains besides gains once.
         associations: the links, which have been read.
+        row_of: the rows of their memories by id.
         name: the id of a row, or of a memory that is added.
         now: the cycle's clock.
     """
@@ -49,7 +51,7 @@ def after_changes(
     found = []
     for gain in dict.fromkeys(change.gain for change in gains.values()):
         pairs = [
-            (change.one, change.other)
+            (row_of[name(change.one)], row_of[name(change.other)])
             for ends, change in gains.items()
             if change.gain == gain and ends not in weights
         ]
@@ -61,8 +63,9 @@ def after_changes(
         ]
     for change in weights.values():
         one, other = name(change.one), name(change.other)
-        is_known = change.one >= 0 and change.other >= 0
-        (was,) = associations.of_pairs([(change.one, change.other)]) if is_known else (None,)
+        was = None
+        if change.one >= 0 and change.other >= 0:
+            (was,) = associations.of_pairs([(row_of[one], row_of[other])])
         becomes = None
         if change.weight:
             made = now if was is None else was.created_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from oneiros.remember.applying import Applying
 from oneiros.remember.in_step import InStep
@@ -10,6 +10,8 @@ from oneiros.remember.undoing import Undoing, undoable
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
 
@@ -35,7 +37,8 @@ class Cycles(InStep):
                     msg = f"plan: must be applied once, {plan.id} was already"
                     raise ValueError(msg)
                 known = associations if associations.are_read else None
-                return Applying(plan, transaction, known, owed, blobs).run()
+                row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
+                return Applying(plan, transaction, known, row_of, owed, blobs).run()
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""

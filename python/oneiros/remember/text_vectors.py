@@ -65,6 +65,11 @@ class TextVectors:
             for row in matrix:
                 yield self.accept(unit(row))
 
+    @property
+    def embedder(self) -> Embedder | None:
+        """The engine's embedder."""
+        return self._embedder
+
     def accept(self, vector: Any) -> Vector | None:
         """Return the vector if it is as wide as the store's others.
 
