@@ -77,7 +77,7 @@ class StoredSource:
         ]
 
     def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """One number a row, the same where "topic" or "session" is; -1 where a row has none."""
+        """One number a row, the same where a topic, project or session is; -1 for none."""
         return self.column(f"{field}_code").astype(np.int64) - 1
 
     def overlaps(self, rows: Rows, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
