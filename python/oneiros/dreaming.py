@@ -271,5 +271,5 @@ class _Cycles:
                     return [response.ids for response in found]
 
                 before = answers()
-                copy._parts.remember.apply_cycle(plan)
+                copy._parts.remember.apply_cycle(plan, is_of_copy=True)
                 return compared(plan, asked, before, answers(), most)

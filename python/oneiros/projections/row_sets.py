@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.association import Associations
+    from oneiros.projections.column_write import ColumnWrite
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.limits import Limits
     from oneiros.projections.stored_records import StoredRecords
@@ -238,6 +239,20 @@ class RowSets:
         _keep(self._superseded, rows, superseded)
         _keep(self._cold, rows, cold)
         _keep(self._perishable, rows, perishable)
+
+    def apply_states(self, write: ColumnWrite) -> None:
+        """Bring the sets to what a column holds of many rows."""
+        if write.field == "status":
+            self._keep_where(self._archived, write.rows, write.values == _ARCHIVED)
+        elif write.field == "tier":
+            self._keep_where(self._cold, write.rows, write.values != _HOT)
+
+    def _keep_where(
+        self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]
+    ) -> None:
+        """Of these rows, keep those inside and no others; no row goes that is to stay."""
+        kept |= set_of(rows[inside])
+        kept -= set_of(rows[~inside])
 
     def publish(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Make rows live, or no longer, once every index holds what they are."""

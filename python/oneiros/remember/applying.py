@@ -10,7 +10,8 @@ from oneiros.dream import ledger
 from oneiros.dream.report import LeftAlone
 from oneiros.memory import Memory
 from oneiros.numpy_on_use import np
-from oneiros.remember.column_writes import ColumnWrite, write_columns
+from oneiros.projections.column_write import ColumnWrite
+from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import after_changes, link_state
 from oneiros.store.cells import json_text
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from oneiros.dream.changes import ContentChange
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.cycle_links import ChangedLink
     from oneiros.store import Transaction
 
@@ -67,13 +69,19 @@ class Applying:
         self._dropped: set[int] = set()
         self._contents: list[StoredContent] = []
 
-    def run(self) -> DreamReport:
-        """Write the cycle and what undoes it; returns what was done."""
+    def run(self, own: OwnWrites) -> DreamReport:
+        """Write the cycle and what undoes it; returns what was done, and tells ``own`` of it.
+
+        REQUIRES: the rows that ``own`` is told of are those of the plan.
+        """
         columns = self._write_columns()
+        own.note(columns, self._draft.source.ids)
         added = self._add()
         for content in self._draft.contents:
             if not self._is_left(content.row, content.after):
                 self._write_content(content)
+        own.ids += [self._plan.name(content.row) for content in self._draft.contents]
+        own.ids += [self._plan.name(-1 - place) for place in range(len(self._draft.added))]
         links = self._write_links()
         self._keep_replays()
         report = self._report(columns, added)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from oneiros.dream.words import coded
 from oneiros.numpy_on_use import np
+from oneiros.projections.column_write import ColumnWrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,19 +15,30 @@ if TYPE_CHECKING:
 
     from oneiros.store import Transaction
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["ColumnWrite", "write_columns"]
+__all__ = ["OwnWrites", "write_columns"]
 
 
-class ColumnWrite(NamedTuple):
-    """One field of many memories."""
+@dataclass(slots=True)
+class OwnWrites:
+    """What a write changed, so that its writer need not read it back."""
 
-    field: str
-    rows: npt.NDArray[np.uint32]
-    """Each once, rising."""
-    values: Array
-    """In the column's dtype."""
+    columns: list[ColumnWrite] = field(default_factory=list)
+    """``deleted_at`` is not among them: the memories it is of are named in ``ids``."""
+    ids: list[str] = field(default_factory=list)
+    """Memories changed in something else than these columns."""
+
+    def note(self, writes: Sequence[ColumnWrite], ids: Sequence[str]) -> None:
+        """Note column writes.
+
+        Args:
+            writes: as they were written.
+            ids: by row.
+        """
+        for write in writes:
+            if write.field == "deleted_at":
+                self.ids += [ids[row] for row in write.rows.tolist()]
+            else:
+                self.columns.append(write)
 
 
 def write_columns(
@@ -39,6 +51,8 @@ def write_columns(
         writes: each field once.
         sequence_of: of every row that is written, its memory's sequence number.
     """
+    from oneiros.dream.words import coded  # noqa: PLC0415 - few write columns
+
     masks = np.zeros(len(sequence_of), np.uint32)
     for place, write in enumerate(writes):
         masks[write.rows] |= np.uint32(1 << place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from oneiros.numpy_on_use import np
 from oneiros.remember.applying import Applying
 from oneiros.remember.in_step import InStep
 from oneiros.remember.undoing import Undoing, undoable
@@ -21,8 +22,13 @@ __all__ = ["Cycles"]
 class Cycles(InStep):
     """Writes what a dream cycle planned, and takes it back."""
 
-    def apply_cycle(self, plan: DreamPlan) -> DreamReport:
+    def apply_cycle(self, plan: DreamPlan, *, is_of_copy: bool = False) -> DreamReport:
         """Apply a plan; what changed since it was made stays as it is.
+
+        Args:
+            plan: of this engine.
+            is_of_copy: it is of another engine, of whose store this one's is a copy: their rows are
+                not the same.
 
         Raises:
             ValueError: it was applied already.
@@ -32,13 +38,22 @@ class Cycles(InStep):
         with self._lock:
             associations = self.links_to_follow() or self._projections.associations
             owed = self.reinforcing.owing()
-            with self._writing() as transaction:
+            with self._writing_columns() as (transaction, own):
                 if transaction.dream_cycle(plan.id) is not None:
                     msg = f"plan: must be applied once, {plan.id} was already"
                     raise ValueError(msg)
                 known = associations if associations.are_read else None
                 row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
-                return Applying(plan, transaction, known, row_of, owed, blobs).run()
+                report = Applying(plan, transaction, known, row_of, owed, blobs).run(own)
+                if is_of_copy:
+                    ids = plan.draft.source.ids
+                    own.columns = [
+                        write._replace(
+                            rows=np.array([row_of[ids[row]] for row in write.rows], np.uint32)
+                        )
+                        for write in own.columns
+                    ]
+                return report
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
@@ -64,11 +79,11 @@ class Cycles(InStep):
         self._write_events()
         with self._lock:
             associations = self.links_to_follow() or self._projections.associations
-            with self._writing() as transaction:
+            with self._writing_columns() as (transaction, own):
                 cycle = undoable(transaction, id)
                 known = associations if associations.are_read else None
                 undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
-                return undoing.run()
+                return undoing.run(own)
 
     def purge(self, deleted_before: float) -> int:
         """Erase for good what was soft-deleted before a moment; returns how many."""

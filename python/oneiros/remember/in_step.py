@@ -10,10 +10,11 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.projections.snapshot import Snapshot
+from oneiros.remember.column_writes import OwnWrites
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["InStep", "uncollected"]
+
+_TAKEN_UP_AT_ONCE: Final = 1_000
 
 
 class InStep:
@@ -201,6 +204,39 @@ class InStep:
             self._revision = transaction.revision
             self._content_revision += 1
             self._is_behind = False
+
+    @contextmanager
+    def _writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
+        """Write columns of many memories, then take up what is told of it, without reading it back.
+
+        Yields the transaction, and what is to be told: every column write, and the ids of all
+        memories that were changed otherwise, too.
+        """
+        with self._lock:
+            own = OwnWrites()
+            with self._store.write() as transaction:
+                if transaction.revision != self._revision + 1:
+                    self._follow(transaction)
+                self._is_behind = True
+                yield transaction, own
+            self._take_up(own, transaction.revision)
+
+    def _take_up(self, own: OwnWrites, revision: int) -> None:
+        for write in own.columns:
+            self.reinforcing.apply_values(write)
+            self._projections.row_sets.apply_states(write)
+        self._projections.changed_count += max((len(w.rows) for w in own.columns), default=0)
+        with self._store.read() as reading:
+            for memory_id in reading.erased(self._revision):
+                self.reinforcing.forget(memory_id)
+                self._projections.erase(memory_id)
+            for start in range(0, len(own.ids), _TAKEN_UP_AT_ONCE):
+                held = reading.load_stored(own.ids[start : start + _TAKEN_UP_AT_ONCE])
+                self._apply([memory for memory in held if memory is not None])
+            self._follow_links(reading)
+        self._revision = revision
+        self._content_revision += 1
+        self._is_behind = False
 
     # -- reinforcement -----------------------------------------------------------------------------
 

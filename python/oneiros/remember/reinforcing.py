@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
     from oneiros.association import Associations
     from oneiros.memory import Memory
+    from oneiros.projections.column_write import ColumnWrite
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.reinforcement import ReinforcementRule
     from oneiros.store import StoredLink, StoredMemory
 
 __all__ = ["Reinforcing"]
 
+_ROWS_AT_ONCE: Final = 65_536
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
 _PROMOTED: Final = ("core", "tier")
 _TIERS: Final = ENUMS["tier"]
@@ -90,6 +92,26 @@ class Reinforcing:
                 ids = {memory.id for memory in batch}
                 for event in waiting:
                     self._strengthen(event, [i for i in event.ids if i in ids])
+
+    def apply_values(self, write: ColumnWrite) -> None:
+        """Write a column of many rows, and warm again what searches found that the store knows not of.
+
+        In parts, so that searches wait for none of them long.
+        """
+        columns = self._lifecycle.columns
+        for start in range(0, len(write.rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            with self._lock:
+                columns.write(rows=write.rows[part], values={write.field: write.values[part]})
+        if write.field != "tier":
+            return
+        with self._lock:
+            touched = set(write.rows.tolist())
+            row_of = self._lifecycle.row_of
+            for event in self._behind.waiting():
+                found = [row for id in event.ids if (row := row_of.get(id)) in touched]
+                if found and isinstance(event.rule, SpacedReinforcement):
+                    self._promote(event.rule, [row for row in found if row is not None])
 
     def apply_links(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says, and strengthen again what it does not know of yet."""

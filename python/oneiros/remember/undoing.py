@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from oneiros.dream import ledger
 from oneiros.dream.report import FieldChange
 from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
+from oneiros.projections.column_write import ColumnWrite
 from oneiros.remember.applying import kept_report
-from oneiros.remember.column_writes import ColumnWrite, write_columns
+from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import link_state
 from oneiros.store.cycle_reading import StoredCycle
 from oneiros.store.links import StoredLink
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from oneiros.association import Associations
     from oneiros.dream.report import DreamReport
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.remember.column_writes import OwnWrites
     from oneiros.store import StoredMemory, Transaction
     from oneiros.store.cycle_reading import StoredContent
 
@@ -81,14 +83,16 @@ class Undoing:
         self._not_restored: list[FieldChange] = []
         self._restored = 0
 
-    def run(self) -> DreamReport:
-        """Restore what can be, and note it as a cycle of its own."""
+    def run(self, own: OwnWrites) -> DreamReport:
+        """Restore what can be, note it as a cycle of its own, and tell ``own`` of it."""
         columns, links = ledger.decoded(self._cycle.changes or b"")
-        self._restore_columns(columns)
+        own.note(self._restore_columns(columns), cast("Sequence[str]", self._lifecycle.ids))
         self._restore_links(links)
         contents = self._transaction.dream_contents(self._cycle.number)
         for content in reversed(contents):
             self._restore_content(content)
+        changed = self._transaction.ids([content.sequence for content in contents])
+        own.ids += [id for id in dict.fromkeys(changed) if id is not None]
         self._transaction.forget_replays(self._cycle.dreamed_at)
         report = replace(
             self._report,
@@ -101,7 +105,7 @@ class Undoing:
         )
         return report
 
-    def _restore_columns(self, columns: Sequence[ledger.KeptColumn]) -> None:
+    def _restore_columns(self, columns: Sequence[ledger.KeptColumn]) -> list[ColumnWrite]:
         sequence_of = np.full(len(self._lifecycle.ids), -1, np.int64)
         writes = []
         for column in columns:
@@ -120,6 +124,7 @@ class Undoing:
                 writes.append(ColumnWrite(column.field, own, before[stands][order]))
                 self._restored += len(own)
         write_columns(self._transaction, writes, sequence_of)
+        return writes
 
     def _rows(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The rows of sequence numbers; -1 where a memory was forgotten."""

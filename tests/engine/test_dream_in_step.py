@@ -1,0 +1,93 @@
+"""After a cycle the columns and sets are what a new reading of the store gives, for whoever looks."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros.clock import VirtualClock
+
+DAY = 86_400.0
+KINDS = ("note", "session", "bug", "config", "preference")
+
+
+def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]:
+    clock = VirtualClock(1.7e9)
+    mind = oneiros.Engine(path, profile=profile, clock=clock)
+    rng = np.random.default_rng(3)
+    mind.add_many(
+        {
+            "id": f"m{n}",
+            "text": f"memory {n % 17} of thing {n % 5}",
+            "session": f"s{n // 7}",
+            "topic": f"t{n % 4}",
+            "kind": KINDS[n % len(KINDS)],
+            "importance": float(rng.random()),
+            "embedding": rng.normal(size=4),
+        }
+        for n in range(120)
+    )
+    mind.forget("m11")  # from here on a row is nobody's
+    mind.supersede("m20", "m21")
+    clock.advance(40 * DAY)
+    mind.search("thing 3", k=5, session="later")
+    mind.flush()
+    clock.advance(200 * DAY)
+    return mind, clock
+
+
+def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
+    """Every column of every memory, and the sets it is in, by id."""
+    projections = mind._parts.projections
+    lifecycle, sets = projections.lifecycle, projections.row_sets.states()
+    kinds = lifecycle.kinds
+    found = {}
+    for row, id in enumerate(lifecycle.ids):
+        if id:
+            columns = {
+                name: lifecycle.column(name)[row].item()
+                for name in lifecycle.names
+                if not name.endswith("_code")
+            }
+            columns["kind"] = kinds[columns["kind"]]
+            found[id] = {
+                n: None if isinstance(v, float) and isnan(v) else v for n, v in columns.items()
+            } | {f"in {name}": row in rows for name, rows in sets.items()}
+    return found
+
+
+@pytest.mark.parametrize("profile", ["reverie", "oneiros", "cognitive", "omega"])
+def test_who_dreamed_holds_what_others_read(profile: str, tmp_path: Path) -> None:
+    mind, clock = world(tmp_path / "agent.db", profile)
+    with mind, oneiros.Engine(tmp_path / "agent.db", profile=profile, clock=clock) as other:
+        report = mind.dream()
+        dreamed = state(mind)
+        other.refresh()
+        assert state(other) == dreamed
+        with oneiros.Engine(tmp_path / "agent.db", profile=profile, clock=clock) as fresh:
+            assert state(fresh) == dreamed
+        assert mind.check() == other.check() == []
+        mind.undo_dream(report.id)
+        other.refresh()
+        undone = state(mind)
+        assert state(other) == undone
+        with oneiros.Engine(tmp_path / "agent.db", profile=profile, clock=clock) as fresh:
+            assert state(fresh) == undone
+        assert mind.check() == []
+
+
+@pytest.mark.parametrize("profile", ["reverie", "cognitive"])
+def test_an_impact_is_of_the_same_memories_though_rows_differ(profile: str) -> None:
+    mind, _ = world(":memory:", profile)
+    with mind:
+        plan = mind.dream(dry_run=True)
+        assert len(plan) > 0
+        asked = ["thing 3", "memory 12"]
+        impact = plan.impact(asked, k=5)
+        plan.apply()
+        answers = [tuple(mind.search(one, 5, reinforce=False).ids) for one in asked]
+        assert [one.after for one in impact.queries] == answers
