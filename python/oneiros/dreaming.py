@@ -29,6 +29,7 @@ __all__ = ["Dreaming"]
 _DAY = 86_400.0
 _DEEPER = 10  # so far below the best k a rank is still told
 _MOST_RESULTS = 1_000
+_LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
 
 
 class Dreaming(Bounded):
@@ -223,7 +224,15 @@ class Dreaming(Bounded):
             factors=profile.factors,
             embeds=remember.vectors.is_present,
         )
-        return planned(draft, profile, id=id, revision=revision, applier=_Cycles(parts))
+        noted = (report.drift["top"] for report in self.dreams(_LOOKED_BACK) if report.drift)
+        return planned(
+            draft,
+            profile,
+            id=id,
+            revision=revision,
+            applier=_Cycles(parts),
+            top_before=next(noted, None),
+        )
 
 
 class _Cycles:

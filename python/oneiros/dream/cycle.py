@@ -7,13 +7,16 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dream.distributions import distributions
+from oneiros.dream.drift import drift_of
 from oneiros.dream.phases import run_phase
 from oneiros.dream.plan import DreamPlan
 from oneiros.dream.report import DreamReport, LeftAlone, PhaseReport
 from oneiros.numpy_on_use import np
+from oneiros.ranking.phases.reverie import Prune
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from oneiros.dream.changes import Held
     from oneiros.dream.draft import Draft
@@ -26,7 +29,13 @@ _MOST_NAMED: Final = 1_000
 
 
 def planned(
-    draft: Draft, profile: Profile, *, id: str, revision: int, applier: Applier
+    draft: Draft,
+    profile: Profile,
+    *,
+    id: str,
+    revision: int,
+    applier: Applier,
+    top_before: Sequence[str] | None = None,
 ) -> DreamPlan:
     """Run the phases of a profile over a draft.
 
@@ -36,6 +45,8 @@ def planned(
         id: of the cycle.
         revision: of the store, that the draft reads.
         applier: applies the plan.
+        top_before: the memories recalled most as the cycle before noted them, for their churn; None:
+            there was none.
     """
     live_before = int(np.count_nonzero(draft.live))
     seconds = {}
@@ -53,10 +64,16 @@ def planned(
         live_after=int(np.count_nonzero(draft.live)) + len(draft.added),
         phases=tuple(_phase_reports(draft, seconds)),
         left_alone=tuple(map(_left_alone, draft.held)),
+        distributions=distributions(draft),
+        drift=drift_of(draft, _prune_of(profile), top_before),
     )
     plan = DreamPlan(draft, report, revision, applier)
     plan.report = replace(report, named=plan.named(_MOST_NAMED), change_count=len(plan))
     return plan
+
+
+def _prune_of(profile: Profile) -> Prune | None:
+    return next((phase for phase in profile.phases if isinstance(phase, Prune)), None)
 
 
 def _left_alone(held: Held) -> LeftAlone:
