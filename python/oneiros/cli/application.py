@@ -9,6 +9,7 @@ import typer
 from oneiros import __version__
 from oneiros.cli.asking import get, search, why_not
 from oneiros.cli.checking import doctor, stats
+from oneiros.cli.dreaming import dream
 from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
@@ -53,6 +54,7 @@ application.command("why-not")(why_not)
 application.command("get")(get)
 application.command("rescore")(rescore)
 application.command("promote")(promote)
+application.command("dream")(dream)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)

@@ -1,0 +1,128 @@
+"""Reports of dream cycles as tables for people; whatever they hold is shown literally."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.table import Table
+
+from oneiros.cli.moments import moment
+from oneiros.cli.terminal import output, snippet, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from oneiros.dream.report import DreamReport, FieldChange
+
+__all__ = ["show_report", "show_reports"]
+
+_MOST_NAMED: Final = 50  # rows for a terminal; --json tells all that the report names
+_VALUE: Final = 60  # characters of a field's value
+
+
+def show_report(report: DreamReport) -> None:
+    """Write what a cycle did: by phase and rule, what was left alone, which memories changed."""
+    console = output()
+    console.print(text(_headline(report)))
+    tables = (
+        ("", _phases(report)),
+        ("left alone", _left_alone(report)),
+        ("memories", _changes(report.named)),
+        ("not restored, because changed again", _changes(report.not_restored)),
+    )
+    for title, table in tables:
+        if table.row_count:
+            console.print()
+            if title:
+                console.print(text(title, style="bold"))
+            console.print(table)
+    hidden = report.change_count - min(len(report.named), _MOST_NAMED)
+    if report.named and hidden > 0:
+        console.print(text(f"... and {hidden} more changes", style="dim"))
+    if report.changed_since:
+        ids = ", ".join(snippet(id, _VALUE) for id in report.changed_since[:_MOST_NAMED])
+        count = len(report.changed_since)
+        console.print(text(f"\nchanged by somebody since, so left alone ({count}): {ids}"))
+
+
+def show_reports(reports: Sequence[DreamReport]) -> None:
+    """Write one row a cycle, in the order given."""
+    console = output()
+    if not reports:
+        console.print(text("no dream cycle ran on this store"))
+        return
+    table = _table(("cycle", "when", "by"), ("changes", "before", "after"))
+    for report in reports:
+        table.add_row(
+            text(report.id),
+            text(moment(float(round(report.now)))),
+            text(f"undoes {report.undoes}" if report.undoes else report.profile),
+            str(report.change_count),
+            *(("", "") if report.undoes else (str(report.live_before), str(report.live_after))),
+        )
+    console.print(table)
+
+
+def _headline(report: DreamReport) -> str:
+    if report.undoes is not None:
+        return f"dream {report.undoes} undone by {report.id}: {report.change_count} fields restored"
+    verb = "would change" if report.is_dry_run else "changed"
+    return (
+        f"dream {report.id} ({report.profile}) as of {moment(report.now)}: {verb} "
+        f"{report.change_count} fields, {report.live_before} -> {report.live_after} memories"
+    )
+
+
+def _phases(report: DreamReport) -> Table:
+    table = _table(("phase", "rule"), ("memories",), ("fields",), ("seconds",))
+    for phase in report.phases:
+        seconds = f"{phase.seconds:.3f}"
+        if not phase.changes:
+            table.add_row(text(phase.name), "", "0", "", seconds)
+        for place, (rule, fields) in enumerate(phase.changes.items()):
+            told = ", ".join(f"{field} {count}" for field, count in fields.items())
+            table.add_row(
+                text("" if place else phase.name),
+                text(rule),
+                str(max(fields.values())),
+                text(told),
+                "" if place else seconds,
+            )
+    return table
+
+
+def _left_alone(report: DreamReport) -> Table:
+    table = _table(("phase", "rule", "because"), ("memories",))
+    for held in report.left_alone:
+        table.add_row(text(held.phase), text(held.rule), text(held.reason), str(held.memories))
+    return table
+
+
+def _changes(changes: Iterable[FieldChange]) -> Table:
+    table = _table(("memory", "field", "before", "after", "phase", "rule"))
+    for change in list(changes)[:_MOST_NAMED]:
+        table.add_row(
+            text(change.id),
+            text(change.field),
+            _value(change.field, change.before),
+            _value(change.field, change.after),
+            text(change.phase),
+            text(change.rule),
+        )
+    return table
+
+
+def _value(field: str, value: object) -> str:
+    if isinstance(value, float):
+        return moment(value) if field.endswith(("_at", "_since")) else f"{value:.4g}"
+    return "-" if value is None else snippet(str(value), _VALUE)
+
+
+def _table(*groups: Iterable[str]) -> Table:
+    """Return a table without rows; every other group of columns holds numbers, on the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for place, names in enumerate(groups):
+        for name in names:
+            table.add_column(name, justify="right" if place % 2 else "left", overflow="fold")
+    return table
