@@ -108,8 +108,10 @@ class Undoing:
     def _restore_columns(self, columns: Sequence[ledger.KeptColumn]) -> list[ColumnWrite]:
         sequence_of = np.full(len(self._lifecycle.ids), -1, np.int64)
         writes = []
+        sequences = np.unique(np.concatenate([np.zeros(0, np.int64), *(one[1] for one in columns)]))
+        every = self._rows(sequences)
         for column in columns:
-            rows = self._rows(column.sequences)
+            rows = every[np.searchsorted(sequences, column.sequences)]
             known = rows >= 0
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
