@@ -175,6 +175,20 @@ class Dreaming(Bounded):
         with self._parts.store.read() as reading:
             return None if reading.dream_cycle(begun.id) is not None else begun
 
+    def _tell_interrupted(self) -> None:
+        """Say in the log which cycle a crash ended."""
+        if self._shared.cycles.is_clean:
+            return
+        begun = self.interrupted_dream()
+        if begun is not None:
+            import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+            logging.getLogger(__name__).warning(
+                "%s: the dream cycle %s was cut off; nothing of it was applied",
+                self._shared.store.path,
+                begun.id,
+            )
+
     def purge(self, older_than_days: float = 30.0, *, now: Time | None = None) -> int:
         """Erase for good what was soft-deleted long enough ago, by cycles or by anybody.
 

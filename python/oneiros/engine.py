@@ -144,6 +144,7 @@ class Engine(Dreaming, Memories):
         )
         super().__init__(parts, bounds={})
         self._options = options
+        self._tell_interrupted()
 
     def flush(self) -> None:
         """Write the waiting reinforcement to the store now.

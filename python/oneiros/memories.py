@@ -181,7 +181,7 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         return 1
 
     def restore(self, id: str) -> None:
-        """Take a soft delete back.
+        """Take a soft delete back, or else an archiving: the memory is consolidated then.
 
         Raises:
             UnknownMemory: there is no such memory, deleted or not.

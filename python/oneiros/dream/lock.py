@@ -80,6 +80,14 @@ class CycleLock:
         finally:
             os.close(descriptor)
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether no cycle is named in the file: none runs, and none was cut off."""
+        try:
+            return self.path is None or os.stat(self.path).st_size == 0  # noqa: PTH116 - pathlib loads much
+        except OSError:
+            return True
+
     def interrupted(self) -> Begun | None:
         """Return the cycle that a crash ended; None where none was, or where one runs now."""
         if self.path is None or os.path.realpath(self.path) in _running:
