@@ -96,12 +96,13 @@ class Disk:
         """Return files as they may be found: any part of what was not synced, in any order."""
         files = {path: bytearray(content) for path, content in self.sure.items()}
         share = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0])
+        torn_share = rng.choice([0.0, 0.3])
         for path, pending in self.open.items():
             kept = [event for event in pending if rng.random() < share]
             if rng.random() < 0.5:
                 rng.shuffle(kept)
             for event in kept:
-                apply(torn(event, rng), files.setdefault(path, bytearray()))
+                apply(torn(event, rng, torn_share), files.setdefault(path, bytearray()))
         return {path: bytes(content) for path, content in files.items()}
 
 
@@ -114,9 +115,9 @@ def apply(event: Event, content: bytearray) -> None:
     content[event.offset : event.offset + len(event.data)] = event.data
 
 
-def torn(event: Event, rng: random.Random) -> Event:
+def torn(event: Event, rng: random.Random, share: float) -> Event:
     """Cut a write at a sector's end, now and then."""
-    if event.kind == "truncate" or len(event.data) <= SECTOR or rng.random() < 0.7:
+    if event.kind == "truncate" or len(event.data) <= SECTOR or rng.random() >= share:
         return event
     sectors = rng.randrange(1, -(-len(event.data) // SECTOR))
     return Event("write", event.path, event.offset, event.data[: sectors * SECTOR])

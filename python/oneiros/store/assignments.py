@@ -7,7 +7,15 @@ from typing import Final
 from oneiros.field_checks import wrong
 from oneiros.fields import FIELDS, INT16_MAX, U32_MAX
 
-__all__ = ["assigned", "increased"]
+__all__ = ["UPDATE", "assigned", "increased"]
+
+UPDATE: Final = {
+    "memory": "UPDATE memory SET {0}, revision = ? WHERE id = ?",
+    "lifecycle": """
+UPDATE lifecycle SET {0}, revision = ?
+WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)""",
+}
+"""By table, what sets columns of it; {0}: the parts made here. The last values: revision and id."""
 
 _COUNTERS: Final = {
     "access_count": (0, U32_MAX),

@@ -11,16 +11,30 @@ from typing import Any, Final, TypeAlias
 
 from oneiros.fields import ENUMS, FIELDS
 from oneiros.memory import Memory
-from oneiros.store.rows import COLUMNS, SAME
+from oneiros.store.lifecycle_rows import LIFECYCLE
+from oneiros.store.rows import MEMORY
 
-__all__ = ["Cells", "cell", "cells_of", "json_text", "memory_cells", "text_digest"]
+__all__ = [
+    "MEMORY_CELLS",
+    "Cells",
+    "cell",
+    "cells_of",
+    "json_text",
+    "memory_cells",
+    "text_digest",
+]
 
 _CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
 
 
 Cells: TypeAlias = list[Any]
-"""What the table holds of a new memory: the values of :data:`INSERT` but for the first two, which are
-the commit's number and the encoded embedding."""
+"""What the tables hold of a new memory: first :data:`MEMORY_CELLS` values of ``rows.INSERT``, without
+the commit's number and the encoded embedding, then those of ``rows.INSERT_LIFECYCLE``, without the
+memory's number and the commit's."""
+
+_NAMES: Final = (*MEMORY[2:], "text_digest", *LIFECYCLE)
+MEMORY_CELLS: Final = len(_NAMES) - len(LIFECYCLE)
+_DIGEST: Final = MEMORY_CELLS - 1
 
 
 def cells_of(values: Mapping[str, Any]) -> Cells:
@@ -34,7 +48,7 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
     for name, value in values.items():
         place, encode = places[name]
         cells[place] = value if encode is None else encode(value)
-    cells[-1] = text_digest(values["text"])
+    cells[_DIGEST] = text_digest(values["text"])
     return cells
 
 
@@ -46,7 +60,7 @@ def memory_cells(memory: Memory) -> Cells:
 def _places() -> dict[str, tuple[int, Callable[[Any], Any] | None]]:
     """Where a field's cell stands, and what makes it of the value; None: it is the value."""
     places: dict[str, tuple[int, Callable[[Any], Any] | None]] = {
-        name: (place, None) for place, name in enumerate(COLUMNS[2:])
+        name: (place, None) for place, name in enumerate(_NAMES)
     }
     for name, codes in _CODES.items():
         places[name] = (places[name][0], codes.__getitem__)
@@ -54,7 +68,7 @@ def _places() -> dict[str, tuple[int, Callable[[Any], Any] | None]]:
         places[name] = (places[name][0], int)
     for name in ("sessions", "tags", "metadata"):
         places[name] = (places[name][0], partial(cell, name))
-    places["embedding"] = (len(COLUMNS) - 2, None)  # where the text's digest is put at last
+    places["embedding"] = (_DIGEST, None)  # where the text's digest is put at last
     return places
 
 
@@ -93,11 +107,12 @@ _DEFAULTS: Final = {
     for field in fields(Memory)
     if field.default is not MISSING
 }
-_DEFAULT_CELLS: Final[Cells] = [
-    *(
-        _CODES[name].get(str(_DEFAULTS[name]), 0) if name in _CODES else _DEFAULTS.get(name)
-        for name in SAME
-    ),
-    *(None, None, None),
-    0,
-]
+
+
+def _default_cell(name: str) -> Any:
+    if name in _CODES:
+        return _CODES[name].get(str(_DEFAULTS[name]), 0)
+    return cell(name, _DEFAULTS[name]) if name in _DEFAULTS else None
+
+
+_DEFAULT_CELLS: Final[Cells] = list(map(_default_cell, _NAMES))

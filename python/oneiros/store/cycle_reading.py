@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from oneiros.store.reading import Reading
+from oneiros.store.reading import CHANGED, Reading
 
 __all__ = ["CycleReading", "StoredContent", "StoredCycle"]
 
 _CYCLE: Final = "SELECT number, id, revision, dreamed_at, undoes, report, changes FROM dream_cycle"
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
+_ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
 SELECT text_digest, topic, text, id FROM memory
 WHERE deleted_at IS NULL AND text_digest IN (
@@ -91,13 +92,12 @@ ORDER BY number DESC LIMIT 1"""
 
     def changed_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of the memories that a later commit added or changed."""
-        sql = "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?"
-        return {row[0] for row in self._rows(sql, (revision,))}
+        return {row[0] for row in self._rows(CHANGED, (revision,))}
 
     def sequences(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of ids, in their order; None where there is none."""
         if len(ids) > _MANY:
-            known: dict[str, int] = dict(self._rows("SELECT id, sequence FROM memory"))
+            known: dict[str, int] = dict(self._rows(_ALL_SEQUENCES))
         else:
             rows = (self._rows("SELECT id, sequence FROM memory WHERE id = ?", (id,)) for id in ids)
             known = dict(found[0] for found in rows if found)

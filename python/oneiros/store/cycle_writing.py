@@ -8,9 +8,12 @@ from typing import Final
 import apsw
 
 from oneiros.errors import UnknownMemory
+from oneiros.field_checks import wrong
+from oneiros.fields import FIELDS
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import text_digest
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
+from oneiros.store.lifecycle_rows import parted
 from oneiros.store.row_writing import RowWriting
 
 __all__ = ["CycleWriting"]
@@ -66,24 +69,34 @@ VALUES (?, ?, ?, ?, ?, ?)"""
     def write_lifecycle(
         self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]
     ) -> None:
-        """Set columns of many memories.
+        """Set columns of many memories; fast where they lie in the table ``lifecycle``.
 
         Args:
-            sequences: their sequence numbers; best in order.
-            values: field to values, one a memory, as the table holds them: codes of enumerations,
+            sequences: their sequence numbers; best in order. Those that are gone are passed over.
+            values: field to values, one a memory, as the tables hold them: codes of enumerations,
                 None for no time.
 
         Raises:
-            ValueError: a name that is no field.
+            ValueError: a name that is no field of numbers, another number of values than of
+                memories. Nothing was set.
         """
+        for name, given in values.items():
+            if name not in FIELDS or FIELDS[name].range is None:
+                raise ValueError(wrong("field", "one of a memory's fields of numbers", name))
+            if len(given) != len(sequences):
+                rule = f"one value for each of the {len(sequences)} memories"
+                raise ValueError(wrong(name, rule, len(given)))
         self._require_whole()
-        self._has_changed = True
-        assignments = ", ".join(map(assigned, values))
-        sql = f"UPDATE memory SET {assignments}, revision = {self.revision} WHERE sequence = ?"
-        try:
-            self._connection.executemany(sql, zip(*values.values(), sequences, strict=True))
-        except apsw.Error as error:
-            raise self._failed(error) from error
+        for table, names in zip(("memory", "lifecycle"), parted(values), strict=True):
+            if names:
+                self._has_changed = True
+                assignments = ", ".join(map(assigned, names))
+                sql = f"UPDATE {table} SET {assignments}, revision = {self.revision} WHERE sequence = ?"
+                rows = zip(*(values[name] for name in names), sequences, strict=True)
+                try:
+                    self._connection.executemany(sql, rows)
+                except apsw.Error as error:
+                    raise self._failed(error) from error
 
     def set_text(self, id: str, text: str) -> None:
         """Set a memory's text as it is given; that is no revision of it.

@@ -11,7 +11,7 @@ import apsw
 from oneiros.errors import StoreCorrupt
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
-from oneiros.store.rows import SELECT, StoredMemory, stored
+from oneiros.store.rows import StoredMemory, select, stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["SNAPSHOT_SETTING", "Reading"]
+__all__ = ["CHANGED", "SNAPSHOT_SETTING", "Reading"]
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
 
@@ -30,15 +30,26 @@ SNAPSHOT_SETTING: Final = "snapshot"
 _LAST_REVISION: Final = """
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
+  coalesce((SELECT max(revision) FROM lifecycle), 0),
   coalesce((SELECT max(revision) FROM erased), 0),
   coalesce((SELECT max(revision) FROM setting), 0),
   coalesce((SELECT max(revision) FROM link), 0),
   coalesce((SELECT revision FROM dream_cycle ORDER BY number DESC LIMIT 1), 0))
 """
-_ALL: Final = f"{SELECT} NOT INDEXED ORDER BY sequence"
-_CHANGED: Final = f"""{SELECT} WHERE sequence IN (
-  SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?)
-ORDER BY sequence"""
+CHANGED: Final = """
+SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
+UNION SELECT sequence FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1"""
+"""The memories of which a commit after a revision changed one of the two rows."""
+_ALL: Final = select(hint="NOT INDEXED")
+_CHANGED: Final = select(f"memory.sequence IN ({CHANGED})")
+_BY_ID: Final = select("memory.id = ?")
+# Each memory has a row in both tables.
+_HALVES: Final = """
+SELECT 'memory ' || sequence || ': its lifecycle is missing' FROM memory
+WHERE sequence NOT IN (SELECT sequence FROM lifecycle)
+UNION ALL
+SELECT 'memory ' || sequence || ': it is missing, and its lifecycle is there' FROM lifecycle
+WHERE sequence NOT IN (SELECT sequence FROM memory) LIMIT 100"""
 
 
 class Reading:
@@ -77,7 +88,7 @@ class Reading:
             yield stored(rows)
 
     def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[str, bytes]]]:
-        """Yield id and encoded embedding of the live memories last changed up to a revision."""
+        """Yield id and encoded embedding of the live memories that stood so at a revision."""
         sql = """
 SELECT id, embedding FROM memory NOT INDEXED
 WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
@@ -99,8 +110,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
 
     def load_stored(self, ids: Sequence[str]) -> list[StoredMemory | None]:
         """Return the rows of the ids, in their order; None where there is none."""
-        sql = f"{SELECT} WHERE id = ?"
-        found = (self._rows(sql, (id,)) for id in ids)
+        found = (self._rows(_BY_ID, (id,)) for id in ids)
         return [stored(rows)[0] if rows else None for rows in found]
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
@@ -167,9 +177,9 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
         try:
             found = [str(row[0]) for row in self._rows("PRAGMA quick_check")]
+            return [row[0] for row in self._rows(_HALVES)] if found == ["ok"] else found
         except StoreCorrupt as error:
             return [str(error)]
-        return [] if found == ["ok"] else found
 
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:

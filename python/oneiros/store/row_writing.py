@@ -1,143 +1,25 @@
-"""Rows written: memories inserted, their fields set and their counters raised."""
+"""Fields of memories set and their counters raised, in whichever table they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 import apsw
 
-from oneiros.errors import DuplicateId, StoreIOError, UnknownMemory
-from oneiros.field_checks import wrong
+from oneiros.errors import UnknownMemory
 from oneiros.fields import U32_MAX
-from oneiros.memory import Memory
-from oneiros.store.assignments import assigned, increased
-from oneiros.store.cells import Cells, cell, memory_cells, text_digest
-from oneiros.store.cycle_reading import CycleReading
-from oneiros.store.reading import DecodeEmbedding
-from oneiros.store.rows import INSERT, StoredMemory, fresh_row
+from oneiros.store.assignments import UPDATE, assigned, increased
+from oneiros.store.cells import cell, text_digest
+from oneiros.store.lifecycle_rows import parted
+from oneiros.store.row_inserting import RowInserting
 
 __all__ = ["RowWriting"]
 
-_BATCH: Final = 10_000
 
-
-class RowWriting(CycleReading):
+class RowWriting(RowInserting):
     """Inserts and updates under one revision number."""
-
-    def __init__(
-        self,
-        connection: apsw.Connection,
-        path: str,
-        decode: DecodeEmbedding | None,
-        last_revision: int | None = None,
-    ) -> None:
-        super().__init__(connection, path, decode)
-        self.failure: apsw.Error | None = None
-        """What SQLite refused; from then on the transaction can only be taken back."""
-        self.is_over = False
-        self.revision = (self.last_revision() if last_revision is None else last_revision) + 1
-        """This commit's number. One that changes nothing leaves it to the next."""
-        self._fresh: list[tuple[range, list[tuple[Any, ...]]]] = []
-        self._has_changed = False  # something that is no fresh row
-
-    def insert(self, memory: Memory, *, embedding_blob: bytes | None = None) -> int:
-        """Add a memory.
-
-        Args:
-            memory: complete and valid, as ``Memory.from_record`` makes it.
-            embedding_blob: its embedding, encoded.
-
-        Returns:
-            Its sequence number.
-
-        Raises:
-            DuplicateId: the id exists, perhaps as a soft-deleted memory. Nothing was added.
-        """
-        return self.insert_many([memory], embedding_blobs=[embedding_blob])[0]
-
-    def insert_many(
-        self, memories: Sequence[Memory], *, embedding_blobs: Sequence[bytes | None] | None = None
-    ) -> range:
-        """Add memories, all or none.
-
-        Args:
-            memories: complete and valid.
-            embedding_blobs: one for each memory, or None for no embeddings.
-
-        Returns:
-            Their sequence numbers, in order.
-
-        Raises:
-            DuplicateId: an id exists or comes twice. None was added.
-            ValueError: another number of blobs than of memories.
-        """
-        count = len(memories)
-        if embedding_blobs is None:
-            embedding_blobs = [None] * count
-        elif len(embedding_blobs) != count:
-            rule = f"one for each of the {count} memories"
-            raise ValueError(wrong("embedding_blobs", rule, len(embedding_blobs)))
-        return self.insert_cells(list(map(memory_cells, memories)), embedding_blobs)
-
-    def insert_cells(
-        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
-    ) -> range:
-        """Add memories as ``insert_many`` does, given what the table holds of them.
-
-        Args:
-            memories: see :func:`oneiros.store.rows.cells_of`.
-            embedding_blobs: one for each.
-        """
-        self._require_whole()
-        revision = self.revision
-        rows = [
-            (revision, blob, *cells) for cells, blob in zip(memories, embedding_blobs, strict=True)
-        ]
-        try:
-            if len(rows) == 1:  # which is inserted or not, and needs no savepoint
-                self._connection.execute(INSERT, rows[0])
-            else:
-                self._insert_rows(rows)
-        except apsw.ConstraintError as error:
-            raise DuplicateId(_duplicate(self._first_duplicate(memories))) from error
-        except apsw.Error as error:
-            raise self._failed(error) from error
-        last = self._connection.last_insert_rowid() if rows else -1
-        sequences = range(last - len(rows) + 1, last + 1)
-        if rows:
-            self._fresh.append((sequences, rows))
-        return sequences
-
-    @property
-    def has_only_inserted(self) -> bool:
-        """Whether memories were inserted, and nothing else was written."""
-        return bool(self._fresh) and not self._has_changed
-
-    def fresh_rows(self) -> Iterator[list[StoredMemory]] | None:
-        """Return what was inserted, as it can be read; None where something else was written, too."""
-        if not self.has_only_inserted:
-            return None
-        return (
-            list(map(fresh_row, sequences[start : start + _BATCH], rows[start : start + _BATCH]))
-            for sequences, rows in self._fresh
-            for start in range(0, len(rows), _BATCH)
-        )
-
-    def _insert_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        self._run("SAVEPOINT batch")
-        try:
-            self._connection.executemany(INSERT, rows)
-        except apsw.ConstraintError:
-            self._take_batch_back()
-            raise
-        except apsw.Error:
-            raise
-        except BaseException:
-            self._take_batch_back()
-            raise
-        self._run("RELEASE batch")
 
     def update(self, id: str, changes: Mapping[str, object]) -> None:
         """Change a memory as its user asks; its ``revision_count`` goes up by one.
@@ -150,8 +32,9 @@ class RowWriting(CycleReading):
         Raises:
             UnknownMemory: there is none.
         """
-        assignments = [assigned(name) for name in changes]
-        values = [cell(name, value) for name, value in changes.items()]
+        own, lifecycle = parted(changes)
+        assignments = [assigned(name) for name in own]
+        values = [cell(name, changes[name]) for name in own]
         if isinstance(text := changes.get("text"), str):
             assignments.append("text_digest = ?")
             values.append(text_digest(text))
@@ -160,6 +43,10 @@ class RowWriting(CycleReading):
         if self._assign(assignments, [(*values, self.revision, id)]) == 0:
             msg = f"no memory has the id {id!r}"
             raise UnknownMemory(msg)
+        if lifecycle:
+            values = [cell(name, changes[name]) for name in lifecycle]
+            assignments = [assigned(name) for name in lifecycle]
+            self._assign(assignments, [(*values, self.revision, id)], table="lifecycle")
 
     def update_columns(self, rows: Iterable[tuple[str, Mapping[str, object]]]) -> int:
         """Set fields as they are given; what an update counts is not counted.
@@ -173,16 +60,10 @@ class RowWriting(CycleReading):
         """
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
-            if names:
-                if "text" in names:
-                    msg = "field: a text is changed by update()"
-                    raise ValueError(msg)
-                assignments = [assigned(name) for name in names]
-                values = [
-                    (*(cell(n, change[n]) for n in names), self.revision, id)
-                    for id, change in group
-                ]
-                changed += self._assign(assignments, values)
+            if "text" in names:
+                msg = "field: a text is changed by update()"
+                raise ValueError(msg)
+            changed += self._set(names, assigned, list(group), cell)
         return changed
 
     def increment(self, rows: Iterable[tuple[str, Mapping[str, int]]]) -> int:
@@ -200,21 +81,47 @@ class RowWriting(CycleReading):
         """
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
-            if names:
-                sums = [increased(name) for name in names]
-                values = [(*(d[n] for n in names), self.revision, id) for id, d in group]
-                changed += self._assign(sums, values)
+            changed += self._set(names, increased, list(group), _as_is)
         return changed
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
-        self._require_whole()
-        return super()._run(sql, values)
+    def _set(
+        self,
+        names: Sequence[str],
+        said: Callable[[str], str],
+        rows: Sequence[tuple[str, Mapping[str, Any]]],
+        held: Callable[[str, Any], Any],
+    ) -> int:
+        """Set columns of both tables; returns of how many memories.
 
-    def _assign(self, assignments: Sequence[str], values: Sequence[tuple[Any, ...]]) -> int:
-        """Run one UPDATE for many rows; the values end with the revision and the id."""
+        Args:
+            names: fields that every row has.
+            said: makes the SQL for a field.
+            rows: as ``update_columns`` takes them.
+            held: makes what the table holds of a field's value.
+        """
+        sql = {name: said(name) for name in names}  # may refuse; so it comes first
+        changed = 0
+        for table, part in zip(("memory", "lifecycle"), parted(names), strict=True):
+            if part:
+                values = [
+                    (*(held(name, change[name]) for name in part), self.revision, id)
+                    for id, change in rows
+                ]
+                assignments = [sql[name] for name in part]
+                changed = max(changed, self._assign(assignments, values, table=table))
+        return changed
+
+    def _assign(
+        self,
+        assignments: Sequence[str],
+        values: Sequence[tuple[Any, ...]],
+        *,
+        table: str = "memory",
+    ) -> int:
+        """Run one UPDATE of a table for many rows; the values end with the revision and the id."""
         self._require_whole()
         self._has_changed = True
-        sql = f"UPDATE memory SET {', '.join(assignments)}, revision = ? WHERE id = ?"
+        sql = UPDATE[table].format(", ".join(assignments))
         before = self._connection.total_changes()
         try:
             self._connection.executemany(sql, values)
@@ -222,30 +129,6 @@ class RowWriting(CycleReading):
             raise self._failed(error) from error
         return self._connection.total_changes() - before
 
-    def _take_batch_back(self) -> None:
-        self._run("ROLLBACK TO batch")
-        self._run("RELEASE batch")
 
-    def _first_duplicate(self, memories: Sequence[Cells]) -> str:
-        seen: set[str] = set()
-        for cells in memories:
-            id = str(cells[0])
-            taken = self._rows("SELECT 1 FROM memory WHERE id = ?", (id,))
-            if id in seen or taken:
-                return id
-            seen.add(id)
-        return "?"
-
-    def _failed(self, error: apsw.Error) -> Exception:
-        self.failure = self.failure or error
-        return super()._failed(error)
-
-    def _require_whole(self) -> None:
-        """SQLite may have rolled back by itself: what followed would stand alone."""
-        if self.is_over or self.failure is not None:
-            msg = "the transaction is over, or has failed and will be taken back"
-            raise StoreIOError(msg)
-
-
-def _duplicate(id: str) -> str:
-    return f"id: {id!r} exists in the store, or comes twice in the batch"
+def _as_is(_: str, value: Any) -> Any:
+    return value

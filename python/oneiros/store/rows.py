@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from oneiros.errors import StoreCorrupt
-from oneiros.fields import ENUMS
+from oneiros.fields import ENUMS, FIELDS
 from oneiros.memory import Memory
+from oneiros.store.lifecycle_rows import LIFECYCLE, in_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,13 +20,14 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 __all__ = [
-    "COLUMNS",
     "INSERT",
-    "SAME",
-    "SELECT",
+    "INSERT_LIFECYCLE",
+    "MEMORY",
     "StoredMemory",
     "fresh_row",
     "metadata_of",
+    "select",
+    "select_anew",
     "sessions_of",
     "stored",
     "tags_of",
@@ -32,12 +35,12 @@ __all__ = [
 
 
 class _Row(NamedTuple):
-    """The columns as they lie in the table."""
+    """The columns as they lie in the tables: those of ``memory``, then those of ``lifecycle``."""
 
     sequence: int
     """Order of insertion; never reused, kept over updates."""
     revision: int
-    """Number of the commit that last changed the row."""
+    """Number of the commit that last changed one of the two rows."""
     embedding: bytes | None
     id: str
     text: str
@@ -48,7 +51,6 @@ class _Row(NamedTuple):
     session: str | None
     created_at: float
     updated_at: float
-    last_accessed_at: float | None
     event_at: float | None
     valid_from: float | None
     valid_until: float | None
@@ -58,35 +60,36 @@ class _Row(NamedTuple):
     impact: float
     priority: int
     pinned: int
+    revision_count: int
+    superseded_by: str | None
+    deleted_at: float | None
+    category: int
+    veracity: int
+    tags_json: str | None
+    metadata_json: str | None
+    last_accessed_at: float | None
     feedback: int
     access_count: int
-    revision_count: int
     duplicate_count: int
     session_spread: int
     strength: float
     depth: int
     stability: float
     consolidation_quality: float
-    core: int
-    at_floor_since: float | None
-    cold_since: float | None
-    superseded_by: str | None
-    deleted_at: float | None
-    category: int
-    veracity: int
     importance_tag: int
     status: int
+    core: int
     canonical_layer: int
+    at_floor_since: float | None
+    cold_since: float | None
     tier: int
     sessions_json: str | None
-    tags_json: str | None
-    metadata_json: str | None
-    makes_sense: int
-    """1 where every value lies in its field's range; no other row is handed out."""
+    makes_sense: int | None
+    """1 where every value lies in its field's range, None without lifecycle; no other row is handed out."""
 
 
 class StoredMemory(_Row):
-    """One row of the table, as projections read it.
+    """A memory's rows of both tables, as projections read them.
 
     Enumerations are their codes (:data:`oneiros.fields.ENUMS`), flags 0 or 1, times None where
     there is none, the embedding its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are
@@ -116,7 +119,7 @@ class StoredMemory(_Row):
         Args:
             embedding: the decoded vector; the store itself cannot read those bytes.
         """
-        values: dict[str, Any] = dict(zip(SAME, self[3:], strict=False))
+        values: dict[str, Any] = dict(zip(_SAME, _values_of_same(self), strict=True))
         for name, words in ENUMS.items():
             values[name] = words[values[name]]
         values["pinned"] = bool(self.pinned)
@@ -137,57 +140,76 @@ class StoredMemory(_Row):
             raise StoreCorrupt(msg) from error
 
 
-SAME: Final = _Row._fields[3:-4]  # the fields that a memory holds under the same name
-COLUMNS: Final = ("revision", "embedding", *SAME, "sessions", "tags", "metadata")
+# The fields that a memory holds under the same name, and in the same way.
+_SAME: Final = tuple(name for name in _Row._fields if name in FIELDS and name != "embedding")
+_values_of_same: Final = itemgetter(*map(_Row._fields.index, _SAME))
 
+_FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
+MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
+"""The columns of the table ``memory`` that are read, but for ``sequence``."""
 INSERT: Final = (
-    f"INSERT INTO memory ({', '.join(COLUMNS)}, text_digest) "
-    f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
+    f"INSERT INTO memory ({', '.join(MEMORY)}, text_digest) "
+    f"VALUES ({', '.join('?' * len(MEMORY))}, ?)"
+)
+INSERT_LIFECYCLE: Final = (
+    f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}) "
+    f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))})"
+)
+
+_REVISION: Final = "max(memory.revision, lifecycle.revision)"
+_OWN: Final = ", ".join(f"memory.{name}" for name in MEMORY[1:])
+_SENSE: Final = in_range(
+    name
+    for name in MEMORY
+    if name in FIELDS and FIELDS[name].column != "float64"  # any time does
 )
 
 
-def _sense() -> str:
-    """SQL that is 1 where every value lies in its field's range.
+def select(condition: str = "", *, hint: str = "") -> str:
+    """Return SQL that reads memories in order of insertion.
 
-    A damaged or hostile file must not put a code past the end of some table of weights.
-    """
-    ranges = {name: f"0 AND {len(words) - 1}" for name, words in ENUMS.items()}
-    ranges |= dict.fromkeys(("pinned", "core"), "0 AND 1")
-    ranges |= dict.fromkeys(("importance", "certainty", "impact", "strength"), "0.0 AND 1.0")
-    ranges |= dict.fromkeys(("stability", "consolidation_quality"), "0.0 AND 3.4028234663852886e38")
-    ranges |= dict.fromkeys(
-        ("access_count", "revision_count", "duplicate_count"), "0 AND 4294967295"
-    )
-    ranges |= {"session_spread": "1 AND 4294967295", "priority": "1 AND 5", "depth": "1 AND 3"}
-    ranges |= {"feedback": "-32768 AND 32767"}
-    return " AND ".join(f"{name} BETWEEN {span}" for name, span in ranges.items())
-
-
-SELECT: Final = f"SELECT sequence, {', '.join(COLUMNS)}, {_sense()} FROM memory"
-
-
-def fresh_row(sequence: int, row: Sequence[Any]) -> StoredMemory:
-    """Return what :data:`SELECT` reads of a row that was inserted.
+    A memory without a row in ``lifecycle`` is read too, and makes no sense.
 
     Args:
-        sequence: the number it was given.
-        row: the values of :data:`INSERT`.
+        condition: which, after WHERE; none: all.
+        hint: how SQLite finds them in ``memory``.
     """
-    values = [sequence, *row]
-    values[-1] = 1  # where the text's digest stood
-    return StoredMemory._make(values)
+    where = f" WHERE {condition}" if condition else ""
+    return f"""
+SELECT memory.sequence, {_REVISION}, {_OWN}, {", ".join(LIFECYCLE)}, {_SENSE} AND {in_range(LIFECYCLE)}
+FROM memory {hint} LEFT JOIN lifecycle ON lifecycle.sequence = memory.sequence{where}
+ORDER BY memory.sequence"""
+
+
+def select_anew(condition: str) -> str:
+    """Return SQL that reads memories as if their lifecycle began; one ``?`` for each state comes first."""
+    states = ", ".join("?" * len(LIFECYCLE))
+    return f"SELECT sequence, revision, {_OWN}, {states}, {_SENSE} FROM memory WHERE {condition}"
+
+
+def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
+    """Return what :func:`select` reads of a memory that was inserted.
+
+    Args:
+        row: the values of :data:`INSERT`.
+        lifecycle: the values of :data:`INSERT_LIFECYCLE`.
+    """
+    return StoredMemory._make((lifecycle[0], *row[:-1], *lifecycle[2:], 1))
 
 
 def stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredMemory]:
-    """Return rows of :data:`SELECT`.
+    """Return rows of :func:`select`.
 
     Raises:
-        StoreCorrupt: a value lies outside its range.
+        StoreCorrupt: a value lies outside its range, or there is no lifecycle.
     """
     found = list(map(StoredMemory._make, rows))
     for row in found:
         if not row[-1]:
-            msg = f"memory {row.id!r}: a value in the store lies outside its field's range"
+            rule = "a value in the store lies outside its field's range"
+            if row.makes_sense is None:
+                rule = "its lifecycle is not in the store"
+            msg = f"memory {row.id!r}: {rule}"
             raise StoreCorrupt(msg)
     return found
 

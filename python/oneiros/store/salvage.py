@@ -6,27 +6,33 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
 from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
+from oneiros.memory import Memory
 from oneiros.store import schema
+from oneiros.store.cells import MEMORY_CELLS, memory_cells
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import SELECT, stored
-
-if TYPE_CHECKING:
-    from oneiros.memory import Memory
+from oneiros.store.rows import select, select_anew, stored
 
 __all__ = ["Salvaged", "salvage"]
 
 _BATCH: Final = 1000
 _LONGEST_GAP: Final = 100_000
 _SMALLEST_ROW: Final = 64
+_NEXT: Final = f"{select('memory.sequence > ?')} LIMIT {_BATCH}"
+_ONE: Final = select("memory.sequence = ?")
+_ONE_ANEW: Final = select_anew("sequence = ?")
+# The state of a memory of which nothing was said.
+_NEW_LIFECYCLE: Final = tuple(
+    memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0))[MEMORY_CELLS:]
+)
 
 
 class Salvaged(NamedTuple):
@@ -40,6 +46,8 @@ class Salvaged(NamedTuple):
     """Taken over; 0 where they could not be read."""
     settings: int
     """Settings taken over; 0 where they could not be read."""
+    begun_anew: int
+    """Of the memories, those whose lifecycle could not be read, or made no sense: it begins anew."""
 
 
 def salvage(damaged: str | os.PathLike[str], target: str | os.PathLike[str]) -> Salvaged:
@@ -106,7 +114,8 @@ def _copied(search: _Search, store: Store) -> Salvaged:
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)
-    return Salvaged(memories, unreadable + search.unreadable, link_count, len(settings))
+    unreadable += search.unreadable
+    return Salvaged(memories, unreadable, link_count, len(settings), search.begun_anew)
 
 
 class _Search(Reading):
@@ -115,6 +124,7 @@ class _Search(Reading):
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         super().__init__(connection, path, None)
         self.unreadable = 0
+        self.begun_anew = 0
 
     def memories(self) -> Iterator[list[tuple[Memory, bytes | None]]]:
         """Yield lists of memories with their encoded embeddings, in order of insertion."""
@@ -123,7 +133,7 @@ class _Search(Reading):
         patience = self._patience()
         while after < last and failures < patience:
             try:
-                found = self._rows(f"{SELECT} WHERE sequence > ? LIMIT {_BATCH}", (after,))
+                found = self._rows(_NEXT, (after,))
                 if not found:
                     return
                 if found[-1][0] <= after:  # a damaged page led back
@@ -174,19 +184,37 @@ class _Search(Reading):
         """
         return min(_LONGEST_GAP, Path(self._path).stat().st_size // _SMALLEST_ROW + 100)
 
-    def _single(self, sequence: int) -> list[tuple[object, ...]]:
+    def _single(self, sequence: int) -> list[tuple[Any, ...]]:
         try:
-            return self._rows(f"{SELECT} WHERE sequence = ?", (sequence,))
+            return self._rows(_ONE, (sequence,))
         except (StoreCorrupt, StoreIOError):
-            self.unreadable += 1
-            return []
+            found = self._anew(sequence)
+            self.unreadable += not found
+            return found
 
-    def _sensible(self, rows: list[tuple[object, ...]]) -> Iterator[tuple[Memory, bytes | None]]:
+    def _anew(self, sequence: int) -> list[tuple[Any, ...]]:
+        """Read a memory as if its lifecycle began; nothing where that makes no sense either."""
+        try:
+            found = self._rows(_ONE_ANEW, (*_NEW_LIFECYCLE, sequence))
+        except (StoreCorrupt, StoreIOError):
+            return []
+        if _made_of(found) is None:
+            return []
+        self.begun_anew += 1
+        return found
+
+    def _sensible(self, rows: list[tuple[Any, ...]]) -> Iterator[tuple[Memory, bytes | None]]:
         for row in rows:
-            try:
-                held = stored([row])[0]
-                memory = held.memory()
-            except StoreCorrupt:
+            held = _made_of([row]) or _made_of(self._anew(row[0]))
+            if held is None:
                 self.unreadable += 1
             else:
-                yield memory, held.embedding
+                yield held
+
+
+def _made_of(rows: list[tuple[Any, ...]]) -> tuple[Memory, bytes | None] | None:
+    """Return the one memory of rows and its embedding; None where there is none, or makes no sense."""
+    with suppress(StoreCorrupt):
+        for held in stored(rows):
+            return held.memory(), held.embedding
+    return None

@@ -21,7 +21,21 @@ __all__ = ["VERDICTS", "Transaction"]
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
 _SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
-_SESSIONS: Final = "SELECT id, sessions, session_spread FROM memory WHERE id = ?"
+_SESSIONS: Final = """
+SELECT id, lifecycle.sessions, session_spread
+FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence WHERE id = ?"""
+_OF_MEMORY: Final = "(SELECT sequence FROM memory WHERE id = ?)"
+_ERASE: Final = tuple(
+    f"DELETE FROM {table} WHERE {column} = {_OF_MEMORY}"
+    for table, column in (
+        ("feedback_event", "sequence"),
+        ("link", "first"),
+        ("link", "second"),
+        ("dream_content", "sequence"),
+        ("replay", "sequence"),
+        ("lifecycle", "sequence"),
+    )
+)
 
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
@@ -96,7 +110,7 @@ class Transaction(CycleWriting):
                 )
         if not values:
             return 0
-        return self._assign(["sessions = ?", "session_spread = ?"], values)
+        return self._assign(["sessions = ?", "session_spread = ?"], values, table="lifecycle")
 
     def feedback(self, id: str, verdict: str, time: float) -> None:
         """Record a verdict on a memory and add it to its ``feedback``.
@@ -159,7 +173,7 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         return self._connection.changes() > 0
 
     def erase(self, id: str) -> bool:
-        """Forget a memory for good: its row, its vector, its feedback and its links.
+        """Forget a memory for good: its rows, its vector, feedback, links and dreams.
 
         The bytes are overwritten in the pages at once; older copies of these stand in the log
         until ``Store.checkpoint``.
@@ -167,15 +181,8 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         Returns:
             Whether there was such a memory.
         """
-        sql = """
-DELETE FROM feedback_event WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)"""
         self._has_changed = True
-        self._run(sql, (id,))
-        for end in ("first", "second"):
-            sql = f"DELETE FROM link WHERE {end} = (SELECT sequence FROM memory WHERE id = ?)"
-            self._run(sql, (id,))
-        for table in ("dream_content", "replay"):
-            sql = f"DELETE FROM {table} WHERE sequence = (SELECT sequence FROM memory WHERE id = ?)"
+        for sql in _ERASE:
             self._run(sql, (id,))
         self._run("DELETE FROM memory WHERE id = ?", (id,))
         if not self._connection.changes():
