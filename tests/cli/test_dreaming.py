@@ -129,3 +129,39 @@ def test_no_store_is_made(run: Run, tmp_path: Path) -> None:
     outcome = run("dream", "-s", tmp_path / "none.db")
     assert outcome.exit_code == 2
     assert not (tmp_path / "none.db").exists()
+
+
+def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path) -> None:
+    questions = store.with_suffix(".jsonl")
+    questions.write_text('{"text": "long forgotten"}\n\n{"text": "said today"}\n', encoding="utf-8")
+    told = dreamed(run, store, "--dry-run", "--impact", str(questions))
+    impact = told["impact"]
+    assert isinstance(impact, dict)
+    first, second = impact["queries"]
+    assert (first["query"], first["before"], first["after"]) == ("long forgotten", ["old"], [])
+    assert (second["before"], second["after"], second["overlap"]) == (["fresh"], ["fresh"], 1.0)
+    assert impact["lost_by_rule"] == {"R13": 1}
+    asked = ("dream", "-s", store, "--profile", "reverie", *CLOCK, "--dry-run")
+    outcome = run(*asked, "--impact", str(questions))
+    assert "2 questions, top 10: 50.0% stay; lost: R13 1" in outcome.stdout
+    assert "old" in live(store)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [("{}", "line 1"), ('{"text": "a"}\nnot', "line 2"), ('{"text": 3}', "line 1")],
+)
+def test_questions_that_are_none_are_refused_by_their_line(
+    run: Run, store: Path, lines: str, problem: str
+) -> None:
+    questions = store.with_suffix(".jsonl")
+    questions.write_text(lines, encoding="utf-8")
+    outcome = run("dream", "-s", store, *CLOCK, "--dry-run", "--impact", str(questions))
+    assert outcome.exit_code != 0
+    assert problem in outcome.stderr
+
+
+def test_an_impact_is_of_a_dry_run(run: Run, store: Path) -> None:
+    outcome = run("dream", "-s", store, "--impact", str(store))
+    assert outcome.exit_code != 0
+    assert "--dry-run" in outcome.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
 
 if TYPE_CHECKING:
+    from oneiros.dream.impact import Impact
     from oneiros.dream.report import DreamReport
 
 __all__ = ["dream"]
@@ -27,6 +29,13 @@ def dream(
         str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False,
+    impact: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --dry-run: rank the questions of this file, before and after; JSON Lines, "
+            'each with a "text".'
+        ),
+    ] = None,
     undo: Annotated[str | None, typer.Option(help="Take the cycle of this id back.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Tell the last 20 cycles.")] = False,
     json: JsonOption = False,
@@ -40,11 +49,15 @@ def dream(
     if len(wanted) > 1:
         msg = f"{wanted[1]}: cannot go with {wanted[0]}"
         raise CommandError(msg)
+    if impact is not None and not dry_run:
+        msg = "--impact: needs --dry-run"
+        raise CommandError(msg)
     if profile is not None and (undo is not None or listed):
         msg = f"--profile: cannot go with {wanted[0]}, which runs no phases"
         raise CommandError(msg)
     chosen = None if profile is None else named_profile("--profile", profile)
     clock = seconds_of("--now", now)
+    questions = [] if impact is None else _questions(impact)
     with opened(existing(store)) as engine:
         if listed:
             _tell_all(engine.dreams(), json=json)
@@ -53,19 +66,43 @@ def dream(
             if undo is not None:
                 report = engine.undo_dream(undo, now=clock)
             elif dry_run:
-                report = engine.dream(clock, profile=chosen, dry_run=True).report
+                plan = engine.dream(clock, profile=chosen, dry_run=True)
+                report = plan.report
             else:
                 report = engine.dream(clock, profile=chosen)
-            _tell(report, json=json)
+            found = None if impact is None else plan.impact(questions)
+            _tell(report, found, json=json)
 
 
-def _tell(report: DreamReport, *, json: bool) -> None:
+def _questions(path: Path) -> list[str]:
+    from oneiros.cli.sources import json_lines  # noqa: PLC0415  (few ask)
+
+    if not path.is_file():
+        msg = f"{path}: no such file"
+        raise CommandError(msg)
+    questions = []
+    for row in json_lines.rows(path, extra_to_metadata=True):
+        text = None if row.record is None else row.record.get("text")
+        if not isinstance(text, str):
+            msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
+            raise CommandError(msg)
+        questions.append(text)
+    return questions
+
+
+def _tell(report: DreamReport, impact: Impact | None, *, json: bool) -> None:
     if json:
-        documents.write(report.record())
+        told = {} if impact is None else {"impact": impact.record()}
+        documents.write(report.record() | told)
         return
     from oneiros.cli.dream_tables import show_report  # noqa: PLC0415  (--json needs no rich)
 
     show_report(report)
+    if impact is not None:
+        from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+        for line in str(impact).splitlines():
+            output().print(text(line))
 
 
 def _tell_all(reports: list[DreamReport], *, json: bool) -> None:
