@@ -224,7 +224,10 @@ class Applying:
         deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")
         report = self._plan.report
         left = np.flatnonzero(self._stays).tolist()
-        changed_since = tuple(map(self._plan.name, left))
+        changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
+        told_ids = [one.id for one in report.named]
+        known = dict(zip(told_ids, self._transaction.sequences(told_ids), strict=True))
+        left_ids = set(changed_since)
         told = report.left_alone
         if left:
             told += (LeftAlone(phase="", rule="R19", reason="changed since", memories=len(left)),)
@@ -234,7 +237,9 @@ class Applying:
             live_after=report.live_before - deleted + added,
             left_alone=told,
             changed_since=changed_since,
-            named=tuple(one for one in report.named if one.id not in set(changed_since)),
+            named=tuple(
+                one for one in report.named if known[one.id] is not None and one.id not in left_ids
+            ),
         )
 
 

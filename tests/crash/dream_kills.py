@@ -1,0 +1,189 @@
+"""Kill -9 amid dream cycles: ``python -m tests.crash.dream_kills --kills 200`` ."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+import oneiros
+
+ROOT = Path(__file__).parents[2]
+NOW = 1_750_000_000.0
+DAY = 86_400.0
+
+_ADDED = re.compile(r"\b[0-9A-Z]{26}\+")  # ids of added memories begin with their cycle's
+_MEMORIES = "SELECT * FROM memory ORDER BY sequence"
+_LINKS = """
+SELECT one.id, other.id, link.kind, weight, link.created_at, co_retrieved_at FROM link
+JOIN memory AS one ON one.sequence = first JOIN memory AS other ON other.sequence = second
+WHERE weight > 0 ORDER BY first, second"""
+
+
+@dataclass
+class Report:
+    """What the kills showed."""
+
+    kills: int = 0
+    done: int = 0
+    """Cycles and undoings that had returned."""
+    cut_off: int = 0
+    """Kills in the midst of one."""
+    kept: int = 0
+    """Of these, those whose commit had come through."""
+    told: int = 0
+    """Of those that left nothing, those that ``interrupted_dream`` names."""
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills, {self.done} cycles and undoings done, {self.cut_off} cut off "
+            f"({self.kept} of them there, {self.told} of the others told as interrupted), "
+            f"{len(self.problems)} problems"
+        )
+
+
+def dreaming_mind(path: Path | str) -> oneiros.Engine:
+    """Return an engine on the store, as dreamer and harness use it."""
+    return oneiros.Engine(path, profile="reverie")
+
+
+def step(mind: oneiros.Engine) -> None:
+    """Undo the last cycle; where it was undone, or there is none, run the same one again."""
+    last = mind.dreams(limit=1)
+    if last and last[0].undoes is None:
+        mind.undo_dream(last[0].id, now=NOW)
+    else:
+        mind.dream(NOW, summarise=" and ".join)
+
+
+def run(folder: Path, *, kills: int, seed: int) -> Report:
+    """Kill a dreamer again and again on one store, and look at the store after each kill.
+
+    The dreamer applies one cycle and undoes it in turns, so that the store may be in one of two
+    states, and the number of its cycles says in which.
+
+    Args:
+        folder: where the files are made.
+        kills: how many.
+        seed: of the store and of the moments.
+    """
+    rng = random.Random(seed)
+    report = Report()
+    path = folder / "mind.db"
+    _fill(path, rng)
+    states = [contents(path), _after_a_cycle(path, folder / "copy.db")]
+    if states[0] == states[1]:
+        msg = "the cycle changes nothing"
+        raise RuntimeError(msg)
+    count, interrupted = 0, None
+    for _ in range(kills):
+        words = _killed(path, rng)
+        done, is_cut_off = words.count("done"), words[-1:] == ["begin"]
+        report.kills, report.done = report.kills + 1, report.done + done
+        report.cut_off += is_cut_off
+        before, count = count + done, _cycles(path)
+        if count - before not in ((0, 1) if is_cut_off else (0,)):
+            report.problems.append(f"kill {report.kills}: {count} cycles, {before} were told")
+        report.kept += count - before
+        with dreaming_mind(path) as mind:
+            report.problems += mind.check()
+            begun = mind.interrupted_dream()
+            if contents(path) != states[count % 2]:
+                report.problems.append(f"kill {report.kills}: neither before nor after")
+            if begun is not None and begun != interrupted:
+                report.told += 1
+                if not is_cut_off or count != before:
+                    report.problems.append(f"kill {report.kills}: none was interrupted")
+            interrupted = begun
+    return report
+
+
+def contents(path: Path) -> str:
+    """Return every memory's and every link's fields; ids of added memories without their cycle's."""
+    connection = apsw.Connection(str(path))
+    try:
+        cursor = connection.execute(_MEMORIES)
+        names = [name for name, _ in cursor.getdescription()]
+        kept = [place for place, name in enumerate(names) if name not in {"sequence", "revision"}]
+        memories = [[row[place] for place in kept] for row in cursor]
+        return _ADDED.sub("+", f"{memories}\n{connection.execute(_LINKS).fetchall()}")
+    finally:
+        connection.close()
+
+
+def _cycles(path: Path) -> int:
+    connection = apsw.Connection(str(path))
+    try:
+        return int(connection.execute("SELECT count(*) FROM dream_cycle").get)
+    finally:
+        connection.close()
+
+
+def _fill(path: Path, rng: random.Random) -> None:
+    with dreaming_mind(path) as mind:
+        mind.add_many([_record(number, rng) for number in range(300)], now=NOW)
+
+
+def _record(number: int, rng: random.Random) -> dict[str, object]:
+    return {
+        "id": f"m{number}",
+        "text": f"story {rng.randrange(120)}",
+        "session": f"s{number % 9}",
+        "created_at": NOW - rng.uniform(0.0, 700.0) * DAY,
+        "strength": rng.choice([0.03125, 0.25, 1.0]),
+        "access_count": rng.randrange(4),
+        "embedding": [rng.gauss(0.0, 1.0) for _ in range(8)],
+    }
+
+
+def _after_a_cycle(path: Path, copy: Path) -> str:
+    shutil.copy(path, copy)
+    with dreaming_mind(copy) as mind:
+        step(mind)
+        return contents(copy)
+
+
+def _killed(path: Path, rng: random.Random) -> list[str]:
+    """Start a dreamer, kill it after a while, return what it said."""
+    command = [sys.executable, str(Path(__file__).with_name("dreamer.py")), str(path)]
+    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    said = path.with_name("said.txt")
+    with said.open("wb") as out, subprocess.Popen(command, stdout=out, env=environment) as process:
+        while process.poll() is None and not said.stat().st_size:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.3))
+        is_alive = process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    if not is_alive:
+        msg = f"the dreamer ended by itself with {process.returncode}"
+        raise RuntimeError(msg)
+    return said.read_text().split()
+
+
+def main() -> int:
+    """Run the kills and print the figures; exit 0 when every store was whole."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = run(Path(folder), kills=given.kills, seed=given.seed)
+    sys.stdout.write("\n  ".join([str(report), *report.problems]) + "\n")
+    return 0 if report.done and not report.problems else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

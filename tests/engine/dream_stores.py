@@ -1,0 +1,112 @@
+"""Stores to dream on, and what lies in them, byte for byte."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import oneiros
+from oneiros import _core
+from tests.dream.worlds import DAY, NOW, World
+
+__all__ = ["PROFILES", "columns", "filled_mind", "links", "memories", "random_mind", "tables"]
+
+PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
+_LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
+
+
+def random_mind(path: Path | str, world: World, profile: str = "oneiros") -> oneiros.Engine:
+    """Return an engine on a new file that holds a world of :mod:`tests.dream.random_worlds`."""
+    mind = oneiros.Engine(path, profile=profile)
+    mind.add_many(list(map(_record, world.memories)), now=NOW)
+    for memory in world.memories:
+        if memory["erased"]:
+            mind.forget(memory["id"])
+        elif memory["deleted_at"] is not None:
+            mind.delete(memory["id"], now=memory["deleted_at"])
+    return mind
+
+
+def _record(memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in memory.items() if name not in _LEFT_OUT and value is not None
+    }
+
+
+def filled_mind(path: Path | str, profile: str = "oneiros", count: int = 60) -> oneiros.Engine:
+    """Return an engine on a new file on which every profile's cycle changes much.
+
+    Memories of all ages and strengths, many that say the same, some linked, some protected.
+    """
+    mind = oneiros.Engine(path, profile=profile)
+    mind.add_many([_varied(number) for number in range(count)], now=NOW)
+    for number in range(0, count - 5, 5):
+        mind.link(f"m{number}", f"m{number + 5}", weight=0.04 + number / 200, now=NOW - 300 * DAY)
+    return mind
+
+
+def _varied(number: int) -> dict[str, Any]:
+    age = (number * 37 % 900) * DAY
+    text = f"the same old story {number % 4}" if number % 5 > 1 else f"a story of its own w{number}"
+    return {
+        "id": f"m{number}",
+        "text": text,
+        "kind": ("note", "code_chunk", "file_summary")[number // 2 % 3],
+        "topic": "ab"[number % 2],
+        "session": f"s{number % 6}",
+        "created_at": NOW - age,
+        "strength": (0.03125, 0.25, 1.0)[number % 3],
+        "stability": (0.125, 1.0, 5.0)[number // 3 % 3],
+        "access_count": number % 5,
+        "depth": 1 + number % 3,
+        "importance": number % 7 / 7,
+        "feedback": -(number % 6),
+        "embedding": (math.cos(number % 4 + number / 1000), math.sin(number % 4 + number / 1000)),
+        "pinned": number % 11 == 0,
+        "core": number % 13 == 1,
+        "importance_tag": "explicit" if number % 17 == 2 else "none",
+    }
+
+
+def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
+    # By the engine's own SQLite: a second copy of the library in one process breaks the first's locks.
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        cursor = connection.cursor()
+        return [
+            dict(zip((name for name, _ in cursor.getdescription()), row, strict=True))
+            for row in cursor.execute(sql)
+        ]
+
+
+def memories(path: Path | str) -> dict[str, dict[str, Any]]:
+    """Return every memory's fields by id, as the file holds them, the deleted among them."""
+    rows = _rows(path, "SELECT * FROM memory ORDER BY sequence")
+    return {row["id"]: {**row, "revision": None} for row in rows}
+
+
+def links(path: Path | str) -> dict[tuple[int, int], dict[str, Any]]:
+    """Return every link's fields by its two ends, as the file holds them."""
+    rows = _rows(path, "SELECT * FROM link WHERE weight > 0")
+    return {(row["first"], row["second"]): {**row, "revision": None} for row in rows}
+
+
+def tables(path: Path | str) -> dict[str, list[dict[str, Any]]]:
+    """Return every table of a file, whole."""
+    names = _rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return {row["name"]: _rows(path, f'SELECT * FROM "{row["name"]}"') for row in names}
+
+
+def columns(mind: oneiros.Engine) -> dict[str, bytes]:
+    """Return every column of an engine, as bytes."""
+    return dict(_columns(mind))
+
+
+def _columns(mind: oneiros.Engine) -> Iterator[tuple[str, bytes]]:
+    lifecycle = mind._parts.projections.lifecycle
+    for name in _core.Columns.schema():
+        yield name, lifecycle.column(name)[: len(lifecycle.ids)].tobytes()

@@ -1,0 +1,199 @@
+"""What somebody changes between a cycle's plan and its end, or after it, stays as they made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from tests.dream.worlds import DAY, NOW
+from tests.engine.dream_stores import columns, filled_mind, links, memories
+
+LATER = NOW + DAY
+Change = Callable[[oneiros.Engine, str], object]
+
+
+def searched(mind: oneiros.Engine, id: str) -> None:
+    text = mind.get(id).text
+    hits = mind.search(text, k=1, now=LATER, session="here")
+    assert [hit.memory.id for hit in hits] == [id]
+
+
+CHANGES: dict[str, Change] = {
+    "update": lambda mind, id: mind.update(id, importance=0.125, now=LATER),
+    "search": searched,
+    "feedback": lambda mind, id: mind.feedback(id, "helpful", now=LATER),
+    "pin": lambda mind, id: mind.pin(id, not mind.get(id).pinned),
+    "delete": lambda mind, id: mind.delete(id, now=LATER),
+}
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> oneiros.Engine:
+    return filled_mind(tmp_path / "mind.db")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("by_another", [False, True])
+def test_what_changed_since_the_plan_stays(
+    mind: oneiros.Engine, tmp_path: Path, change: str, by_another: bool
+) -> None:
+    path = tmp_path / "mind.db"
+    with mind, oneiros.Engine(path) as other:
+        plan = mind.dream(LATER, dry_run=True)
+        id = _planned_own(plan, mind)
+        who = other if by_another else mind
+        CHANGES[change](who, id)
+        who.flush()
+        before = memories(path)[id]
+        report = plan.apply()
+        assert id in report.changed_since
+        assert memories(path)[id] == before
+        assert id not in {change.id for change in report.named}
+        assert mind.check() == []
+
+
+def test_what_a_search_strengthened_stays_though_it_waits_to_be_written(
+    mind: oneiros.Engine,
+) -> None:
+    with mind:
+        plan = mind.dream(LATER, dry_run=True)
+        id = _planned_own(plan, mind)
+        searched(mind, id)
+        report = plan.apply()
+        mind.flush()
+        assert id in report.changed_since
+        assert mind.get(id).strength == next(
+            change.before
+            for change in plan.changes()
+            if (change.id, change.field) == (id, "strength")
+        )
+
+
+def _planned_own(plan: oneiros.dream.plan.DreamPlan, mind: oneiros.Engine) -> str:
+    """Return the id of a memory with a text of its own that the plan changes and does not take."""
+    changed = {change.id for change in plan.changes() if change.field == "strength"}
+    fields = {"deleted_at", "tier", "text"}
+    taken = {
+        change.id
+        for change in plan.changes()
+        if change.field in fields or change.after == "archived"
+    }
+    return next(id for id in sorted(changed - taken) if "own" in mind.get(id).text)
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_what_was_forgotten_since_the_plan_is_left_alone(
+    mind: oneiros.Engine, tmp_path: Path, by_another: bool
+) -> None:
+    path = tmp_path / "mind.db"
+    with mind, oneiros.Engine(path) as other:
+        plan = mind.dream(LATER, dry_run=True)
+        id = _planned_own(plan, mind)
+        (other if by_another else mind).forget(id)
+        report = plan.apply()
+        assert report.changed_since == ()  # nobody is named who is not there
+        assert id not in {change.id for change in report.named}
+        assert [one.memories for one in report.left_alone if one.reason == "changed since"] == [1]
+        assert id not in memories(path)
+        assert mind.check() == []
+
+
+def test_a_plan_is_applied_once(mind: oneiros.Engine, tmp_path: Path) -> None:
+    with mind:
+        plan = mind.dream(LATER, dry_run=True)
+        plan.apply()
+        before = memories(tmp_path / "mind.db")
+        with pytest.raises(ValueError, match="applied once"):
+            plan.apply()
+        assert memories(tmp_path / "mind.db") == before
+
+
+def test_an_undoing_leaves_what_changed_since_and_tells(
+    mind: oneiros.Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "mind.db"
+    with mind:
+        before = memories(path)
+        report = mind.dream(LATER)
+        ids = [id for id, was in before.items() if mind_holds(mind, id, was["strength"])][:2]
+        mind.update(ids[0], strength=0.75, now=LATER)
+        mind.update(ids[1], title="another", now=LATER)  # a field that the cycle left
+        undone = mind.undo_dream(report.id, now=LATER)
+        told = {(change.id, change.field): change for change in undone.not_restored}
+        assert told.keys() == {(ids[0], "strength")}
+        assert told[ids[0], "strength"].before == 0.75
+        assert told[ids[0], "strength"].after == before[ids[0]]["strength"]
+        after = memories(path)
+        assert after[ids[0]]["strength"] == 0.75
+        assert after[ids[1]]["strength"] == before[ids[1]]["strength"]
+        assert after[ids[1]]["title"] == "another"
+        assert {id: after[id] for id in before if id not in ids} == {
+            id: was for id, was in before.items() if id not in ids
+        }
+
+
+def mind_holds(mind: oneiros.Engine, id: str, strength: float) -> bool:
+    """Tell whether a memory is live and another strength than this is held."""
+    return any(one.id == id and one.strength != strength for one in mind.list(limit=1000))
+
+
+def test_what_cannot_be_undone_is_refused(mind: oneiros.Engine) -> None:
+    with mind:
+        report = mind.dream(LATER)
+        with pytest.raises(ValueError, match="no dream cycle"):
+            mind.undo_dream("unheard")
+        undoing = mind.undo_dream(report.id, now=LATER)
+        with pytest.raises(ValueError, match="was undone"):
+            mind.undo_dream(report.id)
+        with pytest.raises(ValueError, match="undid one"):
+            mind.undo_dream(undoing.id)
+        planned = mind.dream(LATER, dry_run=True)
+        with pytest.raises(ValueError, match="no dream cycle"):
+            mind.undo_dream(planned.id)
+        assert [one.id for one in mind.dreams()] == [undoing.id, report.id]
+
+
+def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
+    with mind:
+        first, *others = [mind.dream(LATER + number).id for number in range(31)]
+        with pytest.raises(ValueError, match="too old"):
+            mind.undo_dream(first)
+        mind.undo_dream(others[0], now=LATER)
+        assert len(mind.dreams(limit=100)) == 32
+
+
+def test_another_engine_and_a_new_one_see_the_cycle(mind: oneiros.Engine, tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with mind, oneiros.Engine(path) as other:
+        other.search("story", reinforce=False, now=LATER)
+        report = mind.dream(LATER)
+        found = [hit.memory for hit in mind.search("story", reinforce=False, now=LATER)]
+        assert [hit.memory for hit in other.search("story", reinforce=False, now=LATER)] == found
+        assert columns(other) == columns(mind)
+        held = columns(mind), memories(path), links(path)
+        assert [one.id for one in other.dreams()] == [report.id]
+        said = mind.dreams()
+    for _ in range(2):  # the second time from a snapshot
+        with oneiros.Engine(path) as again:
+            assert [
+                hit.memory for hit in again.search("story", reinforce=False, now=LATER)
+            ] == found
+            assert (columns(again), memories(path), links(path)) == held
+            assert again.dreams() == said
+            assert again.check() == []
+
+
+def test_pruned_and_archived_memories_can_be_brought_back(mind: oneiros.Engine) -> None:
+    with mind:
+        report = mind.dream(LATER)
+        pruned = [one.id for one in report.named if one.field == "deleted_at"]
+        archived = [one.id for one in report.named if one.after == "archived"]
+        assert pruned
+        for id in pruned + archived:
+            mind.restore(id)
+        live = {one.id for one in mind.list(limit=1000)}
+        assert live >= set(pruned)
+        assert mind.check() == []
