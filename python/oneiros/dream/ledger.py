@@ -1,7 +1,7 @@
 """What a cycle changed in columns and links, as bytes: what an undo goes by.
 
-Header, then blocks: the header is JSON, each block a compressed array. A memory is its sequence
-number, so that nothing of what it says lies here.
+A checksum, a header, then blocks: the header is JSON, each block a compressed array. A memory is its
+sequence number, so that nothing of what it says lies here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptColumn", "KeptLink", "decoded", "encoded"]
 
 _MAGIC: Final = b"oneiros-dream-1\n"
-_LENGTH: Final = struct.Struct("<I")
+_LENGTHS: Final = struct.Struct("<II")  # CRC-32 of all that follows it; the header's length
+_CHECKED_FROM: Final = len(_MAGIC) + 4
 _LEVEL: Final = 1  # most values repeat: more effort gains little
 _MOST_ROWS: Final = 2**28
 
@@ -62,7 +63,9 @@ def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink]) -> bytes:
         )
         blocks += parts
     header = json.dumps({"columns": head, "links": links}, separators=(",", ":")).encode()
-    return b"".join((_MAGIC, _LENGTH.pack(len(header)), header, *blocks))
+    made = b"".join((_MAGIC, _LENGTHS.pack(0, len(header)), header, *blocks))
+    checksum = zlib.crc32(memoryview(made)[_CHECKED_FROM:])
+    return b"".join((_MAGIC, checksum.to_bytes(4, "little"), memoryview(made)[_CHECKED_FROM:]))
 
 
 def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
@@ -73,19 +76,16 @@ def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
     """
     try:
         return _decoded(blob)
-    except (ValueError, TypeError, KeyError, struct.error, zlib.error, RecursionError) as error:
+    except (
+        *(ValueError, TypeError, KeyError, OverflowError, RecursionError),
+        *(struct.error, zlib.error),
+    ) as error:
         msg = f"the store holds damaged changes of a dream cycle ({error})"
         raise StoreCorrupt(msg) from error
 
 
 def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
-    start = len(_MAGIC) + _LENGTH.size
-    if blob[: len(_MAGIC)] != _MAGIC:
-        msg = "another beginning"
-        raise ValueError(msg)
-    (length,) = _LENGTH.unpack_from(blob, len(_MAGIC))
-    header = json.loads(blob[start : start + length])
-    place = start + length
+    header, place = _header(blob)
     dtypes: Mapping[str, str] = _core.Columns.schema()
     columns = []
     for one in header["columns"]:
@@ -107,6 +107,19 @@ def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
         KeptLink(int(first), int(second), _state(before), _state(after))
         for first, second, before, after in header["links"]
     ]
+
+
+def _header(blob: bytes) -> tuple[Any, int]:
+    """What the header says, and where the blocks begin."""
+    if blob[: len(_MAGIC)] != _MAGIC:
+        msg = "another beginning"
+        raise ValueError(msg)
+    checksum, length = _LENGTHS.unpack_from(blob, len(_MAGIC))
+    if zlib.crc32(memoryview(blob)[_CHECKED_FROM:]) != checksum:
+        msg = "another checksum"
+        raise ValueError(msg)
+    start = len(_MAGIC) + _LENGTHS.size
+    return json.loads(blob[start : start + length]), start + length
 
 
 def _state(held: Any) -> tuple[int, float, float, float | None] | None:

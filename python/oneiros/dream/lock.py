@@ -90,10 +90,15 @@ class CycleLock:
 
     def interrupted(self) -> Begun | None:
         """Return the cycle that a crash ended; None where none was, or where one runs now."""
-        if self.path is None or os.path.realpath(self.path) in _running:
+        if self.path is None:
             return None
+        with _guard:  # none begins meanwhile: to close the file would let go of its lock, too
+            return None if os.path.realpath(self.path) in _running else self._left(self.path)
+
+    @staticmethod
+    def _left(path: str) -> Begun | None:
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None
         try:
