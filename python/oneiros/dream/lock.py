@@ -105,7 +105,7 @@ class CycleLock:
             _take(descriptor, "")
             found = json.loads(os.pread(descriptor, 4096, 0) or b"null")
             return None if found is None else Begun(str(found[0]), float(found[1]))
-        except (DreamBusy, ValueError, TypeError, IndexError):
+        except (DreamBusy, ValueError, TypeError, LookupError, OverflowError, RecursionError):
             return None
         finally:
             os.close(descriptor)
