@@ -197,3 +197,23 @@ def test_pruned_and_archived_memories_can_be_brought_back(mind: oneiros.Engine) 
         live = {one.id for one in mind.list(limit=1000)}
         assert live >= set(pruned)
         assert mind.check() == []
+
+
+def test_what_is_purged_leaves_no_text_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path, profile="reverie") as mind:
+        for number in range(4):  # said alike: all but the newest are pruned
+            created = NOW - (400 - number) * DAY
+            mind.add("an unheard-of phrase", topic="t", created_at=created, id=f"m{number}")
+        mind.add("a fresh story", id="fresh", now=LATER)
+        mind.dream(LATER)
+        gone = {id for id, held in memories(path).items() if held["deleted_at"] is not None}
+        assert gone
+        assert mind.purge(30.0, now=LATER + 30.0 * DAY) == 0  # not older than that
+        assert mind.purge(30.0, now=LATER + 30.5 * DAY) == len(gone)
+        assert memories(path).keys() == {"fresh", *(f"m{n}" for n in range(4))} - gone
+        for id in memories(path).keys() - {"fresh"}:
+            mind.forget(id)
+        assert mind.verify_erased("unheard-of phrase")
+        assert not mind.verify_erased("a fresh story")
+        assert mind.check() == []
