@@ -16,6 +16,7 @@ from oneiros.cli.importing import import_memories
 from oneiros.cli.promoting import promote
 from oneiros.cli.rescoring import rescore
 from oneiros.cli.showing import demo
+from oneiros.cli.simulating import simulate
 from oneiros.cli.tuning import tune
 
 __all__ = ["application"]
@@ -60,3 +61,4 @@ application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)
 application.command("eval", hidden=True)(evaluate)  # the short name
 application.command("tune")(tune)
+application.command("simulate")(simulate)

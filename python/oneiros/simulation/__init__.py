@@ -3,5 +3,6 @@
 A :class:`~oneiros.simulation.script.Script` is what is told and which facts it states, invented or
 read from a file; a :class:`~oneiros.simulation.workload.Workload` gives it times and questions and
 makes a :class:`~oneiros.simulation.world.World` of it, which knows what is true and what is still
-relevant at any time. An engine that lives in it knows neither.
+relevant at any time. :func:`oneiros.simulation.run.simulate` runs it on an engine that knows neither,
+and measures what is forgotten.
 """

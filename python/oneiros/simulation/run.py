@@ -1,0 +1,216 @@
+"""A world run on an engine: told, asked, dreamt about and measured, on the virtual clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from oneiros.clock import VirtualClock
+from oneiros.engine import Engine
+from oneiros.ranking.declaration import require_number
+from oneiros.scopes import where
+from oneiros.simulation.embedder import HashedGrams
+from oneiros.simulation.figures import Checkpoint, Course
+from oneiros.simulation.judging import Shown, judged
+from oneiros.simulation.world import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneiros.embedders import Embedder
+    from oneiros.ranking.profile import Profile
+    from oneiros.simulation.judging import Outcome
+    from oneiros.simulation.world import Probe, Session, World
+
+    Advance = Callable[[int], None]
+
+__all__ = ["BEGINNING", "DEPTH", "simulate", "step_count"]
+
+BEGINNING: Final = 1_735_689_600.0
+"""When a simulated life begins: 2025-01-01T00:00:00Z."""
+
+DEPTH: Final = 10
+"""Results looked at by a probe."""
+
+_ASKED_DEPTH: Final = 5
+"""Results that a session asks for, and uses."""
+
+_SHORTEST_DAYS: Final = 0.01
+"""Between two cycles."""
+
+_DAY: Final = 86_400.0
+_MONTH_DAYS: Final = 365.0 / 12.0
+
+
+def simulate(
+    world: World,
+    profile: Profile | str = "oneiros",
+    *,
+    dream_every_days: float | None = 1.0,
+    embedder: Embedder | None = None,
+    advance: Advance | None = None,
+) -> Course:
+    """Run a world under one profile, and measure it month by month.
+
+    All times are the virtual clock's, from :data:`BEGINNING` on; the machine's is looked at for
+    latencies alone. What sessions ask counts as use (five results each); what is measured does not:
+    probes see what they see, and leave no trace.
+
+    Args:
+        world: what happens.
+        profile: ranks, and dreams, by name or as a ``Profile``.
+        dream_every_days: days between two cycles, >= 0.01; None: never.
+        embedder: of memories and questions without a vector; None: :class:`HashedGrams`.
+        advance: called with 1 after each of :func:`step_count` steps.
+
+    Returns:
+        The same for the same arguments, latencies apart.
+
+    Raises:
+        ValueError, TypeError: an argument breaks its rule.
+    """
+    steps = _steps(world, dream_every_days)
+    clock = VirtualClock(BEGINNING)
+    chosen = HashedGrams() if embedder is None else embedder
+    with Engine(
+        ":memory:", profile=profile, embedder=chosen, clock=clock, vector_index="flat"
+    ) as mind:
+        life = _Life(mind, clock, world, chosen)
+        for at, step in steps:
+            life.live_until(at)
+            if step == "dream":
+                life.dream()
+            elif step == "measure":
+                life.measure()
+            else:
+                life.sit(world.sessions[int(step)])
+            if advance is not None:
+                advance(1)
+        return Course(
+            profile=mind.stats()["profile"],
+            is_dreaming=dream_every_days is not None,
+            dreams=life.dreams,
+            dream_seconds=life.dream_seconds,
+            checkpoints=tuple(life.checkpoints),
+        )
+
+
+def step_count(world: World, dream_every_days: float | None) -> int:
+    """Return how often :func:`simulate` says that it advanced."""
+    return len(_steps(world, dream_every_days))
+
+
+def _steps(world: World, dream_every_days: float | None) -> list[tuple[float, str]]:
+    """Return what happens by its time in days: a session's place, "dream", then "measure"."""
+    steps = [
+        (session.at, 0, str(place))
+        for place, session in enumerate(world.sessions)
+        if session.at < world.days
+    ]
+    if dream_every_days is not None:
+        require_number("dream_every_days", dream_every_days, low=_SHORTEST_DAYS)
+        count = int(world.days / dream_every_days)
+        steps += [(turn * dream_every_days, 1, "dream") for turn in range(1, count + 1)]
+    months = max(1, round(world.days / _MONTH_DAYS))
+    steps += [(world.days * turn / months, 2, "measure") for turn in range(1, months + 1)]
+    return [(at, step) for at, _, step in sorted(steps, key=lambda one: one[:2])]
+
+
+@dataclass(slots=True)
+class _Life:
+    """An engine, and what is true beside it."""
+
+    mind: Engine
+    clock: VirtualClock
+    world: World
+    embedder: Embedder
+    standing: Standing = field(default_factory=Standing)
+    told: int = 0
+    dreams: int = 0
+    dream_seconds: float = 0.0
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    told_ids: set[str] = field(default_factory=set)
+
+    def live_until(self, day: float) -> None:
+        """Move the clock to a day, and never back: what overlaps comes one after the other."""
+        self.clock.advance(max(0.0, BEGINNING + day * _DAY - self.clock()))
+
+    def sit(self, session: Session) -> None:
+        """Ask what a session asks, then tell what it tells."""
+        for asked in session.asked:
+            self.live_until(asked.at)
+            phrase = self.world.facts[asked.fact].phrases[asked.phrase]
+            self.mind.search(
+                phrase.text, _ASKED_DEPTH, session=session.name, embedding=phrase.vector
+            )
+        if not session.tellings:
+            return
+        self.live_until(session.ends)
+        records = [{**one.record, "session": session.name} for one in session.tellings]
+        self.told_ids.update(self.mind.add_many(records).ids)
+        self.told += len(records)
+        for telling in session.tellings:
+            self.standing.tell(telling)
+            for old in telling.supersedes:
+                self._supersede(old, telling.record["id"])
+
+    def _supersede(self, old: str, new: str) -> None:
+        """Mark a memory as superseded, unless a dream took it away: who looks for it finds none."""
+        if self.mind.get_many([old])[0] is not None:
+            self.mind.supersede(old, new)
+
+    def dream(self) -> None:
+        """Run one cycle."""
+        started = perf_counter()
+        self.mind.dream()
+        self.dream_seconds += perf_counter() - started
+        self.dreams += 1
+
+    def measure(self) -> None:
+        """Ask about every fact that is still relevant, and note how things stand."""
+        day = (self.clock() - BEGINNING) / _DAY
+        probes = self.world.still_relevant(day)
+        asked = [self._probed(probe) for probe in probes]
+        outcomes = [outcome for outcome, _ in asked]
+        milliseconds = [1e3 * seconds for _, seconds in asked] or [0.0]
+        live = len(self.mind)
+        set_aside = self.mind.count(where(status="archived") | where(tier=["cold", "stub"]))
+        kept = sum(one is not None for one in self.mind.get_many(sorted(self.told_ids)))
+        self.checkpoints.append(
+            Checkpoint(
+                day=day,
+                told=self.told,
+                active=live - set_aside,
+                set_aside=set_aside,
+                deleted=self.told - kept,
+                added=live - kept,
+                questions=len(probes),
+                found=_share([one.found for one in outcomes]),
+                misled=_share([one.misled for one in outcomes]),
+                untrue=_share([one.untrue for one in outcomes]),
+                p50_ms=float(np.percentile(milliseconds, 50.0)),
+                p99_ms=float(np.percentile(milliseconds, 99.0)),
+            )
+        )
+
+    def _probed(self, probe: Probe) -> tuple[Outcome, float]:
+        """Return what came of a question that leaves no trace, and the seconds that it took."""
+        phrase = probe.phrase
+        started = perf_counter()
+        response = self.mind.search(
+            phrase.text, DEPTH, embedding=phrase.vector, now=self.clock(), reinforce=False
+        )
+        seconds = perf_counter() - started
+        shown = [
+            Shown(one.id, one.memory.text, one.id not in self.told_ids) for one in response.results
+        ]
+        current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
+        return judged(shown, current, untrue), seconds
+
+
+def _share(claims: Sequence[bool]) -> float:
+    """Return the share of claims that hold; 0 of none."""
+    return sum(claims) / len(claims) if claims else 0.0
