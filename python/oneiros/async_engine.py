@@ -205,6 +205,8 @@ class AsyncEngine(AsyncMemories[Engine]):
     dreams = _awaited(Engine.dreams)
     interrupted_dream = _awaited(Engine.interrupted_dream)
     purge = _awaited(Engine.purge)
+    keep_dreaming = _awaited(Engine.keep_dreaming)
+    end_session = _awaited(Engine.end_session)
 
     async def close(self) -> None:
         """Let running calls end, write what waits, and let the file go. Closing twice is once."""

@@ -16,9 +16,9 @@ from oneiros.argument_checks import (
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
-from oneiros.dreaming import Dreaming
 from oneiros.embedders import name_of
 from oneiros.errors import StoreCorrupt
+from oneiros.keeping_dreaming import KeepingDreaming
 from oneiros.memories import Memories
 from oneiros.projections import LexicalOptions, Projections
 from oneiros.ranking.channels import LexicalChannel
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(Dreaming, Memories):
+class Engine(KeepingDreaming, Memories):
     """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
 
     Safe to use from many threads; many processes may open one file, each follows the others.
@@ -245,6 +245,7 @@ class Engine(Dreaming, Memories):
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""
+        self._stop_dreaming()
         self._shared.remember.close()
 
     def __enter__(self) -> Self:

@@ -255,11 +255,16 @@ TESTS = {
         "engine/test_remember.py::test_a_recalled_memory_is_staged_again_when_its_text_is_another",
     ),
     "R15": (_CYCLE, _ALONE, "dream/test_reverie_by_hand.py::test_depth_follows_use"),
+    "R18": (
+        "dream/test_schedule.py::test_when_a_cycle_is_due",
+        "dream/test_schedule.py::test_time_by_the_engines_clock_and_sessions_are_reasons",
+        "dream/test_schedule.py::test_new_memories_are_a_reason",
+    ),
     "R20": ("engine/test_strengthening.py::test_stability_follows_the_oracle", _WHOLE),
 }
 """Rule -> tests, under tests/."""
 
 WAITING = {
-    "the dream cycle": ("R18 R19"),
+    "the dream cycle": ("R19"),
 }
 """What a rule waits for -> rules."""

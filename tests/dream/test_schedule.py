@@ -1,0 +1,140 @@
+"""Cycles that run by themselves: when they are due, and that they stop. docs/systems/reverie.md R18."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from oneiros.clock import VirtualClock
+from oneiros.dream.schedule import DreamSchedule, duration_seconds
+from oneiros.engine import Engine
+
+NOW = 1_750_000_000.0
+HOUR = 3_600.0
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(NOW)
+
+
+@pytest.fixture
+def mind(clock: VirtualClock) -> Iterator[Engine]:
+    with Engine(":memory:", clock=clock, profile="reverie") as engine:
+        yield engine
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.002)
+    return condition()
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("4h", 14_400.0), ("30min", 1_800.0), ("90s", 90.0), ("2d", 172_800.0), (" 1.5 h ", 5_400.0),
+     (7, 7.0), (0.5, 0.5)],
+)  # fmt: skip
+def test_durations(given: str | float, seconds: float) -> None:
+    assert duration_seconds("every", given) == seconds
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("every", "4 weeks", ValueError), ("every", "", ValueError), ("every", 0, ValueError),
+        ("every", "0s", ValueError), ("every", float("nan"), ValueError), ("every", True, TypeError),
+        ("min_gap", -1.0, ValueError), ("min_gap", float("inf"), ValueError),
+        ("min_gap", None, TypeError), ("after_new", 0, ValueError), ("after_new", 1.5, TypeError),
+        ("on_session_end", 1, TypeError),
+    ],
+)  # fmt: skip
+def test_what_is_no_schedule_is_refused_by_name(
+    field: str, value: Any, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=field):
+        DreamSchedule(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("since", "waited", "new", "ended", "is_due"),
+    [
+        (None, 0.0, 9, False, False),
+        (None, 0.0, 10, False, True),
+        (None, 0.0, 0, True, True),
+        (None, 4 * HOUR, 0, False, True),
+        (HOUR, HOUR, 0, False, False),
+        (1_799.0, 1_799.0, 99, True, False),
+        (1_800.0, 1_800.0, 10, False, True),
+        (4 * HOUR - 1, 4 * HOUR - 1, 0, False, False),
+        (4 * HOUR, 4 * HOUR, 0, False, True),
+    ],
+)
+def test_when_a_cycle_is_due(
+    since: float | None, waited: float, new: int, ended: bool, is_due: bool
+) -> None:
+    asked = {"since_cycle": since, "waited": waited, "new": new}
+    assert DreamSchedule().is_due(**asked, has_session_ended=ended) is is_due  # type: ignore[arg-type]
+    never = DreamSchedule(every=None, after_new=None, on_session_end=False)
+    assert not never.is_due(**asked, has_session_ended=ended)  # type: ignore[arg-type]
+
+
+def test_time_by_the_engines_clock_and_sessions_are_reasons(
+    mind: Engine, clock: VirtualClock
+) -> None:
+    mind.add("a")
+    with mind.keep_dreaming(DreamSchedule()) as dreamer:
+        clock.advance(4 * HOUR)
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 1)
+        mind.end_session()  # waits for the gap
+        clock.advance(HOUR)
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 2)
+    assert not dreamer.is_running
+    assert [report.now for report in mind.dreams()] == [NOW + 5 * HOUR, NOW + 4 * HOUR]
+
+
+def test_new_memories_are_a_reason(mind: Engine) -> None:
+    mind.add("there before")
+    with mind.keep_dreaming(DreamSchedule(after_new=3)) as dreamer:
+        mind.add_many([{"text": f"memory {number}"} for number in range(3)])
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 1)
+
+
+def test_a_failure_is_logged_and_the_next_reason_tries_again(
+    mind: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(now: float) -> None:
+        msg = f"no sleep at {now}"
+        raise RuntimeError(msg)
+
+    with mind.keep_dreaming(DreamSchedule(min_gap=0)) as dreamer:
+        monkeypatch.setattr(mind, "dream", fails)
+        mind.end_session()
+        assert comes_true(lambda: "no sleep at" in caplog.text)
+        monkeypatch.undo()
+        assert dreamer.is_running
+        mind.end_session()
+        assert comes_true(lambda: len(mind.dreams()) == 1)
+
+
+def test_closing_the_engine_and_another_schedule_stop_it() -> None:
+    with Engine(":memory:") as mind:
+        first = mind.keep_dreaming()
+        second = mind.keep_dreaming(DreamSchedule(every="2d"))
+        assert [first.is_running, second.is_running] == [False, True]
+    assert [first.is_running, second.is_running] == [False, False]
+    assert second.stop()
+
+
+def test_what_is_no_schedule_starts_nothing(mind: Engine) -> None:
+    with pytest.raises(TypeError, match="schedule"):
+        mind.keep_dreaming("4h")  # type: ignore[arg-type]
+    mind.end_session()
+    assert mind.dreams() == []
