@@ -24,7 +24,7 @@ NOW = 1_750_000_000.0
 DAY = 86_400.0
 
 _ADDED = re.compile(r"\b[0-9A-Z]{26}\+")  # ids of added memories begin with their cycle's
-_MEMORIES = "SELECT * FROM memory ORDER BY sequence"
+_MEMORIES = "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence"
 _LINKS = """
 SELECT one.id, other.id, link.kind, weight, link.created_at, co_retrieved_at FROM link
 JOIN memory AS one ON one.sequence = first JOIN memory AS other ON other.sequence = second

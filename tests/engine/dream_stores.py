@@ -85,7 +85,7 @@ def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
 
 def memories(path: Path | str) -> dict[str, dict[str, Any]]:
     """Return every memory's fields by id, as the file holds them, the deleted among them."""
-    rows = _rows(path, "SELECT * FROM memory ORDER BY sequence")
+    rows = _rows(path, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence")
     return {row["id"]: {**row, "revision": None} for row in rows}
 
 
