@@ -52,6 +52,7 @@ def test_data_of_ones_own_are_told(run: Run, tmp_path: Path) -> None:
     [
         (("--profile", "nobody"), "--profile: "),
         (("--profile", "ciar", "--profile", "ciar"), "--profile: each once, got ciar, ciar"),
+        (("--plot", "life.gif"), "--plot: expected a name that ends in .svg or .png"),
         (("--days", "0"), "days: must be > 0"),
         (("--memories", "0"), "memories: must be >= 1"),
         (("--dream-every", "0"), "dream_every_days: must be"),

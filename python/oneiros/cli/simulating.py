@@ -47,6 +47,10 @@ def simulate(
             ' that it replaces; or "demo".'
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw it over time, as .svg or .png; needs oneiros[plots]."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Let memories live for a year on a clock that nobody waits for, with dreams and without.
@@ -61,6 +65,9 @@ def simulate(
     from oneiros.simulation.workload import Workload  # noqa: PLC0415
 
     chosen = _chosen(profile)
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        msg = f"--plot: expected a name that ends in .svg or .png, got {plot.name!r}"
+        raise CommandError(msg)
     if data is not None and memories is not None:
         msg = "--memories, --data: only one of them; the data are as many as they are"
         raise CommandError(msg)
@@ -70,6 +77,10 @@ def simulate(
         workload = replace(workload, memories=memories)
     world = workload.world(script)
     courses = [course for one in chosen for course in _lived(world, one, dream_every)]
+    if plot is not None:
+        from oneiros.simulation.plot import drawn  # noqa: PLC0415
+
+        plot.write_bytes(drawn(courses, plot.suffix.removeprefix(".")))
     if json:
         documents.write(_document(world, seed, dream_every, courses))
     else:
