@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
+    from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
@@ -54,6 +55,7 @@ _HOME = {  # public name -> the module it lives in
     "CallableFactor": "ranking.callable_factor",
     "Context": "query.context",
     "DreamBusy": "errors",
+    "DreamSchedule": "dream.schedule",
     "DuplicateId": "errors",
     "EmbedderMismatch": "errors",
     "Engine": "engine",
@@ -92,6 +94,7 @@ __all__ = [
     "CallableFactor",
     "Context",
     "DreamBusy",
+    "DreamSchedule",
     "DuplicateId",
     "EmbedderMismatch",
     "Engine",
