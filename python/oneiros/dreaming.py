@@ -222,9 +222,8 @@ class Dreaming(Bounded):
         remember.write_events()
         with remember.steady():
             remember.follow()
-            remember.texts()
             associations = remember.links_to_follow()
-            source = StoredSource(parts.store, parts.projections, associations)
+            source = StoredSource(parts.store, parts.projections, associations, remember.texts)
             revision = remember.revision
         with parts.store.read() as reading:
             previous = reading.last_dreamed_at()

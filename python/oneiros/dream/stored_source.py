@@ -9,7 +9,7 @@ from oneiros.scopes import allowed_bits, set_of
 from oneiros.texts.memory_texts import word_overlaps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneiros.dream.changes import Rows
     from oneiros.projections import Projections
     from oneiros.store import Store, StoredMemory
+    from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["StoredSource"]
 
@@ -31,16 +32,21 @@ class StoredSource:
 
     Args:
         store: for what lies in no column.
-        projections: hold what the store held when the cycle began; REQUIRES: the texts were read.
+        projections: hold what the store held when the cycle began.
         associations: the links, which have been read; None where they are damaged.
+        texts: returns the texts that the core holds; asked when the first phase wants them.
     """
 
     def __init__(
-        self, store: Store, projections: Projections, associations: Associations | None
+        self,
+        store: Store,
+        projections: Projections,
+        associations: Associations | None,
+        texts: Callable[[], MemoryTexts],
     ) -> None:
         self._store = store
         self._lifecycle = projections.lifecycle
-        self._texts = projections.texts
+        self._texts = texts
         self._vectors = projections.indexes.vectors
         self._associations = associations
         self._count = len(projections.lifecycle.ids)
@@ -82,7 +88,7 @@ class StoredSource:
 
     def overlaps(self, rows: Rows, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """For each row the largest Jaccard of its words with another row's of its topic, 0 to 1."""
-        return word_overlaps(self._texts.column, rows, among, self.grouped("topic"))
+        return word_overlaps(self._texts().column, rows, among, self.grouped("topic"))
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
