@@ -91,3 +91,38 @@ def test_an_impact_is_of_the_same_memories_though_rows_differ(profile: str) -> N
         plan.apply()
         answers = [tuple(mind.search(one, 5, reinforce=False).ids) for one in asked]
         assert [one.after for one in impact.queries] == answers
+
+
+def test_undoing_gives_back_the_number_that_was_given() -> None:
+    """0.3 is no float32; the store holds it as it was said, and does so again."""
+    clock = VirtualClock(1.7e9)
+    with oneiros.Engine(":memory:", profile="reverie", clock=clock) as mind:
+        mind.add("weak", id="a", strength=0.3)
+        clock.advance(2 * DAY)
+        report = mind.dream()
+        assert mind.get("a").strength == pytest.approx(0.285, rel=1e-6)
+        mind.undo_dream(report.id)
+        assert mind.get("a").strength == 0.3
+
+
+def test_undoing_gives_back_when_memories_were_replayed_before() -> None:
+    clock = VirtualClock(1.7e9)
+    with oneiros.Engine(":memory:", profile="reverie", clock=clock) as mind:
+        mind.add_many({"id": name, "text": name, "session": "s"} for name in ("a", "b"))
+
+        def replayed() -> dict[str, float]:
+            with mind._parts.store.read() as reading:
+                return reading.replayed_at()
+
+        clock.advance(0.25 * DAY)
+        mind.dream()
+        first = replayed()
+        assert first == dict.fromkeys("ab", clock())
+        clock.advance(60.0)
+        mind.update("a", text="a, revised")
+        mind.update("a", status="staged")
+        clock.advance(0.25 * DAY)
+        report = mind.dream()
+        assert replayed() == first | {"a": clock()}
+        mind.undo_dream(report.id)
+        assert replayed() == first

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiros.errors import DreamBusy
+from oneiros.fork_safe_lock import ForkSafeLock
 from oneiros.store.connections import MEMORY
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Begun", "CycleLock"]
 
-_guard: Final = threading.Lock()
+_guard: Final = ForkSafeLock()
 _running: Final[set[str]] = set()  # paths: locks of the system are a process's, not a thread's
 
 
@@ -123,3 +123,7 @@ def _take(descriptor: int, busy: str) -> None:
         raise DreamBusy(busy) from error
     except PermissionError as error:  # how some systems say the same
         raise DreamBusy(busy) from error
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=_running.clear)  # what runs there, runs in the parent

@@ -29,7 +29,14 @@ def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
 
 
 def coded(values: npt.NDArray[Any]) -> list[Any]:
-    """Return values of a column as the store's table holds them: numbers, None for NaN."""
+    """Return values of a column as the store's table holds them: numbers, None for NaN.
+
+    A float32 becomes the shortest number that reads back as it: 0.3, which somebody gave, and not
+    0.30000001192092896, which is what it is.
+    """
+    if values.dtype == np.float32:
+        distinct, which = np.unique(values, return_inverse=True)
+        values = np.array([float(str(value)) for value in distinct], np.float64)[which]
     found: list[Any] = values.tolist()
     if values.dtype.kind == "f":
         for place in np.flatnonzero(np.isnan(values)).tolist():

@@ -218,7 +218,13 @@ class Applying:
         draft = self._draft
         if draft.peer_counts is not None:
             replayed = draft.candidates[~self._stays[draft.candidates]]
-            self._transaction.keep_replays(self._sequence_of[replayed].tolist(), draft.now)
+            sequences = self._sequence_of[replayed].tolist()
+            before = self._transaction.replays(sequences)
+            self._transaction.keep_replays(sequences, draft.now)
+            self._contents += [
+                StoredContent(sequence, "replayed_at", "R11", was, draft.now)
+                for sequence, was in zip(sequences, before, strict=True)
+            ]
 
     def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
         deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")

@@ -230,8 +230,9 @@ class InStep:
             for memory_id in reading.erased(self._revision):
                 self.reinforcing.forget(memory_id)
                 self._projections.erase(memory_id)
-            for start in range(0, len(own.ids), _TAKEN_UP_AT_ONCE):
-                held = reading.load_stored(own.ids[start : start + _TAKEN_UP_AT_ONCE])
+            ids = list(dict.fromkeys(own.ids))
+            for start in range(0, len(ids), _TAKEN_UP_AT_ONCE):
+                held = reading.load_stored(ids[start : start + _TAKEN_UP_AT_ONCE])
                 self._apply([memory for memory in held if memory is not None])
             self._follow_links(reading)
         self._revision = revision

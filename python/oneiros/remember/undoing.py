@@ -91,9 +91,8 @@ class Undoing:
         contents = self._transaction.dream_contents(self._cycle.number)
         for content in reversed(contents):
             self._restore_content(content)
-        changed = self._transaction.ids([content.sequence for content in contents])
-        own.ids += [id for id in dict.fromkeys(changed) if id is not None]
-        self._transaction.forget_replays(self._cycle.dreamed_at)
+        changed = [one.sequence for one in contents if one.field != "replayed_at"]
+        own.ids += [id for id in self._transaction.ids(changed) if id is not None]
         report = replace(
             self._report,
             undoes=self._cycle.id,
@@ -177,6 +176,9 @@ class Undoing:
         if content.field == "memory":
             self._take_back(held)
             return
+        if content.field == "replayed_at":
+            self._restore_replay(content)
+            return
         names = {"metadata": "metadata_json"}
         now = getattr(held, names.get(content.field, content.field))
         if now != content.after:
@@ -190,6 +192,14 @@ class Undoing:
                 before = {} if before is None else metadata_of(before)
             self._transaction.update_columns([(held.id, {content.field: before})])
         self._restored += 1
+
+    def _restore_replay(self, content: StoredContent) -> None:
+        """Bring back when a memory was replayed, unless another cycle replayed it since."""
+        if self._transaction.replays([content.sequence]) == [content.after]:
+            if content.before is None:
+                self._transaction.forget_replay(content.sequence)
+            else:
+                self._transaction.keep_replays([content.sequence], content.before)
 
     def _take_back(self, held: StoredMemory) -> None:
         """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""

@@ -112,6 +112,12 @@ ORDER BY number DESC LIMIT 1"""
             known = dict(found[0] for s in sequences if (found := self._rows(sql, (s,))))
         return [known.get(sequence) for sequence in sequences]
 
+    def replays(self, sequences: Sequence[int]) -> list[float | None]:
+        """Return when memories of sequence numbers were last replayed; None where never."""
+        sql = "SELECT replayed_at FROM replay WHERE sequence = ?"
+        found = (self._rows(sql, (sequence,)) for sequence in sequences)
+        return [rows[0][0] if rows else None for rows in found]
+
     def repeated_texts(self) -> list[list[str]]:
         """Return the ids of live memories that say the same in the same topic, group by group.
 

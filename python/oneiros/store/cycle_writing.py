@@ -62,9 +62,9 @@ VALUES (?, ?, ?, ?, ?, ?)"""
         for sequence in sequences:
             self._run(_KEEP_REPLAY, (sequence, time))
 
-    def forget_replays(self, time: float) -> None:
-        """Forget the replays of a moment: their cycle was undone."""
-        self._run("DELETE FROM replay WHERE replayed_at = ?", (time,))
+    def forget_replay(self, sequence: int) -> None:
+        """Forget when a memory was replayed."""
+        self._run("DELETE FROM replay WHERE sequence = ?", (sequence,))
 
     def write_lifecycle(
         self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]
