@@ -114,6 +114,10 @@ class Recall(RuleBasedStateMachine):
             name: changed[name] for name in ("strength", "depth", "stability") if name in changed
         }
         labels = {name: changed[name] for name in one.labels if name in changed}
+        is_rewritten = changed.get("text", one.text) != one.text
+        is_settled = one.labels.get("status") == "consolidated"
+        if is_rewritten and is_settled and one.life.access_count > 0:  # R14
+            labels.setdefault("status", "staged")
         vector: Any = changed.get("embedding", one.embedding)
         self.world.known[id] = replace(
             one,
