@@ -115,9 +115,7 @@ class Recall(RuleBasedStateMachine):
         }
         labels = {name: changed[name] for name in one.labels if name in changed}
         is_rewritten = changed.get("text", one.text) != one.text
-        is_settled = one.labels.get("status") == "consolidated"
-        if is_rewritten and is_settled and one.life.access_count > 0:  # R14
-            labels.setdefault("status", "staged")
+        is_anew = is_rewritten and one.status == "consolidated" and one.life.access_count > 0
         vector: Any = changed.get("embedding", one.embedding)
         self.world.known[id] = replace(
             one,
@@ -125,6 +123,7 @@ class Recall(RuleBasedStateMachine):
             embedding=vector,
             life=replace(one.life, updated_at=self.now, **lives),  # type: ignore[arg-type]
             labels={**one.labels, **labels},
+            status="staged" if is_anew else one.status,  # docs/systems/reverie.md R14
         )
 
     @precondition(lambda self: self.world.live())
