@@ -12,9 +12,20 @@ import apsw
 
 import oneiros
 from oneiros import _core
+from oneiros.fields import FIELDS
 from tests.dream.worlds import DAY, NOW, World
+from tests.oracles.ieee import as_float32
 
-__all__ = ["PROFILES", "columns", "filled_mind", "links", "memories", "random_mind", "tables"]
+__all__ = [
+    "PROFILES",
+    "as_held",
+    "columns",
+    "filled_mind",
+    "links",
+    "memories",
+    "random_mind",
+    "tables",
+]
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
@@ -84,9 +95,21 @@ def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
 
 
 def memories(path: Path | str) -> dict[str, dict[str, Any]]:
-    """Return every memory's fields by id, as the file holds them, the deleted among them."""
+    """Return every memory's fields by id, as the file holds them, the deleted among them.
+
+    Fields of float32 are read as that (docs/systems/fields.md): 0.005 and 0.004999999888241291 are
+    one strength, and a cycle undone leaves the shorter.
+    """
     rows = _rows(path, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence")
-    return {row["id"]: {**row, "revision": None} for row in rows}
+    return {row["id"]: {name: as_held(name, row[name]) for name in row} for row in rows}
+
+
+def as_held(name: str, value: Any) -> Any:
+    """Return what a column of a field keeps of a value; nothing of revisions."""
+    if name == "revision" or value is None:
+        return None
+    is_float32 = name in FIELDS and FIELDS[name].column == "float32"
+    return as_float32(value) if is_float32 else value
 
 
 def links(path: Path | str) -> dict[tuple[int, int], dict[str, Any]]:

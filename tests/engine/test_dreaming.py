@@ -16,6 +16,7 @@ from tests.dream.random_worlds import WORLDS
 from tests.dream.worlds import DAY, NOW, World
 from tests.engine.dream_stores import (
     PROFILES,
+    as_held,
     columns,
     filled_mind,
     links,
@@ -99,7 +100,7 @@ def test_what_the_plan_tells_is_what_is_done(profile: str, world: World) -> None
                 last[change.id, change.field] = change.after
             for (id, field), value in last.items():
                 if field in {"strength", "deleted_at", "text", "superseded_by", "stability"}:
-                    assert after[id][field] == value, (id, field)
+                    assert after[id][field] == as_held(field, value), (id, field)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
