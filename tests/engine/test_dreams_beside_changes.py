@@ -101,6 +101,66 @@ def test_what_was_forgotten_since_the_plan_is_left_alone(
         assert mind.check() == []
 
 
+def alike(path: Path) -> oneiros.Engine:
+    """Return an engine on five memories that fade and say the same, m0 the oldest."""
+    mind = oneiros.Engine(path, profile="cognitive")
+    told = {"category": "episodic", "embedding": (1.0, 0.0), "stability": 0.125, "importance": 0.0}
+    mind.add_many(
+        [{"id": f"m{n}", "text": f"story {n}", "created_at": NOW - (900 - n) * DAY} | told
+         for n in range(5)],
+        now=NOW,
+        links=False,
+    )  # fmt: skip
+    return mind
+
+
+def test_a_group_of_which_one_changed_since_is_not_half_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with alike(path) as mind:
+        plan = mind.dream(LATER, dry_run=True)
+        assert len(plan.draft.added) == 1
+        mind.pin("m2")
+        before = memories(path), links(path)
+        report = plan.apply()
+        assert (memories(path), links(path)) == before  # none is cold without a summary
+        assert set(report.changed_since) == {f"m{n}" for n in range(5)}
+        assert mind.check() == []
+
+
+def test_what_was_to_give_way_to_one_that_changed_since_stays(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with alike(path) as mind:
+        mind.forget("m0")  # four are no group
+        plan = mind.dream(LATER, dry_run=True, judge=lambda *_: "update")
+        newest = next(one.after for one in plan.changes() if one.field == "superseded_by")
+        waits = {one.id for one in plan.changes() if one.field == "superseded_by"}
+        mind.pin(str(newest))
+        before = memories(path)
+        report = plan.apply()
+        after = memories(path)
+        assert set(report.changed_since) > {newest}
+        for id in waits & set(report.changed_since):
+            assert after[id] == before[id]
+        for id, held in after.items():  # what went cold is replaced by what is there
+            if held["tier"] != before[id]["tier"]:
+                assert held["superseded_by"] in after
+        assert mind.check() == []
+
+
+def test_what_was_said_twice_stays_where_the_newer_is_gone_since(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
+        for number in range(3):
+            mind.add("the same", id=f"m{number}", created_at=NOW - (3 - number) * DAY)
+        plan = mind.dream(LATER, dry_run=True)
+        assert {one.id for one in plan.changes() if one.field == "deleted_at"} == {"m0", "m1"}
+        mind.update("m2", text="another", now=LATER)
+        report = plan.apply()
+        assert [one.id for one in mind.list()] == ["m0", "m1", "m2"]
+        assert set(report.changed_since) == {"m0", "m1", "m2"}
+        mind.dream(LATER)  # and now of the two the newer stays
+        assert [one.id for one in mind.list()] == ["m1", "m2"]
+
+
 def test_a_plan_is_applied_once(mind: oneiros.Engine, tmp_path: Path) -> None:
     with mind:
         plan = mind.dream(LATER, dry_run=True)

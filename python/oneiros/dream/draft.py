@@ -82,6 +82,8 @@ class Draft:
         self.links: list[LinkChange] = []
         self.added: list[AddedMemory] = []
         self.held: list[Held] = []
+        self.rests: list[tuple[Rows, Rows]] = []
+        """Pairs of rows: what is planned for the first holds only while the second stays as it is."""
         self.figures: dict[str, dict[str, float]] = {}
         """Of each phase by name, what it counted besides its changes."""
         self._drafted: dict[str, Column] = {}
@@ -218,9 +220,19 @@ class Draft:
         if "superseded" not in self._drafted:
             self._drafted["superseded"] = self.column("superseded").copy()
         self._drafted["superseded"][row] = 1
+        if by >= 0:
+            self.rest([row], [by])
+
+    def rest(self, rows: npt.ArrayLike, others: npt.ArrayLike) -> None:
+        """Let what is planned for rows hold only while others, one a row, stay as they are."""
+        self.rests.append((np.asarray(rows, np.uint32), np.asarray(others, np.uint32)))
 
     def add(self, rule: str, record: Mapping[str, object], sources: Rows) -> int:
-        """Add a memory; returns the number, below 0, that stands for it in this cycle."""
+        """Add a memory; returns the number, below 0, that stands for it in this cycle.
+
+        Of its sources each rests on the others: where one is changed, none is merged.
+        """
+        self.rest(sources, np.roll(sources, 1))
         self.added.append(AddedMemory(self._phase, rule, dict(record), sources))
         return -len(self.added)
 

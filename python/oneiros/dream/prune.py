@@ -9,6 +9,8 @@ from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.dream.draft import Draft, Mask
     from oneiros.ranking.phases.reverie import Prune
 
@@ -36,7 +38,9 @@ def prune(draft: Draft, phase: Prune) -> None:
     }
     doomed = np.logical_or.reduce(list(reasons.values()))
     is_shown = draft.live & ~is_archived & (draft.column("superseded") == 0)
-    reasons["repeated"] = may_go & _repeated(draft, is_shown & ~(doomed & ~draft.protected))
+    newer = _newer(draft, is_shown & ~(doomed & ~draft.protected))
+    reasons["repeated"] = may_go & (newer >= 0)
+    only_repeated = reasons["repeated"] & ~doomed
     doomed |= reasons["repeated"]
     doomed &= ~(kept_kinds & is_archived)
     rows = np.flatnonzero(doomed).astype(np.uint32)
@@ -44,6 +48,8 @@ def prune(draft: Draft, phase: Prune) -> None:
     taken = draft.removable("R13", rows)
     draft.archive("R13", taken[kept_kinds[taken]])
     draft.delete("R13", taken[~kept_kinds[taken]])
+    repeats = taken[only_repeated[taken]]
+    draft.rest(repeats, newer[repeats])
     draft.count(**{reason: int(mask[taken].sum()) for reason, mask in reasons.items()})
 
 
@@ -55,16 +61,21 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
     return unused
 
 
-def _repeated(draft: Draft, counted: Mask) -> Mask:
-    """Which rows say what a newer one says in the same topic, among those counted."""
-    repeated = np.zeros(len(draft), np.bool_)
+def _newer(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
+    """Return for every row the next newer one that says the same in its topic; -1 for none.
+
+    Args:
+        draft: whose rows.
+        counted: which rows count.
+    """
+    newer = np.full(len(draft), -1, np.int64)
     groups = draft.source.repeated()
     if not groups:
-        return repeated
+        return newer
     rows = np.concatenate(groups)
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     which, rows = which[counted[rows]], rows[counted[rows]]
     order = np.lexsort((rows, draft.column("created_at")[rows], which))
-    has_newer = which[order][:-1] == which[order][1:]
-    repeated[rows[order][:-1][has_newer]] = True
-    return repeated
+    is_followed = which[order][:-1] == which[order][1:]
+    newer[rows[order][:-1][is_followed]] = rows[order][1:][is_followed]
+    return newer

@@ -86,7 +86,8 @@ class DreamReport:
     change_count: int = 0
     """All changes, those not named too."""
     changed_since: tuple[str, ...] = ()
-    """Memories left as they are, because somebody changed them after the plan was made."""
+    """Memories left as they are, because somebody changed them after the plan was made, or what they
+    were to give way to, or to be summarised with."""
     not_restored: tuple[FieldChange, ...] = ()
     """Of an undoing: what had changed again, and stays."""
     drift: Mapping[str, Any] = field(default_factory=dict)

@@ -17,12 +17,12 @@ from oneiros.store.cells import json_text
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.association import Associations
-    from oneiros.dream.changes import ContentChange
+    from oneiros.dream.changes import ContentChange, Rows
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.remember.column_writes import OwnWrites
@@ -112,9 +112,9 @@ class Applying:
         touched = np.zeros(len(draft), np.bool_)
         for rows, _, _ in self._net.values():
             touched[rows] = True
-        others = [row for one in draft.added for row in one.sources.tolist()]
-        others += [content.row for content in draft.contents]
-        others += [content.after for content in draft.contents if content.field == "superseded_by"]
+        for pair in draft.rests:
+            touched[np.concatenate(pair)] = True
+        others = [content.row for content in draft.contents]
         others += [row for link in draft.links for row in (link.one, link.other)]
         touched[[row for row in others if row >= 0]] = True
         if draft.peer_counts is not None:
@@ -130,6 +130,7 @@ class Applying:
         stays = touched & ((sequence_of < 0) | np.isin(sequence_of, list(changed)))
         if owed:
             stays[rows] |= [id in owed for id in named]
+        _spread(stays, draft.rests)
         return sequence_of, stays
 
     def _write_columns(self) -> list[ColumnWrite]:
@@ -247,6 +248,15 @@ class Applying:
                 one for one in report.named if known[one.id] is not None and one.id not in left_ids
             ),
         )
+
+
+def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
+    """Let what rests on rows that stay as they are stay, too."""
+    if not rests:
+        return
+    rows, others = (np.concatenate(parts) for parts in zip(*rests, strict=True))
+    while (held := stays[others] & ~stays[rows]).any():
+        stays[rows[held]] = True
 
 
 def kept_report(report: DreamReport) -> str:
