@@ -205,6 +205,8 @@ class AsyncEngine(AsyncMemories[Engine]):
     dreams = _awaited(Engine.dreams)
     interrupted_dream = _awaited(Engine.interrupted_dream)
     purge = _awaited(Engine.purge)
+    purgeable = _awaited(Engine.purgeable)
+    get_deleted = _awaited(Engine.get_deleted)
     keep_dreaming = _awaited(Engine.keep_dreaming)
     end_session = _awaited(Engine.end_session)
 

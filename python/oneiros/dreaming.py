@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Literal, overload
 
 from oneiros.argument_checks import count, require_callable, require_flag, require_utf8
-from oneiros.bounded import Bounded
-from oneiros.errors import StoreCorrupt
-from oneiros.ranking.declaration import require_number
+from oneiros.dream_history import DreamHistory
+from oneiros.purging import Purging
 from oneiros.ulid import new_ulid
 
 if TYPE_CHECKING:
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
 
     from oneiros.bounded import Parts, Time
     from oneiros.dream.impact import Impact
-    from oneiros.dream.lock import Begun
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.ranking.profile import Profile
@@ -26,13 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Dreaming"]
 
-_DAY = 86_400.0
 _DEEPER = 10  # so far below the best k a rank is still told
 _MOST_RESULTS = 1_000
 _LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
 
 
-class Dreaming(Bounded):
+class Dreaming(DreamHistory, Purging):
     """Memories over which a dream cycle can be run."""
 
     @overload
@@ -141,69 +137,6 @@ class Dreaming(Bounded):
         )
         with parts.cycles.held(Begun(report.id, moment)):
             return parts.remember.undo_cycle(id, report)
-
-    def dreams(self, limit: int = 20) -> list[DreamReport]:
-        """Return the reports of the last cycles, the newest first, undoings among them.
-
-        What memories said is not in them.
-
-        Args:
-            limit: at most so many, >= 0.
-
-        Raises:
-            StoreCorrupt: a report is damaged.
-        """
-        from oneiros.dream.report import DreamReport  # noqa: PLC0415 - a search dreams not
-
-        most = count("limit", limit, low=0)
-        with self._parts.store.read() as reading:
-            cycles = reading.dream_cycles(most)
-        try:
-            return [DreamReport.from_record(json.loads(cycle.report)) for cycle in cycles]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            msg = f"the store holds a damaged report of a dream cycle ({error})"
-            raise StoreCorrupt(msg) from error
-
-    def interrupted_dream(self) -> Begun | None:
-        """Return the cycle that a crash ended before it was applied; None where there is none.
-
-        Nothing of it is in the store. The next cycle takes its place.
-        """
-        begun = self._parts.cycles.interrupted()
-        if begun is None:
-            return None
-        with self._parts.store.read() as reading:
-            return None if reading.dream_cycle(begun.id) is not None else begun
-
-    def _tell_interrupted(self) -> None:
-        """Say in the log which cycle a crash ended."""
-        if self._shared.cycles.is_clean:
-            return
-        begun = self.interrupted_dream()
-        if begun is not None:
-            import logging  # noqa: PLC0415 - nothing to say, as a rule
-
-            logging.getLogger(__name__).warning(
-                "%s: the dream cycle %s was cut off; nothing of it was applied",
-                self._shared.store.path,
-                begun.id,
-            )
-
-    def purge(self, older_than_days: float = 30.0, *, now: Time | None = None) -> int:
-        """Erase for good what was soft-deleted long enough ago, by cycles or by anybody.
-
-        Until then ``restore`` brings it back. Erased is what :meth:`forget` erases: text, vector,
-        links, log and snapshot.
-
-        Args:
-            older_than_days: since the deletion, >= 0.
-            now: the clock, as in :meth:`add`.
-
-        Returns:
-            How many memories were erased.
-        """
-        days = require_number("older_than_days", older_than_days, low=0.0)
-        return self._parts.remember.purge(self._now(now) - days * _DAY)
 
     def _planned(
         self,

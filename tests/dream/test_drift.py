@@ -67,6 +67,8 @@ def test_what_has_not_been_used_for_its_kinds_limit_is_stale() -> None:
     assert drift_of(draft)["stale_share"] == 1 / 3
     strict = Prune(limits_days=Table({"note": 20.0}), other_limit_days=20.0)
     assert drift_of(draft, strict)["stale_share"] == 2 / 3
+    patient = Prune(limits_days=strict.limits_days, other_limit_days=20.0, least_staleness=2.0)
+    assert drift_of(draft, patient)["stale_share"] == 1 / 3
 
 
 def test_what_the_cycle_does_counts_at_once() -> None:

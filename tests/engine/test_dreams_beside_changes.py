@@ -270,6 +270,13 @@ def test_what_is_purged_leaves_no_text_in_the_file(tmp_path: Path) -> None:
         gone = {id for id, held in memories(path).items() if held["deleted_at"] is not None}
         assert gone
         assert mind.purge(30.0, now=LATER + 30.0 * DAY) == 0  # not older than that
+        assert mind.purgeable(30.0, now=LATER + 30.0 * DAY) == []
+        assert set(mind.purgeable(30.0, now=LATER + 30.5 * DAY)) == gone
+        assert [one and one.id for one in mind.get_deleted([*sorted(gone), "fresh", "?"])] == [
+            *sorted(gone),
+            None,
+            None,
+        ]
         assert mind.purge(30.0, now=LATER + 30.5 * DAY) == len(gone)
         assert memories(path).keys() == {"fresh", *(f"m{n}" for n in range(4))} - gone
         for id in memories(path).keys() - {"fresh"}:

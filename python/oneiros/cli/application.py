@@ -14,6 +14,7 @@ from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
 from oneiros.cli.promoting import promote
+from oneiros.cli.purging import purge
 from oneiros.cli.rescoring import rescore
 from oneiros.cli.showing import demo
 from oneiros.cli.simulating import simulate
@@ -56,6 +57,7 @@ application.command("get")(get)
 application.command("rescore")(rescore)
 application.command("promote")(promote)
 application.command("dream")(dream)
+application.command("purge")(purge)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
 application.command("evaluate")(evaluate)

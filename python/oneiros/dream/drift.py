@@ -37,8 +37,8 @@ def drift_of(
     """Return the figures of a cycle for its report, as JSON can hold them.
 
     - "live": how many memories are live after it.
-    - "stale_share": the share of the memories left whose staleness is at least 1 (R13), 0 to 1; 0
-      where none is left.
+    - "stale_share": the share of the memories left that are as stale as what is pruned (R13), 0 to
+      1; 0 where none is left.
     - "half_life_days": by kind, see :func:`half_life_days`; None where more than half is live. The
       30 kinds with the most memories.
     - "access_gini": see :func:`access_gini`.
@@ -51,14 +51,16 @@ def drift_of(
 
     Args:
         draft: when all phases ran.
-        prune: the profile's, for its limits; None: the limits as published.
+        prune: the profile's, for its limits and from which staleness on it prunes; None: as
+            published.
         before: "top" of the cycle before; None: there was none.
 
     Source: docs/systems/reverie.md R19 (ours).
     """
     rows = np.flatnonzero(draft.live)
     counts = draft.column("access_count")[rows]
-    stale = int(np.count_nonzero(staleness(draft, prune or Prune())[rows] >= 1.0))
+    chosen = prune or Prune()
+    stale = int(np.count_nonzero(staleness(draft, chosen)[rows] >= chosen.least_staleness))
     ids = draft.source.ids
     top = [ids[row] for row in _most_recalled(draft, rows, counts)]
     return {
@@ -120,7 +122,8 @@ def _half_lives(draft: Draft) -> dict[str, float | None]:
     deleted = draft.column("deleted_at")
     counted = draft.live.copy()
     dead = np.flatnonzero(~np.isnan(deleted) & ~draft.live)
-    counted[[row for row in dead.tolist() if ids[row]]] = True
+    is_there = np.fromiter(map(bool, map(ids.__getitem__, dead.tolist())), np.bool_, len(dead))
+    counted[dead[is_there]] = True
     rows = np.flatnonzero(counted)
     has_died = ~draft.live[rows]
     ends = np.where(has_died, deleted[rows], draft.now)

@@ -1,0 +1,67 @@
+"""What dream cycles did to a store so far, and which of them a crash cut off."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from oneiros.argument_checks import count
+from oneiros.bounded import Bounded
+from oneiros.errors import StoreCorrupt
+
+if TYPE_CHECKING:
+    from oneiros.dream.lock import Begun
+    from oneiros.dream.report import DreamReport
+
+__all__ = ["DreamHistory"]
+
+
+class DreamHistory(Bounded):
+    """Memories whose dream cycles can be told."""
+
+    def dreams(self, limit: int = 20) -> list[DreamReport]:
+        """Return the reports of the last cycles, the newest first, undoings among them.
+
+        What memories said is not in them.
+
+        Args:
+            limit: at most so many, >= 0.
+
+        Raises:
+            StoreCorrupt: a report is damaged.
+        """
+        from oneiros.dream.report import DreamReport  # noqa: PLC0415 - a search dreams not
+
+        most = count("limit", limit, low=0)
+        with self._parts.store.read() as reading:
+            cycles = reading.dream_cycles(most)
+        try:
+            return [DreamReport.from_record(json.loads(cycle.report)) for cycle in cycles]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            msg = f"the store holds a damaged report of a dream cycle ({error})"
+            raise StoreCorrupt(msg) from error
+
+    def interrupted_dream(self) -> Begun | None:
+        """Return the cycle that a crash ended before it was applied; None where there is none.
+
+        Nothing of it is in the store. The next cycle takes its place.
+        """
+        begun = self._parts.cycles.interrupted()
+        if begun is None:
+            return None
+        with self._parts.store.read() as reading:
+            return None if reading.dream_cycle(begun.id) is not None else begun
+
+    def _tell_interrupted(self) -> None:
+        """Say in the log which cycle a crash ended."""
+        if self._shared.cycles.is_clean:
+            return
+        begun = self.interrupted_dream()
+        if begun is not None:
+            import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+            logging.getLogger(__name__).warning(
+                "%s: the dream cycle %s was cut off; nothing of it was applied",
+                self._shared.store.path,
+                begun.id,
+            )
