@@ -10,6 +10,8 @@ from oneiros.bounded import Bounded
 from oneiros.errors import StoreCorrupt
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneiros.dream.lock import Begun
     from oneiros.dream.report import DreamReport
 
@@ -30,16 +32,20 @@ class DreamHistory(Bounded):
         Raises:
             StoreCorrupt: a report is damaged.
         """
+        return list(self._reports(count("limit", limit, low=0)))
+
+    def _reports(self, most: int) -> Iterator[DreamReport]:
+        """Yield the last reports, the newest first; what is not asked for is not decoded."""
         from oneiros.dream.report import DreamReport  # noqa: PLC0415 - a search dreams not
 
-        most = count("limit", limit, low=0)
         with self._parts.store.read() as reading:
             cycles = reading.dream_cycles(most)
-        try:
-            return [DreamReport.from_record(json.loads(cycle.report)) for cycle in cycles]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            msg = f"the store holds a damaged report of a dream cycle ({error})"
-            raise StoreCorrupt(msg) from error
+        for cycle in cycles:
+            try:
+                yield DreamReport.from_record(json.loads(cycle.report))
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                msg = f"the store holds a damaged report of a dream cycle ({error})"
+                raise StoreCorrupt(msg) from error
 
     def interrupted_dream(self) -> Begun | None:
         """Return the cycle that a crash ended before it was applied; None where there is none.

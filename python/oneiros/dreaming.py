@@ -170,7 +170,7 @@ class Dreaming(DreamHistory, Purging):
             factors=profile.factors,
             embeds=remember.vectors.is_present,
         )
-        noted = (report.drift["top"] for report in self.dreams(_LOOKED_BACK) if report.drift)
+        noted = (report.drift["top"] for report in self._reports(_LOOKED_BACK) if report.drift)
         return planned(
             draft,
             profile,

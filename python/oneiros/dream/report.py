@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -95,7 +95,12 @@ class DreamReport:
 
     def record(self) -> dict[str, Any]:
         """Return the report as JSON can hold it."""
-        return asdict(self)
+        # Copied deep, the thousand changes by name would take longer than many a cycle.
+        rest = asdict(replace(self, named=(), not_restored=()))
+        return rest | {
+            name: tuple(map(_change_record, getattr(self, name)))
+            for name in ("named", "not_restored")
+        }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> DreamReport:
@@ -133,6 +138,10 @@ class DreamReport:
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
         lines += [f"  {rule}: {count}" for rule, count in self.counts().items()]
         return "\n".join(lines)
+
+
+def _change_record(change: FieldChange) -> dict[str, Any]:
+    return {name: getattr(change, name) for name in FieldChange.__slots__}
 
 
 _PARTS = {
