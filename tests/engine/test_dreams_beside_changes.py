@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import oneiros
+from oneiros.dream.report import FieldChange
 from tests.dream.worlds import DAY, NOW
-from tests.engine.dream_stores import columns, filled_mind, links, memories
+from tests.engine.dream_stores import PROFILES, columns, filled_mind, links, memories
 
 LATER = NOW + DAY
 Change = Callable[[oneiros.Engine, str], object]
@@ -159,6 +160,36 @@ def test_what_was_said_twice_stays_where_the_newer_is_gone_since(tmp_path: Path)
         assert set(report.changed_since) == {"m0", "m1", "m2"}
         mind.dream(LATER)  # and now of the two the newer stays
         assert [one.id for one in mind.list()] == ["m1", "m2"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_plan_leaves_out_who_was_forgotten_since(tmp_path: Path, profile: str) -> None:
+    with filled_mind(tmp_path / "mind.db", profile) as mind:
+        plan = mind.dream(LATER, dry_run=True, summarise=" and ".join)
+        before = list(plan.changes())
+        fields = ("strength", "status", "text", "superseded_by", "link")
+        gone = {_first(before, field) for field in fields} & memories(tmp_path / "mind.db").keys()
+        for id in gone:
+            mind.forget(id)
+        # A summary of one who was forgotten goes with them.
+        sources = ((one.after, one.id) for one in before if one.field == "superseded_by")
+        not_made = {by for by, of in sources if of in gone and str(by).startswith(plan.id)}
+        absent = gone | not_made
+        wanted = [one for one in before if not absent & set(map(str, _named_by(one)))]
+        assert list(plan.changes()) == wanted
+        assert len(wanted) < len(before) or not before  # a profile without phases plans nothing
+
+
+def _first(changes: list[FieldChange], field: str) -> str:
+    """Return the id of the first memory that a field of is changed; "" where there is none."""
+    return next((change.id for change in changes if change.field == field), "")
+
+
+def _named_by(change: FieldChange) -> list[object]:
+    """Return the ids that a change names."""
+    if change.field == "link":
+        return [change.id, change.after["to"]]
+    return [change.id, change.after] if change.field == "superseded_by" else [change.id]
 
 
 def test_a_plan_is_applied_once(mind: oneiros.Engine, tmp_path: Path) -> None:

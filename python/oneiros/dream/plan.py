@@ -65,7 +65,7 @@ class DreamPlan:
         return self.draft.now
 
     def __len__(self) -> int:
-        """Return how many changes of single fields it holds."""
+        """Return how many changes of single fields it holds, those of memories forgotten since too."""
         draft = self.draft
         columns = sum(len(change.rows) for change in draft.columns)
         return columns + len(draft.contents) + len(draft.links) + len(draft.added)
@@ -74,7 +74,8 @@ class DreamPlan:
         """Yield every change of a field, in the order in which the rules made them.
 
         A memory that is added is one change of the field "memory", with its text; a link is one of
-        the field "link" of both its memories.
+        the field "link" of both its memories. What was forgotten since the plan was made is left
+        out, and with it what would have been made of it: none of that will be applied.
         """
         for change in self.draft.columns:
             yield from self._column_changes(change, len(change.rows))
@@ -103,22 +104,34 @@ class DreamPlan:
             said(change.field, after),
             strict=True,
         ):
-            yield FieldChange(
-                id=ids[row],
-                field=change.field,
-                before=was,
-                after=becomes,
-                phase=change.phase,
-                rule=change.rule,
-            )
+            if id := ids[row]:  # "": forgotten
+                yield FieldChange(
+                    id=id,
+                    field=change.field,
+                    before=was,
+                    after=becomes,
+                    phase=change.phase,
+                    rule=change.rule,
+                )
 
     def name(self, row: int) -> str:
         """Return the id of a row; of a number below 0, that of the memory that is added."""
         return self.draft.source.ids[row] if row >= 0 else f"{self.id}+{-row}"
 
+    def _is_forgotten(self, row: object) -> bool:
+        """Whether a row was forgotten since, or a memory would be made of one that was."""
+        if not isinstance(row, int):
+            return False
+        ids = self.draft.source.ids
+        if row >= 0:
+            return not ids[row]
+        return not all(ids[one] for one in self.draft.added[-1 - row].sources.tolist())
+
     def _other_changes(self) -> Iterator[FieldChange]:
-        name, draft = self.name, self.draft
+        name, draft, is_forgotten = self.name, self.draft, self._is_forgotten
         for place, added in enumerate(draft.added, start=1):
+            if is_forgotten(-place):
+                continue
             yield FieldChange(
                 id=name(-place),
                 field="memory",
@@ -129,7 +142,11 @@ class DreamPlan:
             )
         for content in draft.contents:
             after = content.after
+            if is_forgotten(content.row):
+                continue
             if content.field == "superseded_by" and isinstance(after, int):
+                if is_forgotten(after):
+                    continue
                 after = name(after)
             yield FieldChange(
                 id=name(content.row),
@@ -140,6 +157,8 @@ class DreamPlan:
                 rule=content.rule,
             )
         for link in draft.links:
+            if is_forgotten(link.one) or is_forgotten(link.other):
+                continue
             yield FieldChange(
                 id=name(link.one),
                 field="link",
