@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from oneiros.clock import Clock
+    from oneiros.dream.impact import Aside
     from oneiros.memory import Memory
     from oneiros.projections import Projections
     from oneiros.query.expander import Expander
@@ -47,6 +49,8 @@ class Parts:
     clock: Clock
     profile: Profile
     auto_refresh: bool
+    aside: Callable[[Parts, float], AbstractContextManager[Aside]]
+    """Opens a copy of the store for a block, its clock standing still at a moment."""
     watch: Watch | None = None
     reranker: Reranker | None = None
     expander: Expander | None = None

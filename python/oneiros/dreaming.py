@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dreaming"]
 
-_DEEPER = 10  # so far below the best k a rank is still told
-_MOST_RESULTS = 1_000
 _LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
 
 
@@ -196,35 +194,11 @@ class _Cycles:
 
     def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
         """Ask questions of a copy, before and after a plan."""
-        from pathlib import Path  # noqa: PLC0415 - few try
-        from tempfile import TemporaryDirectory  # noqa: PLC0415
-
-        from oneiros.dream.impact import compared  # noqa: PLC0415
-        from oneiros.engine import Engine  # noqa: PLC0415 - which has these
+        from oneiros.dream.impact import impact_of  # noqa: PLC0415 - few try
 
         most = count("k", k, low=1)
         asked = list(queries)
         for query in asked:
             require_utf8("queries", query)
-        parts = self._parts
-        with TemporaryDirectory(prefix="oneiros-impact-") as folder:
-            path = Path(folder) / "copy.db"
-            parts.store.backup(path)
-            with Engine(
-                path,
-                profile=parts.profile,
-                embedder=parts.remember.vectors.embedder,
-                reranker=parts.reranker,
-                query_expander=parts.expander,
-                clock=lambda: plan.now,
-                durability="normal",
-            ) as copy:
-
-                def answers() -> list[list[str]]:
-                    deep = min(most * _DEEPER, _MOST_RESULTS)
-                    found = (copy.search(one, max(most, deep), reinforce=False) for one in asked)
-                    return [response.ids for response in found]
-
-                before = answers()
-                copy._parts.remember.apply_cycle(plan, is_of_copy=True)
-                return compared(plan, asked, before, answers(), most)
+        with self._parts.aside(self._parts, plan.now) as aside:
+            return impact_of(plan, asked, most, aside)

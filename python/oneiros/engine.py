@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields as fields_of
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
 from oneiros.argument_checks import (
     require_callable,
     require_choice,
     require_flag,
-    require_text,
     require_utf8,
 )
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.embedders import name_of
-from oneiros.errors import StoreCorrupt
+from oneiros.indexing_options import checked_options, recorded_options
 from oneiros.keeping_dreaming import KeepingDreaming
 from oneiros.memories import Memories
-from oneiros.projections import LexicalOptions, Projections
-from oneiros.ranking.channels import LexicalChannel
-from oneiros.ranking.declaration import require_number
+from oneiros.projections import Projections
 from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded
+from oneiros.watching import Watch, require_watch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
+    from oneiros.dream.plan import DreamPlan
     from oneiros.embedders import Embedder
     from oneiros.query.expander import Expander
     from oneiros.ranking.profile import Profile
     from oneiros.rerank import Reranker
-    from oneiros.watching import Watch
 
 __all__ = ["Engine"]
 
@@ -102,7 +102,7 @@ class Engine(KeepingDreaming, Memories):
         watch: Watch | None = None,
     ) -> None:
         chosen = checked_profile(profile)
-        asked = _checked_options(
+        asked = checked_options(
             analyzer=analyzer,
             variant=variant,
             k1=k1,
@@ -113,11 +113,7 @@ class Engine(KeepingDreaming, Memories):
         require_choice("vector_index", vector_index, get_args(Kind))
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
-        if watch is not None:
-            searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
-            if not callable(searching):
-                msg = f"watch: expected an object with searching(method), got {watch!r}"
-                raise TypeError(msg)
+        require_watch("watch", watch)
         if embedder is not None:
             name_of(embedder)
         if reranker is not None:
@@ -131,7 +127,7 @@ class Engine(KeepingDreaming, Memories):
             decode_embedding=lambda blob: decoded([blob])[0],
         )
         try:
-            options = _lexical_options(store, asked, chosen)
+            options = recorded_options(store, asked, chosen)
             projections = Projections(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
         except BaseException:
@@ -140,7 +136,16 @@ class Engine(KeepingDreaming, Memories):
         has_others = store.path != MEMORY
         follows = auto_refresh and has_others
         parts = Parts(
-            store, projections, remember, clock, chosen, follows, watch, reranker, query_expander
+            store=store,
+            projections=projections,
+            remember=remember,
+            clock=clock,
+            profile=chosen,
+            auto_refresh=follows,
+            aside=_copied,
+            watch=watch,
+            reranker=reranker,
+            expander=query_expander,
         )
         super().__init__(parts, bounds={})
         self._options = options
@@ -207,10 +212,7 @@ class Engine(KeepingDreaming, Memories):
             "embedding_dimension": parts.remember.vectors.dimension,
             "vectors": 0 if vectors is None else len(vectors),
             "lexical": {
-                **{
-                    field.name: getattr(self._options, field.name)
-                    for field in fields_of(self._options)
-                },
+                **asdict(self._options),
                 "documents": projections.indexes.lexical.document_count,
                 "segments": projections.indexes.lexical.segment_count,
                 "resident_bytes": projections.indexes.lexical.resident_bytes,
@@ -264,57 +266,35 @@ class Engine(KeepingDreaming, Memories):
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
 
 
-def _lexical_options(store: Store, asked: dict[str, Any], profile: Profile) -> LexicalOptions:
-    """What was asked, else what the store was last opened with, else the defaults.
+class _Copy:
+    """A copy of an engine's store, as :class:`oneiros.dream.impact.Aside`."""
 
-    A store that holds nothing yet takes k1 and b from the profile.
-    """
-    recorded = store.settings()
-    default = LexicalOptions()
-    first = default if store.revision() else _options_of(profile)
-    values: dict[str, Any] = {}
-    changed: dict[str, str] = {}
-    for name, given in asked.items():
-        kind = type(getattr(default, name))
-        held = recorded.get(name)
-        own = getattr(first, name)
-        is_own = given is None and held is None and own != getattr(default, name)
-        value = own if is_own else given
-        if value is not None:
-            values[name] = kind(value)
-            if held != str(values[name]):
-                changed[name] = str(values[name])
-        elif held is not None:
-            try:
-                values[name] = kind(held)
-            except ValueError as error:
-                msg = f"the store's setting {name} is no {kind.__name__}: {held!r}"
-                raise StoreCorrupt(msg) from error
-    options = LexicalOptions(**values)
-    if changed:
-        Projections(options).close()  # refuses what the core refuses, before it is recorded
-        with store.write() as transaction:
-            for name, text in changed.items():
-                transaction.set_setting(name, text)
-    return options
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def answers(self, query: str, count: int) -> list[str]:
+        return self._engine.search(query, count, reinforce=False).ids
+
+    def apply(self, plan: DreamPlan) -> None:
+        self._engine._parts.remember.apply_cycle(plan, is_of_copy=True)
 
 
-def _checked_options(**asked: object) -> dict[str, Any]:
-    """What was asked of the lexical index, in the types of its options; None where nothing was."""
-    default = LexicalOptions()
-    for name, value in asked.items():
-        if value is None:
-            continue
-        if isinstance(getattr(default, name), str):
-            require_text(name, value)
-        else:
-            asked[name] = require_number(name, value, low=0.0)
-    return asked
+@contextmanager
+def _copied(parts: Parts, now: float) -> Iterator[_Copy]:
+    """Open a copy of an engine's store as an engine like it, its clock standing still; then drop it."""
+    from pathlib import Path  # noqa: PLC0415 - few try
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-
-def _options_of(profile: Profile) -> LexicalOptions:
-    """The options of a store that is made with this profile."""
-    for channel in profile.channels:
-        if isinstance(channel, LexicalChannel):
-            return LexicalOptions(k1=channel.k1, b=channel.b)
-    return LexicalOptions()
+    with TemporaryDirectory(prefix="oneiros-impact-") as folder:
+        path = Path(folder) / "copy.db"
+        parts.store.backup(path)
+        with Engine(
+            path,
+            profile=parts.profile,
+            embedder=parts.remember.vectors.embedder,
+            reranker=parts.reranker,
+            query_expander=parts.expander,
+            clock=lambda: now,
+            durability="normal",
+        ) as engine:
+            yield _Copy(engine)

@@ -12,7 +12,7 @@ from oneiros.response import SearchResponse
 if TYPE_CHECKING:
     from oneiros.bounded import Bounded
 
-__all__ = ["Watch", "watched"]
+__all__ = ["Watch", "require_watch", "watched"]
 
 Given = ParamSpec("Given")
 Told = TypeVar("Told")
@@ -30,6 +30,18 @@ class Watch(Protocol):
         An exception of the search passes through it.
         """
         ...
+
+
+def require_watch(name: str, watch: object) -> None:
+    """Refuse what cannot watch; None is nobody, and fine.
+
+    Raises:
+        TypeError: naming the argument.
+    """
+    searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
+    if watch is not None and not callable(searching):
+        msg = f"{name}: expected an object with searching(method), got {watch!r}"
+        raise TypeError(msg)
 
 
 def watched(

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
+from oneiros.dream.impact import compared
+from oneiros.dream.plan import DreamPlan
+from oneiros.dream.report import DreamReport
+from tests.dream.dreaming import dreamt
+from tests.dream.worlds import DAY, NOW, World
 
-DAY = 86_400.0
+REPORT: dict[str, Any] = {
+    "id": "d", "now": NOW, "profile": "reverie", "profile_hash": "", "is_dry_run": True,
+}  # fmt: skip
 START = 1.7e9
 
 
@@ -69,6 +77,31 @@ def test_who_moves_up_is_displaced_by_nobody() -> None:
         shift = {shift.id: shift for shift in one.shifts}["wish"]
         assert (shift.before, shift.after) == (3, 1)
         assert not [lost for lost in one.lost if lost.id == "wish"]
+
+
+class _Read(list[str]):
+    """Ids that count how many of them are read."""
+
+    count = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.count += 1
+        return super().__getitem__(place)
+
+
+def test_only_what_the_answers_name_is_looked_at() -> None:
+    world = World([{"created_at": NOW - 400 * DAY, "kind": "bug"} for _ in range(2000)])
+    draft = dreamt(world)
+    plan = DreamPlan(draft, DreamReport(**REPORT), 1, applier=None)  # type: ignore[arg-type]
+    world.ids = ids = _Read(world.ids)
+    found = compared(plan, ["what"], [["m5", "m1999", "m7"]], [["m7", "nobody"]], k=3)
+    assert [(one.id, one.before, one.after, one.rule) for one in found.queries[0].shifts] == [
+        ("m5", 1, None, "R13"),
+        ("m1999", 2, None, "R13"),
+        ("m7", 3, 1, "R13"),
+        ("nobody", None, 2, None),
+    ]
+    assert ids.count < 10
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3"])

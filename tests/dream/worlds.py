@@ -91,6 +91,9 @@ class World:
         made.flags.writeable = False
         return made
 
+    def row_of(self, id: str) -> int | None:
+        return self.ids.index(id) if id in self.ids else None
+
     def column(self, name: str) -> npt.NDArray[Any]:
         return self._columns[name]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros.numpy_on_use import np
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from oneiros.dream.plan import DreamPlan
 
-__all__ = ["Impact", "QueryImpact", "Shift", "compared"]
+__all__ = ["Aside", "Impact", "QueryImpact", "Shift", "compared", "impact_of"]
+
+_DEEPER: Final = 10  # so far below the best k a rank is still told
+_MOST_RESULTS: Final = 1_000
 
 _TELLING: Final = (
     *("deleted_at", "status", "superseded_by", "tier", "text", "embedding"),
@@ -90,6 +93,32 @@ class Impact:
         return "\n".join(lines)
 
 
+class Aside(Protocol):
+    """A copy of the store that a plan was made for, to be asked and changed in its place."""
+
+    def answers(self, query: str, count: int) -> list[str]:
+        """The ids of the ``count`` best answers, the best first; nothing is strengthened."""
+
+    def apply(self, plan: DreamPlan) -> None:
+        """Apply the plan to the copy."""
+
+
+def impact_of(plan: DreamPlan, queries: Sequence[str], k: int, aside: Aside) -> Impact:
+    """Ask questions before and after a plan.
+
+    Args:
+        plan: is applied to the copy.
+        queries: the questions.
+        k: how many count as answers, at least 1.
+        aside: the copy.
+    """
+    depth = max(k, min(k * _DEEPER, _MOST_RESULTS))
+    before = [aside.answers(query, depth) for query in queries]
+    aside.apply(plan)
+    after = [aside.answers(query, depth) for query in queries]
+    return compared(plan, queries, before, after, k)
+
+
 def compared(
     plan: DreamPlan,
     queries: Sequence[str],
@@ -140,22 +169,24 @@ def _ranks(ids: Iterable[str]) -> dict[str, int]:
 def _rules(plan: DreamPlan, ids: set[str]) -> dict[str, str]:
     """The rule that did most to each memory."""
     draft = plan.draft
-    told: dict[str, tuple[int, str]] = {}
+    told: dict[int, tuple[int, str]] = {}
 
-    def tell(id: str, field: str, rule: str) -> None:
+    def tell(row: int, field: str, rule: str) -> None:
         weight = _TELLING.index(field) if field in _TELLING else len(_TELLING)
-        told[id] = min(told.get(id, (weight, rule)), (weight, rule))
+        told[row] = min(told.get(row, (weight, rule)), (weight, rule))
 
-    named = draft.source.ids
-    wanted = np.zeros(len(draft), np.bool_)
-    wanted[[row for row in range(len(draft)) if named[row] in ids]] = True
+    numbers = range(-len(draft.added), 0)  # of what is added
+    id_of = {number: id for number in numbers if (id := plan.name(number)) in ids}
+    id_of |= {row: id for id in ids if (row := draft.source.row_of(id)) is not None}
+    is_asked = np.zeros(len(draft), np.bool_)
+    is_asked[[row for row in id_of if row >= 0]] = True
     for change in draft.columns:
-        for row in change.rows[wanted[change.rows]].tolist():
-            tell(named[row], change.field, change.rule)
+        for row in change.rows[is_asked[change.rows]].tolist():
+            tell(row, change.field, change.rule)
     for content in draft.contents:
-        if plan.name(content.row) in ids:
-            tell(plan.name(content.row), content.field, content.rule)
-    for place, added in enumerate(draft.added):
-        if plan.name(-1 - place) in ids:
-            tell(plan.name(-1 - place), "memory", added.rule)
-    return {id: rule for id, (_, rule) in told.items()}
+        if content.row in id_of:
+            tell(content.row, content.field, content.rule)
+    for number, added in zip(reversed(numbers), draft.added, strict=True):
+        if number in id_of:
+            tell(number, "memory", added.rule)
+    return {id_of[row]: rule for row, (_, rule) in told.items()}

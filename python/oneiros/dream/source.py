@@ -29,6 +29,9 @@ class Source(Protocol):
     def ids(self) -> Sequence[str]:
         """By row; "" where a memory was erased."""
 
+    def row_of(self, id: str) -> int | None:
+        """The row of an id; None where there is none."""
+
     def column(self, name: str) -> Column:
         """A read-only view of a column, one value a row."""
 

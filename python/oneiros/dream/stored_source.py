@@ -63,6 +63,11 @@ class StoredSource:
         """By row; "" where a memory was erased."""
         return cast("Sequence[str]", self._lifecycle.ids)
 
+    def row_of(self, id: str) -> int | None:
+        """The row of an id; None where there is none, or it came later."""
+        row = self._lifecycle.row_of.get(id)
+        return row if row is not None and row < self._count else None
+
     def column(self, name: str) -> npt.NDArray[Any]:
         """A read-only view of a column, one value a row."""
         return self._lifecycle.column(name)[: self._count]
@@ -121,12 +126,11 @@ class StoredSource:
 
     def repeated(self) -> list[Rows]:
         """Groups of live rows with one text in one topic, each in order of insertion."""
-        row_of = self._lifecycle.row_of
         with self._store.read() as reading:
             groups = reading.repeated_texts()
         found = []
         for ids in groups:
-            rows = [row for id in ids if (row := row_of.get(id)) is not None and row < self._count]
+            rows = [row for row in map(self.row_of, ids) if row is not None]
             if len(rows) > 1:
                 found.append(np.array(rows, np.uint32))
         return found
