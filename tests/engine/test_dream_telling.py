@@ -33,3 +33,23 @@ def test_a_plan_tells_what_its_cycle_will() -> None:
         assert plan.report.distributions
         done = plan.apply()
         assert (done.distributions, done.drift) == (plan.report.distributions, plan.report.drift)
+
+
+def test_what_is_pruned_is_told_with_every_reason_that_holds() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        mind.add("stale", id="stale", created_at=NOW - 400 * DAY)
+        mind.add("never used", id="both", created_at=NOW - 300 * DAY, strength=0.0)
+        mind.add("never used lately", id="unused", created_at=NOW - 40 * DAY, strength=0.0)
+        for name, days in (("first", 3), ("second", 2)):
+            mind.add("said twice", id=name, created_at=NOW - days * DAY)
+        plan = mind.dream(dry_run=True)
+        told = {one.id: one.reason for one in plan.changes() if one.field == "deleted_at"}
+        assert told == {
+            "stale": "stale",
+            "both": "stale, unused",
+            "unused": "unused",
+            "first": "repeated",
+        }
+        assert {one.reason for one in plan.changes() if one.field == "strength"} <= {None}
+        assert {one.id: one.reason for one in plan.apply().named if one.reason} == told
+        assert mind.dreams(1)[0].named == plan.report.named

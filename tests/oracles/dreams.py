@@ -46,3 +46,17 @@ def most_recalled(memories: Sequence[Mapping[str, object]], count: int) -> list[
 
     used.sort(key=lambda memory: (-int(memory["access_count"]), -last(memory)))  # type: ignore[call-overload]
     return [str(memory["id"]) for memory in used[:count]]
+
+
+def standing(
+    memories: Sequence[tuple[float, float]], bounds: Sequence[float]
+) -> list[tuple[float, float, int]]:
+    """Return of (days, value) of memories the mean of both and their number, bin by bin of the days."""
+    bins: dict[int, list[tuple[float, float]]] = {}
+    for days, value in memories:
+        place = max(number for number, bound in enumerate(bounds) if days >= bound)
+        bins.setdefault(place, []).append((days, value))
+    return [
+        (sum(d for d, _ in held) / len(held), sum(v for _, v in held) / len(held), len(held))
+        for _, held in sorted(bins.items())
+    ]

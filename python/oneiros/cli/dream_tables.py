@@ -100,13 +100,14 @@ def _left_alone(report: DreamReport) -> Table:
 
 
 def _changes(changes: Iterable[FieldChange]) -> Table:
-    table = _table(("memory", "field", "before", "after", "phase", "rule"))
+    table = _table(("memory", "field", "before", "after", "because", "phase", "rule"))
     for change in list(changes)[:_MOST_NAMED]:
         table.add_row(
             text(change.id),
             text(change.field),
             _value(change.field, change.before),
             _value(change.field, change.after),
+            text(change.reason or ""),
             text(change.phase),
             text(change.rule),
         )

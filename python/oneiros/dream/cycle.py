@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dream.decay import decay_curves
 from oneiros.dream.distributions import distributions
 from oneiros.dream.drift import drift_of
 from oneiros.dream.phases import run_phase
@@ -66,6 +67,7 @@ def planned(
         left_alone=tuple(map(_left_alone, draft.held)),
         distributions=distributions(draft),
         drift=drift_of(draft, _prune_of(profile), top_before),
+        decay=decay_curves(draft, profile),
     )
     plan = DreamPlan(draft, report, revision, applier)
     plan.report = replace(report, named=plan.named(_MOST_NAMED), change_count=len(plan))

@@ -86,6 +86,8 @@ class Draft:
         """Pairs of rows: what is planned for the first holds only while the second stays as it is."""
         self.figures: dict[str, dict[str, float]] = {}
         """Of each phase by name, what it counted besides its changes."""
+        self.reasons: dict[str, Mapping[str, Mask]] = {}
+        """By rules that have several, each reason and the rows that it holds for."""
         self._drafted: dict[str, Column] = {}
         self._phase = ""
         self.live: Mask = np.zeros(len(source.column("deleted_at")), np.bool_)

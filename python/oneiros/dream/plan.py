@@ -98,6 +98,7 @@ class DreamPlan:
     def _column_changes(self, change: ColumnChange, most: int) -> Iterator[FieldChange]:
         ids = self.draft.source.ids
         before, after = change.before[:most], change.after[:most]
+        reasons = self.draft.reasons.get(change.rule, {})
         for row, was, becomes in zip(
             change.rows[:most].tolist(),
             said(change.field, before),
@@ -112,6 +113,7 @@ class DreamPlan:
                     after=becomes,
                     phase=change.phase,
                     rule=change.rule,
+                    reason=", ".join(why for why, mask in reasons.items() if mask[row]) or None,
                 )
 
     def name(self, row: int) -> str:

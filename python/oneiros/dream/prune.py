@@ -46,6 +46,7 @@ def prune(draft: Draft, phase: Prune) -> None:
     rows = np.flatnonzero(doomed).astype(np.uint32)
     rows = rows[np.lexsort((rows, -stale[rows]))]
     taken = draft.removable("R13", rows)
+    draft.reasons["R13"] = reasons
     draft.archive("R13", taken[kept_kinds[taken]])
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]

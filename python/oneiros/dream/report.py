@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Distribution", "DreamReport", "FieldChange", "LeftAlone", "PhaseReport"]
+__all__ = [
+    "DecayCurve",
+    "Distribution",
+    "DreamReport",
+    "FieldChange",
+    "LeftAlone",
+    "PhaseReport",
+    "Standing",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +32,8 @@ class FieldChange:
     phase: str
     rule: str
     """As docs/systems has it, such as "R12"."""
+    reason: str | None = None
+    """Of a rule that has several, those that hold, such as "stale, unused"; None: it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,33 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Memories of one kind and about one age."""
+
+    days: float
+    """The mean of the days since their last access, or creation."""
+    value: float
+    """The mean of what the profile's factors make of them."""
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayCurve:
+    """How a kind of memory fades under the profile, and where those of the store stand.
+
+    Source: docs/systems/reverie.md R19 (ours).
+    """
+
+    kind: str
+    days: tuple[float, ...]
+    """Since a memory was added that nobody recalls."""
+    values: tuple[float, ...]
+    """What the profile's factors make of it by then, of a relevance of 1; one a day."""
+    standing: tuple[Standing, ...]
+    """The live memories of the kind, by age."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DreamReport:
     """One cycle. Source: docs/systems/reverie.md R19."""
 
@@ -92,6 +129,8 @@ class DreamReport:
     """Of an undoing: what had changed again, and stays."""
     drift: Mapping[str, Any] = field(default_factory=dict)
     """Figures to follow over cycles: see :func:`oneiros.dream.drift.drift_of`."""
+    decay: tuple[DecayCurve, ...] = ()
+    """Of the kinds with the most memories: see :func:`oneiros.dream.decay.decay_curves`."""
 
     def record(self) -> dict[str, Any]:
         """Return the report as JSON can hold it."""
@@ -122,6 +161,7 @@ class DreamReport:
             for one in parts["distributions"]
         )
         parts["changed_since"] = tuple(parts["changed_since"])
+        parts["decay"] = tuple(_curve(one) for one in parts.get("decay", ()))
         return cls(**parts)
 
     def counts(self) -> dict[str, int]:
@@ -142,6 +182,15 @@ class DreamReport:
 
 def _change_record(change: FieldChange) -> dict[str, Any]:
     return {name: getattr(change, name) for name in FieldChange.__slots__}
+
+
+def _curve(record: Mapping[str, Any]) -> DecayCurve:
+    return DecayCurve(
+        kind=record["kind"],
+        days=tuple(record["days"]),
+        values=tuple(record["values"]),
+        standing=tuple(Standing(**one) for one in record["standing"]),
+    )
 
 
 _PARTS = {
