@@ -16,6 +16,9 @@ namespace oneiros {
 // Times are seconds since the Unix epoch, UTC; NaN says "none".
 inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 
+// Sequence numbers of the store, 0 where a row has no memory any more: exact in a double.
+inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
+
 // X(name, type, default, lowest, highest). A column whose default is NaN takes NaN too; no column
 // takes an infinity. Codes of enumerations follow the order in which fields.md lists the words.
 // A default of all zero bits is free: new pages are zero.
@@ -56,7 +59,8 @@ inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
   X(tier, std::uint8_t, 0, 0, 2)                                                     \
   X(deleted_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(superseded, std::uint8_t, 0, 0, 1)                                               \
-  X(asks, float, 0.0F, 0, 1)
+  X(asks, float, 0.0F, 0, 1)                                                         \
+  X(sequence, double, 0, 0, kMostSequence)
 
 template <typename T>
 inline constexpr T kLowest = std::numeric_limits<T>::lowest();

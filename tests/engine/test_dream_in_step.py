@@ -93,6 +93,27 @@ def test_an_impact_is_of_the_same_memories_though_rows_differ(profile: str) -> N
         assert [one.after for one in impact.queries] == answers
 
 
+@pytest.mark.parametrize("is_followed", [False, True])
+def test_a_plan_passes_over_what_was_erased_since(tmp_path: Path, is_followed: bool) -> None:
+    mind, clock = world(tmp_path / "agent.db", "reverie")
+    with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:
+        plan = mind.dream(dry_run=True)
+        taken = {change.id for change in plan.changes() if change.field == "deleted_at"}
+        gone = {min(taken), max(taken), "m1"}
+        for id in gone:
+            other.forget(id)
+        if is_followed:
+            mind.refresh()
+        plan.impact(["thing 3"], k=5)
+        plan.apply()
+        other.refresh()
+        held = state(mind)
+        assert held == state(other)
+        assert gone.isdisjoint(held)
+        assert taken - gone == {id for id in taken & held.keys() if held[id]["deleted_at"]}
+        assert mind.check() == other.check() == []
+
+
 def test_undoing_gives_back_the_number_that_was_given() -> None:
     """0.3 is no float32; the store holds it as it was said, and does so again."""
     clock = VirtualClock(1.7e9)

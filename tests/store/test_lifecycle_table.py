@@ -164,6 +164,17 @@ def test_a_state_that_makes_no_sense_is_refused_and_salvaged_without(
         assert store.load(["a", FULL.id, "b"]) == [memory("a"), FULL, memory("b")]
 
 
+@pytest.mark.parametrize("number", [-3, 0, 2**53 + 1, 2**63 - 1])
+def test_a_sequence_number_that_no_store_gives_is_damage(path: Path, number: int) -> None:
+    run_sql(path, f"UPDATE memory SET sequence = {number} WHERE sequence = 3")
+    run_sql(path, f"UPDATE lifecycle SET sequence = {number} WHERE sequence = 3")
+    with Store(path) as store:
+        with pytest.raises(StoreCorrupt, match="in the store"):
+            store.load(["b"])
+        with pytest.raises(StoreCorrupt, match="in the store"):
+            rows(store)
+
+
 def test_a_memory_without_its_state_is_damage(path: Path, tmp_path: Path) -> None:
     run_sql(path, "DELETE FROM lifecycle WHERE sequence = 3")
     with Store(path) as store:

@@ -139,6 +139,18 @@ class Indexes:
         self.apply_texts(rows, batch)
         self._apply_vectors(rows, batch)
 
+    def delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Take rows out of the indexes."""
+        numbers = rows.tolist()
+        for digests in (self._text_digests, self._vector_digests):
+            digests.extend([0] * (max(numbers) + 1 - len(digests)))
+            for row in numbers:
+                digests[row] = 0
+        for row in numbers:
+            self.lexical.delete(row=row)
+        if self.vectors is not None:
+            self.vectors.remove(rows)
+
     def erase(self, row: int) -> None:
         """Drop a row from the indexes."""
         for digests in (self._text_digests, self._vector_digests):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros import _core
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
+from oneiros.projections.rows_by_sequence import RowsBySequence
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
 from oneiros.texts.asking import asking_share
@@ -168,6 +169,10 @@ class Lifecycle:
         row_of = self.row_of
         return [row_of[memory.id] for memory in batch]
 
+    def rows_by_sequence(self) -> RowsBySequence:
+        """What finds rows by the store's sequence numbers."""
+        return RowsBySequence(self.column("sequence"))
+
     def sessions_of(self, row: int) -> frozenset[str]:
         """The sessions a memory was seen in."""
         held = self._sessions.get(row)
@@ -230,6 +235,7 @@ class Lifecycle:
         row = self.row_of.pop(memory_id, None)
         if row is not None:
             self.ids[row] = ""
+            self.columns.write(rows=[row], values={"sequence": [0]})
             if self.sessions_of(row):
                 self._sessions[row] = frozenset()
         return row
@@ -247,6 +253,7 @@ class Lifecycle:
                 for name, column in values.items()
                 if column.count(_DEFAULTS[name]) != count
             }
+        values["sequence"] = held["sequence"]
         for name, column, _limit in _CODED_COLUMNS:
             values[column] = self._codes[name].of(held[name])
         if not are_new or held["superseded_by"].count(None) != len(batch):

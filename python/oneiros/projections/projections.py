@@ -19,7 +19,10 @@ from oneiros.texts.memory_texts import MemoryTexts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from oneiros.channels import Kind
+    from oneiros.projections.column_write import ColumnWrite
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
     from oneiros.store import StoredMemory
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Projections"]
 
 _MOST_COMPILED: Final = 256
+_DELETED_AT_ONCE: Final = 1_000
 
 
 class Projections:
@@ -95,6 +99,25 @@ class Projections:
         self.sessions.apply(rows)
         self.texts.apply(rows, batch)
         self.row_sets.publish(rows, batch)
+
+    def apply_states(self, write: ColumnWrite) -> None:
+        """Bring all else to what a column holds of many rows. REQUIRES: the column holds it.
+
+        Args:
+            write: of ``deleted_at``, times alone: of what is no longer deleted, the texts are asked
+                for.
+        """
+        if write.field == "deleted_at":
+            for start in range(0, len(write.rows), _DELETED_AT_ONCE):
+                self._delete(write.rows[start : start + _DELETED_AT_ONCE])
+        else:
+            self.row_sets.apply_states(write)
+
+    def _delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        self.row_sets.delete(rows)
+        self.indexes.delete(rows)
+        self.sessions.apply(rows.tolist())
+        self.texts.delete(rows)
 
     def erase(self, memory_id: str) -> None:
         """Drop every trace of a memory; its row stays unused. Doing it again finishes it."""

@@ -247,6 +247,12 @@ class RowSets:
         elif write.field == "tier":
             self._keep_where(self._cold, write.rows, write.values != _HOT)
 
+    def delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Let rows be live no longer; all else that is known of them stays as it is."""
+        self.live -= set_of(rows)
+        for row in rows.tolist():
+            self.attributes.forget(row)
+
     def _keep_where(
         self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]
     ) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
     from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.cycle_links import ChangedLink
+    from oneiros.remember.planned_rows import PlannedRows
     from oneiros.store import Transaction
 
     Mask = npt.NDArray[np.bool_]
@@ -44,7 +45,8 @@ class Applying:
         plan: what is to be done.
         transaction: open; the projections hold what it sees.
         associations: the links; None: they are damaged, and stay as they are.
-        row_of: the rows of the associations by id; those of the plan are of the engine that made it.
+        rows: of the plan.
+        row_of: the rows of the associations by id.
         owed: ids of memories that searches strengthened since; they stay as they are.
         blobs: of the memories that are added, by place, the encoded embeddings.
     """
@@ -54,6 +56,7 @@ class Applying:
         plan: DreamPlan,
         transaction: Transaction,
         associations: Associations | None,
+        rows: PlannedRows,
         row_of: Mapping[str, int],
         owed: frozenset[str],
         blobs: Mapping[int, bytes],
@@ -65,17 +68,18 @@ class Applying:
         self._row_of = row_of
         self._blobs = blobs
         self._net = plan.net()
-        self._sequence_of, self._stays = self._looked_up(owed)
+        self._rows = rows
+        self._sequence_of = rows.sequences
+        changed = rows.changed(transaction.changed_since(plan.revision), owed)
+        self._stays = self._touched() & changed
+        _spread(self._stays, self._draft.rests)
         self._dropped: set[int] = set()
         self._contents: list[StoredContent] = []
 
     def run(self, own: OwnWrites) -> DreamReport:
-        """Write the cycle and what undoes it; returns what was done, and tells ``own`` of it.
-
-        REQUIRES: the rows that ``own`` is told of are those of the plan.
-        """
+        """Write the cycle and what undoes it; returns what was done, and tells ``own`` of it."""
         columns = self._write_columns()
-        own.note(columns, self._draft.source.ids)
+        own.columns += map(self._rows.here, columns)
         added = self._add()
         for content in self._draft.contents:
             if not self._is_left(content.row, content.after):
@@ -106,8 +110,8 @@ class Applying:
         self._transaction.forget_dream_changes(_KEPT_CYCLES)
         return report
 
-    def _looked_up(self, owed: frozenset[str]) -> tuple[npt.NDArray[np.int64], Mask]:
-        """Each row's sequence number, where the plan touches it, and which rows stay as they are."""
+    def _touched(self) -> Mask:
+        """Which rows the plan has anything to do with."""
         draft = self._draft
         touched = np.zeros(len(draft), np.bool_)
         for rows, _, _ in self._net.values():
@@ -119,19 +123,7 @@ class Applying:
         touched[[row for row in others if row >= 0]] = True
         if draft.peer_counts is not None:
             touched[draft.candidates] = True
-        rows = np.flatnonzero(touched).astype(np.uint32)
-        every = draft.source.ids
-        ids = list(every) if len(rows) * 2 > len(draft) else None
-        named = [(ids or every)[row] for row in rows.tolist()]
-        found = self._transaction.sequences(named)
-        sequence_of = np.full(len(draft), -1, np.int64)
-        sequence_of[rows] = [-1 if one is None else one for one in found]
-        changed = self._transaction.changed_since(self._plan.revision)
-        stays = touched & ((sequence_of < 0) | np.isin(sequence_of, list(changed)))
-        if owed:
-            stays[rows] |= [id in owed for id in named]
-        _spread(stays, draft.rests)
-        return sequence_of, stays
+        return touched
 
     def _write_columns(self) -> list[ColumnWrite]:
         writes = []

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.numpy_on_use import np
-from oneiros.projections.column_write import ColumnWrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from oneiros.projections.column_write import ColumnWrite
     from oneiros.store import Transaction
 
 __all__ = ["OwnWrites", "write_columns"]
+
+_AT_ONCE: Final = 8_192
+"""Rows whose values are made Python numbers in one step, which no other thread can come between."""
 
 
 @dataclass(slots=True)
@@ -23,22 +26,9 @@ class OwnWrites:
     """What a write changed, so that its writer need not read it back."""
 
     columns: list[ColumnWrite] = field(default_factory=list)
-    """``deleted_at`` is not among them: the memories it is of are named in ``ids``."""
+    """A ``deleted_at`` among them is a time: what is no longer deleted is named in ``ids``."""
     ids: list[str] = field(default_factory=list)
     """Memories changed in something else than these columns."""
-
-    def note(self, writes: Sequence[ColumnWrite], ids: Sequence[str]) -> None:
-        """Note column writes.
-
-        Args:
-            writes: as they were written.
-            ids: by row.
-        """
-        for write in writes:
-            if write.field == "deleted_at":
-                self.ids += [ids[row] for row in write.rows.tolist()]
-            else:
-                self.columns.append(write)
 
 
 def write_columns(
@@ -48,7 +38,7 @@ def write_columns(
 
     Args:
         transaction: open.
-        writes: each field once.
+        writes: each field once, the rows rising.
         sequence_of: of every row that is written, its memory's sequence number.
     """
     from oneiros.dream.words import coded  # noqa: PLC0415 - few write columns
@@ -56,11 +46,13 @@ def write_columns(
     masks = np.zeros(len(sequence_of), np.uint32)
     for place, write in enumerate(writes):
         masks[write.rows] |= np.uint32(1 << place)
-    for mask in np.unique(masks[masks != 0]).tolist():
-        rows = np.flatnonzero(masks == mask)
-        values = {
-            write.field: coded(write.values[np.searchsorted(write.rows, rows)])
-            for place, write in enumerate(writes)
-            if mask >> place & 1
-        }
-        transaction.write_lifecycle(sequence_of[rows].tolist(), values)
+    for mask in np.flatnonzero(np.bincount(masks[masks != 0])).tolist():
+        every = np.flatnonzero(masks == mask)
+        for start in range(0, len(every), _AT_ONCE):
+            rows = every[start : start + _AT_ONCE]
+            values = {
+                write.field: coded(write.values[np.searchsorted(write.rows, rows)])
+                for place, write in enumerate(writes)
+                if mask >> place & 1
+            }
+            transaction.write_lifecycle(sequence_of[rows].tolist(), values)

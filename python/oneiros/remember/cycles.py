@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from oneiros.numpy_on_use import np
 from oneiros.remember.applying import Applying
 from oneiros.remember.in_step import InStep
+from oneiros.remember.planned_rows import PlannedRows
 from oneiros.remember.undoing import Undoing, undoable
 from oneiros.store.embedding_bytes import encoded
 
@@ -43,17 +43,9 @@ class Cycles(InStep):
                     msg = f"plan: must be applied once, {plan.id} was already"
                     raise ValueError(msg)
                 known = associations if associations.are_read else None
+                rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_of_copy)
                 row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
-                report = Applying(plan, transaction, known, row_of, owed, blobs).run(own)
-                if is_of_copy:
-                    ids = plan.draft.source.ids
-                    own.columns = [
-                        write._replace(
-                            rows=np.array([row_of[ids[row]] for row in write.rows], np.uint32)
-                        )
-                        for write in own.columns
-                    ]
-                return report
+                return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""

@@ -224,7 +224,7 @@ class InStep:
     def _take_up(self, own: OwnWrites, revision: int) -> None:
         for write in own.columns:
             self.reinforcing.apply_values(write)
-            self._projections.row_sets.apply_states(write)
+            self._projections.apply_states(write)
         self._projections.changed_count += max((len(w.rows) for w in own.columns), default=0)
         with self._store.read() as reading:
             for memory_id in reading.erased(self._revision):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from oneiros.dream import ledger
 from oneiros.dream.report import FieldChange
@@ -86,7 +86,7 @@ class Undoing:
     def run(self, own: OwnWrites) -> DreamReport:
         """Restore what can be, note it as a cycle of its own, and tell ``own`` of it."""
         columns, links = ledger.decoded(self._cycle.changes or b"")
-        own.note(self._restore_columns(columns), cast("Sequence[str]", self._lifecycle.ids))
+        self._restore_columns(columns, own)
         self._restore_links(links)
         contents = self._transaction.dream_contents(self._cycle.number)
         for content in reversed(contents):
@@ -104,13 +104,12 @@ class Undoing:
         )
         return report
 
-    def _restore_columns(self, columns: Sequence[ledger.KeptColumn]) -> list[ColumnWrite]:
-        sequence_of = np.full(len(self._lifecycle.ids), -1, np.int64)
+    def _restore_columns(self, columns: Sequence[ledger.KeptColumn], own: OwnWrites) -> None:
+        rows_of = self._lifecycle.rows_by_sequence()
+        sequence_of = np.zeros(len(self._lifecycle.ids), np.int64)
         writes = []
-        sequences = np.unique(np.concatenate([np.zeros(0, np.int64), *(one[1] for one in columns)]))
-        every = self._rows(sequences)
         for column in columns:
-            rows = every[np.searchsorted(sequences, column.sequences)]
+            rows = rows_of(column.sequences)
             known = rows >= 0
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
@@ -120,19 +119,16 @@ class Undoing:
                 stands |= np.isnan(held) & np.isnan(after)
             self._tell(column.field, rows[~stands], held[~stands], before[~stands])
             if stands.any():
-                order = np.argsort(rows[stands])
-                own = rows[stands][order].astype(np.uint32)
-                writes.append(ColumnWrite(column.field, own, before[stands][order]))
-                self._restored += len(own)
+                order = np.argsort(rows[stands], kind="stable")
+                restored = rows[stands][order].astype(np.uint32)
+                writes.append(ColumnWrite(column.field, restored, before[stands][order]))
+                self._restored += len(restored)
         write_columns(self._transaction, writes, sequence_of)
-        return writes
-
-    def _rows(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The rows of sequence numbers; -1 where a memory was forgotten."""
-        row_of = self._lifecycle.row_of
-        ids = self._transaction.ids(sequences.tolist())
-        rows = (None if id is None else row_of.get(id) for id in ids)
-        return np.array([-1 if row is None else row for row in rows], np.int64)
+        for write in writes:
+            if write.field == "deleted_at":  # their texts are to be read anew
+                own.ids += map(self._lifecycle.ids.__getitem__, write.rows.tolist())
+            else:
+                own.columns.append(write)
 
     def _tell(
         self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]

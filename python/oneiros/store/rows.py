@@ -158,7 +158,7 @@ INSERT_LIFECYCLE: Final = (
 
 _REVISION: Final = "max(memory.revision, lifecycle.revision)"
 _OWN: Final = ", ".join(f"memory.{name}" for name in MEMORY[1:])
-_SENSE: Final = in_range(
+_SENSE: Final = f"memory.sequence BETWEEN 1 AND {2**53} AND " + in_range(
     name
     for name in MEMORY
     if name in FIELDS and FIELDS[name].column != "float64"  # any time does

@@ -83,6 +83,15 @@ class MemoryTexts:
             column.erase(rows=gone)
         self._put(column, list(changed), list(changed.values()))
 
+    def delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Drop the texts of rows; before texts are read, do nothing."""
+        if self._column is not None:
+            numbers = rows.tolist()
+            self._make_room(numbers)
+            for row in numbers:
+                self._digests[row] = 0
+            self._column.erase(rows=numbers)
+
     def erase(self, row: int) -> None:
         """Drop the text of a memory."""
         if row < len(self._digests):
