@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from typing import Any
 
@@ -18,29 +19,35 @@ from oneiros.errors import StoreCorrupt
 SCHEMA = _core.Columns.schema()
 SEQUENCES = st.lists(st.integers(1, 2**40), max_size=20, unique=True).map(sorted)
 TIMES = st.floats(0, 4e9)
+VALUES: dict[str, st.SearchStrategy[Any]] = {  # as docs/systems/fields.md has them
+    "strength": st.floats(0, 1, width=32),
+    "stability": st.floats(0, width=32, allow_infinity=False),
+    "deleted_at": st.just(math.nan) | st.floats(-1e9, 1e11),
+    "status": st.integers(0, 2),
+    "depth": st.integers(1, 3),
+    "access_count": st.integers(0, 2**32 - 1),
+}
+ENDS = st.lists(st.integers(1, 99), min_size=2, max_size=2, unique=True)
 STATES = st.none() | st.tuples(st.integers(0, 3), st.floats(0, 1), TIMES, st.none() | TIMES)
 
 
 @st.composite
 def _columns(draw: st.DrawFn) -> ledger.KeptColumn:
-    field = draw(st.sampled_from(["strength", "deleted_at", "status", "depth", "access_count"]))
+    field = draw(st.sampled_from(list(VALUES)))
     dtype = np.dtype(SCHEMA[field])
     sequences = draw(SEQUENCES)
-    if dtype.kind == "f":
-        values: st.SearchStrategy[Any] = st.just(float("nan")) | st.floats(width=32)
-    else:
-        values = st.integers(0, np.iinfo(dtype).max)
+    values = VALUES[field]
     drawn = st.lists(values, min_size=len(sequences), max_size=len(sequences))
     before, after = (np.array(draw(drawn), dtype) for _ in range(2))
     return ledger.KeptColumn(field, np.array(sequences, np.int64), before, after)
 
 
+LINKS = st.builds(
+    lambda ends, before, after: ledger.KeptLink(*ends, before, after), ENDS, STATES, STATES
+)
 LEDGERS = st.tuples(
-    st.lists(_columns(), max_size=4),
-    st.lists(
-        st.builds(ledger.KeptLink, st.integers(1, 99), st.integers(1, 99), STATES, STATES),
-        max_size=4,
-    ),
+    st.lists(_columns(), max_size=4, unique_by=lambda column: column.field),
+    st.lists(LINKS, max_size=4),
 )
 
 
@@ -109,3 +116,78 @@ def test_a_block_that_swells_is_told() -> None:
     block = zlib.compress(bytes(10**7))
     with pytest.raises(StoreCorrupt, match="bytes for 2 values"):
         ledger.decoded(_sealed(_column(2, [len(block)] * 3), block * 3))
+
+
+def _of_steps(steps: list[int], field: str = "strength") -> bytes:
+    """Return a ledger in which memories stand so far from each other, sealed."""
+    values = np.zeros(len(steps), SCHEMA[field])
+    parts = [np.array(steps, "<i8"), values, values]
+    blocks = [zlib.compress(part.tobytes()) for part in parts]
+    sizes = [len(block) for block in blocks]
+    return _sealed(_column(len(steps), sizes, field), b"".join(blocks))
+
+
+def test_numbers_that_rise_are_read() -> None:
+    ((column,), _) = ledger.decoded(_of_steps([3, 1, 2**62]))
+    assert column.sequences.tolist() == [3, 4, 4 + 2**62]
+
+
+@pytest.mark.parametrize(
+    "steps", [[0], [-1], [5, 0], [5, -1], [2**63 - 1, 1], [2**62, 2**62, 2**62, 2**62, 7]]
+)
+def test_numbers_that_do_not_rise_are_told(steps: list[int]) -> None:
+    with pytest.raises(StoreCorrupt, match="numbers of memories that do not rise"):
+        ledger.decoded(_of_steps(steps))
+
+
+@pytest.mark.parametrize("field", ["kind", "superseded", "asks", "topic_code"])
+def test_a_field_that_no_cycle_changes_is_told(field: str) -> None:
+    with pytest.raises(StoreCorrupt, match="damaged changes"):
+        ledger.decoded(_of_steps([1], field))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("strength", 1.5), ("strength", -0.5), ("strength", math.nan), ("stability", math.inf),
+        ("status", 3), ("depth", 0), ("core", 2), ("session_spread", 0), ("priority", 6),
+        ("created_at", math.nan), ("cold_since", math.inf), ("deleted_at", 1e12),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_value_that_no_memory_holds_is_told(field: str, value: float, place: str) -> None:
+    fine = {"depth": 1, "session_spread": 1, "priority": 1}.get(field, 0)
+    values = {"before": fine, "after": fine} | {place: value}
+    held = {name: np.array([fine, number], SCHEMA[field]) for name, number in values.items()}
+    blob = ledger.encoded([ledger.KeptColumn(field, np.array([4, 9]), **held)], [])
+    with pytest.raises(StoreCorrupt, match=f"damaged changes .*{field}: must be"):
+        ledger.decoded(blob)
+
+
+def test_a_field_told_twice_is_damage() -> None:
+    value = np.ones(1, np.float32)
+    column = ledger.KeptColumn("strength", np.array([1]), value, value)
+    with pytest.raises(StoreCorrupt, match="a field twice"):
+        ledger.decoded(ledger.encoded([column, column], []))
+
+
+SOUND = [1, 2, [0, 0.5, 1.0, None], [0, 0.6, 1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *((0, end) for end in (0, -1, 2, 2**63, 1.0, "1", True, None)),
+        *((2, [kind, 0.5, 1.0, None]) for kind in (-1, 5, 0.0, "0", None)),
+        *((2, [0, weight, 1.0, None]) for weight in (-0.5, 1.5, math.nan, "1", None)),
+        *((3, [0, 0.5, created, None]) for created in (math.inf, math.nan, "1", None)),
+        *((3, [0, 0.5, 1.0, last]) for last in (math.inf, math.nan, "1")),
+    ],
+)
+def test_a_link_that_makes_no_sense_is_told(place: int, value: object) -> None:
+    def sealed(link: list[Any]) -> bytes:
+        return _sealed(json.dumps({"columns": [], "links": [link]}))
+
+    assert len(ledger.decoded(sealed(SOUND))[1]) == 1
+    with pytest.raises(StoreCorrupt, match="damaged changes"):
+        ledger.decoded(sealed([*SOUND[:place], value, *SOUND[place + 1 :]]))

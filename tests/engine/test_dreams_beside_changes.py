@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import oneiros
@@ -245,6 +246,30 @@ def test_what_cannot_be_undone_is_refused(mind: oneiros.Engine) -> None:
         with pytest.raises(ValueError, match="no dream cycle"):
             mind.undo_dream(planned.id)
         assert [one.id for one in mind.dreams()] == [undoing.id, report.id]
+
+
+class Wide:
+    """Vectors of three numbers; none of a story."""
+
+    name = "wide"
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[0, 0, 0] if "story" in text else [0, 0, 1] for text in texts], np.float32)
+
+
+def test_a_vector_that_no_longer_fits_is_not_brought_back(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="cognitive") as mind:
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        mind.add("a long story " * 50, embedding=(0.5, -0.5), id="cold", **cold)
+        report = mind.dream(NOW)
+        mind.add("another", id="other", embedding=(1.0, 0.0), now=NOW)
+        mind.reembed(Wide())
+        undone = mind.undo_dream(report.id, now=NOW)
+        assert [(one.id, one.field) for one in undone.not_restored] == [("cold", "embedding")]
+        assert mind.get("cold").text == "a long story " * 50
+        assert mind.check() == []
+    with oneiros.Engine(tmp_path / "mind.db", embedder=Wide()) as again:
+        assert again.search("another", reinforce=False).ids[0] == "other"
 
 
 def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
+from oneiros.fields import FIELDS
 from oneiros.numpy_on_use import np
+from oneiros.store.links import stored_link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
+    State = tuple[int, float, float, float | None]
 
 __all__ = ["KeptColumn", "KeptLink", "decoded", "encoded"]
 
@@ -29,6 +32,7 @@ _LENGTHS: Final = struct.Struct("<II")  # CRC-32 of all that follows it; the hea
 _CHECKED_FROM: Final = len(_MAGIC) + 4
 _LEVEL: Final = 1  # most values repeat: more effort gains little
 _MOST_ROWS: Final = 2**28
+_NUMBERS_END: Final = 2**63  # of memories: SQLite's
 
 
 class KeptColumn(NamedTuple):
@@ -47,8 +51,8 @@ class KeptLink(NamedTuple):
 
     first: int
     second: int
-    before: tuple[int, float, float, float | None] | None
-    after: tuple[int, float, float, float | None] | None
+    before: State | None
+    after: State | None
 
 
 def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink]) -> bytes:
@@ -72,13 +76,14 @@ def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
     """Return what :func:`encoded` made bytes of.
 
     Raises:
-        StoreCorrupt: it made no such bytes.
+        StoreCorrupt: it made no such bytes, or they say what no cycle does: numbers of memories that
+            do not rise, values that a field cannot hold.
     """
     try:
         return _decoded(blob)
     except (
         *(ValueError, TypeError, KeyError, OverflowError, RecursionError),
-        *(struct.error, zlib.error),
+        *(struct.error, zlib.error, StoreCorrupt),
     ) as error:
         msg = f"the store holds damaged changes of a dream cycle ({error})"
         raise StoreCorrupt(msg) from error
@@ -99,14 +104,15 @@ def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
         for size, kind in zip(sizes, ("<i8", dtype, dtype), strict=True):
             arrays.append(_array(blob, place, size, rows, kind))
             place += size
-        columns.append(KeptColumn(one["field"], np.cumsum(arrays[0]), *arrays[1:]))
+        columns.append(KeptColumn(one["field"], _rising(arrays[0]), *arrays[1:]))
+        _require_sense(columns[-1])
+    if len({column.field for column in columns}) < len(columns):
+        msg = "a field twice"
+        raise ValueError(msg)
     if place != len(blob):
         msg = f"{len(blob)} bytes, {place} told of"
         raise ValueError(msg)
-    return columns, [
-        KeptLink(int(first), int(second), _state(before), _state(after))
-        for first, second, before, after in header["links"]
-    ]
+    return columns, [_link(*link) for link in header["links"]]
 
 
 def _header(blob: bytes) -> tuple[Any, int]:
@@ -122,11 +128,60 @@ def _header(blob: bytes) -> tuple[Any, int]:
     return json.loads(blob[start : start + length]), start + length
 
 
-def _state(held: Any) -> tuple[int, float, float, float | None] | None:
+def _rising(steps: Array) -> Array:
+    """The numbers of memories that are so far from each other."""
+    sequences = np.cumsum(steps)
+    if (steps < 1).any() or (sequences < 1).any():  # past the last number they begin below 0
+        msg = "numbers of memories that do not rise"
+        raise ValueError(msg)
+    return sequences
+
+
+def _require_sense(column: KeptColumn) -> None:
+    """Refuse values that no memory holds: they must not come into the store by an undoing."""
+    field = FIELDS.get(column.field)
+    if field is None or field.range is None:
+        msg = f"changes of {column.field!r}"
+        raise ValueError(msg)
+    for values in (column.before, column.after):
+        makes_sense = (values >= field.range.low) & (values <= field.range.high)
+        if field.nullable:
+            makes_sense |= np.isnan(values)
+        if not makes_sense.all():
+            msg = f"{field.name}: must be {field.range.rule}, got {values[~makes_sense][0]!r}"
+            raise ValueError(msg)
+
+
+def _link(first: Any, second: Any, before: Any, after: Any) -> KeptLink:
+    for end in (first, second):
+        if type(end) is not int or not 0 < end < _NUMBERS_END:
+            msg = f"a link of a memory {end!r}"
+            raise ValueError(msg)
+    if first == second:
+        msg = f"a link of the memory {first} with itself"
+        raise ValueError(msg)
+    link = KeptLink(first, second, _state(before), _state(after))
+    for state in link[2:]:
+        if state is not None:
+            stored_link("links", (first, second, *state))
+    return link
+
+
+def _state(held: Any) -> State | None:
     if held is None:
         return None
     kind, weight, created, last = held
-    return int(kind), float(weight), float(created), None if last is None else float(last)
+    if type(kind) is not int:
+        msg = f"a link of the kind {kind!r}"
+        raise TypeError(msg)
+    return kind, _number(weight), _number(created), None if last is None else _number(last)
+
+
+def _number(value: Any) -> float:
+    if type(value) not in {int, float}:
+        msg = f"a number {value!r}"
+        raise TypeError(msg)
+    return float(value)
 
 
 def _plain(values: Array) -> bytes:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oneiros import _core
 from oneiros.dream import ledger
+from oneiros.dream.kept_contents import require_sense
 from oneiros.dream.report import FieldChange
 from oneiros.dream.words import said
+from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.remember.applying import kept_report
 from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import link_state
+from oneiros.remember.text_vectors import DIMENSION_SETTING
 from oneiros.store.cycle_reading import StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import metadata_of
@@ -84,11 +88,16 @@ class Undoing:
         self._restored = 0
 
     def run(self, own: OwnWrites) -> DreamReport:
-        """Restore what can be, note it as a cycle of its own, and tell ``own`` of it."""
+        """Restore what can be, note it as a cycle of its own, and tell ``own`` of it.
+
+        Raises:
+            StoreCorrupt: what the cycle changed is damaged; nothing was written.
+        """
         columns, links = ledger.decoded(self._cycle.changes or b"")
+        contents = self._transaction.dream_contents(self._cycle.number)
+        require_sense(contents)
         self._restore_columns(columns, own)
         self._restore_links(links)
-        contents = self._transaction.dream_contents(self._cycle.number)
         for content in reversed(contents):
             self._restore_content(content)
         changed = [one.sequence for one in contents if one.field != "replayed_at"]
@@ -177,7 +186,7 @@ class Undoing:
             return
         names = {"metadata": "metadata_json"}
         now = getattr(held, names.get(content.field, content.field))
-        if now != content.after:
+        if now != content.after or not self._fits(content):
             self._leave(held.id, content.field, None, None)
             return
         before: Any = content.before
@@ -189,6 +198,13 @@ class Undoing:
             self._transaction.update_columns([(held.id, {content.field: before})])
         self._restored += 1
 
+    def _fits(self, content: StoredContent) -> bool:
+        """Whether a vector is as wide as the store's are now, which may all have been made anew."""
+        if content.field != "embedding" or content.before is None:
+            return True
+        width = self._transaction.settings().get(DIMENSION_SETTING)
+        return width == str(_core.embedding_dimension(blob=content.before))
+
     def _restore_replay(self, content: StoredContent) -> None:
         """Bring back when a memory was replayed, unless another cycle replayed it since."""
         if self._transaction.replays([content.sequence]) == [content.after]:
@@ -199,6 +215,9 @@ class Undoing:
 
     def _take_back(self, held: StoredMemory) -> None:
         """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""
+        if not held.id.startswith(f"{self._cycle.id}+"):  # as ``DreamPlan.name`` has it
+            msg = f"the store holds damaged changes of a dream cycle ({held.id!r} is not of it)"
+            raise StoreCorrupt(msg)
         if held.revision == self._cycle.revision:
             self._transaction.erase(held.id)
         else:
