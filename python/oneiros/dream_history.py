@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import count
 from oneiros.bounded import Bounded
-from oneiros.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,23 +27,20 @@ class DreamHistory(Bounded):
         Args:
             limit: at most so many, >= 0.
 
-        Raises:
-            StoreCorrupt: a report is damaged.
+        Returns:
+            Of a cycle whose report is damaged, what else is known of it, and ``damage`` says what is
+            wrong; it can be undone all the same.
         """
         return list(self._reports(count("limit", limit, low=0)))
 
     def _reports(self, most: int) -> Iterator[DreamReport]:
         """Yield the last reports, the newest first; what is not asked for is not decoded."""
-        from oneiros.dream.report import DreamReport  # noqa: PLC0415 - a search dreams not
+        from oneiros.dream.stored_report import stored_report  # noqa: PLC0415 - a search dreams not
 
         with self._parts.store.read() as reading:
             cycles = reading.dream_cycles(most)
         for cycle in cycles:
-            try:
-                yield DreamReport.from_record(json.loads(cycle.report))
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                msg = f"the store holds a damaged report of a dream cycle ({error})"
-                raise StoreCorrupt(msg) from error
+            yield stored_report(cycle)
 
     def interrupted_dream(self) -> Begun | None:
         """Return the cycle that a crash ended before it was applied; None where there is none.

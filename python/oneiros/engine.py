@@ -222,13 +222,16 @@ class Engine(KeepingDreaming, Memories):
         }
 
     def check(self) -> list[str]:
-        """Return what is wrong with the store's file and the projections; empty when nothing is."""
+        """Return what is wrong with the store's file, its cycles and the projections; empty: nothing."""
+        from oneiros.dream.checking import problems_of_cycles  # noqa: PLC0415 - a search dreams not
+
         parts = self._parts
         problems = list(parts.store.quick_check())
         with parts.remember.steady():
             parts.remember.follow()
             problems += parts.projections.problems(parts.store.live_count())
-        return problems
+        with parts.store.read() as reading:
+            return problems + problems_of_cycles(reading)
 
     def verify_erased(self, text: str) -> bool:
         """Return whether the bytes of this text stand nowhere in the store's files any more.

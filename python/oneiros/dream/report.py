@@ -131,6 +131,9 @@ class DreamReport:
     """Figures to follow over cycles: see :func:`oneiros.dream.drift.drift_of`."""
     decay: tuple[DecayCurve, ...] = ()
     """Of the kinds with the most memories: see :func:`oneiros.dream.decay.decay_curves`."""
+    damage: str = ""
+    """What is wrong with the report that the store holds; then nothing but ``id``, ``now`` and
+    ``undoes`` is told, as far as they are known. "": nothing."""
 
     def record(self) -> dict[str, Any]:
         """Return the report as JSON can hold it."""
@@ -173,6 +176,8 @@ class DreamReport:
         return found
 
     def __str__(self) -> str:
+        if self.damage:
+            return f"dream {self.id}: its report is damaged ({self.damage})"
         verb = "would change" if self.is_dry_run else "changed"
         head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from oneiros.field_checks import LAST_NUMBER
+from oneiros.fields import FLOAT64_MAX
 from oneiros.store.reading import CHANGED, Reading
 
 __all__ = ["CycleReading", "StoredContent", "StoredCycle"]
 
-_CYCLE: Final = "SELECT number, id, revision, dreamed_at, undoes, report, changes FROM dream_cycle"
+# Whatever the cells hold, a cycle can be read: what is of another type is as good as none, and texts
+# come as bytes, since damaged ones are not UTF-8.
+_CYCLE: Final = """
+SELECT number, CAST(id AS BLOB), iif(typeof(revision) = 'integer', revision, 0),
+  iif(typeof(dreamed_at) = 'real', dreamed_at, NULL), CAST(undoes AS BLOB), CAST(report AS BLOB), {0}
+FROM dream_cycle"""
+_IS_TIME: Final = f"BETWEEN {-FLOAT64_MAX} AND {LAST_NUMBER}"
+_ORPHANS: Final = """
+SELECT 'dream cycle number ' || number || ': it undid one that is not there'
+FROM dream_cycle WHERE undoes NOT IN (SELECT id FROM dream_cycle WHERE id IS NOT NULL)
+UNION ALL
+SELECT 'a change of a dream cycle that is not there: number ' || quote(cycle)
+FROM dream_content WHERE cycle NOT IN (SELECT number FROM dream_cycle)
+UNION ALL
+SELECT 'a change by a dream cycle of a memory that is not there: number ' || quote(sequence)
+FROM dream_content WHERE sequence NOT IN (SELECT sequence FROM memory)
+UNION ALL
+SELECT 'a replay of a memory that is not there: number ' || sequence
+FROM replay WHERE sequence NOT IN (SELECT sequence FROM memory)
+UNION ALL
+SELECT 'memory ' || sequence || ': replayed at no time: ' || quote(replayed_at)
+FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
@@ -28,12 +52,13 @@ class StoredCycle(NamedTuple):
     """In the order in which they were applied."""
     id: str
     revision: int
-    """Of the commit that applied it."""
+    """Of the commit that applied it; 0 where that is damaged."""
     dreamed_at: float
+    """Its clock; NaN where that is damaged."""
     undoes: str | None
     """The cycle that it undid."""
     report: str
-    """As JSON."""
+    """As JSON; as it was read, bytes that are not UTF-8 are lone surrogates, as in ids."""
     changes: bytes | None
     """What it changed in columns, encoded; None: no longer kept."""
 
@@ -53,14 +78,29 @@ class CycleReading(Reading):
 
     def dream_cycles(self, limit: int) -> list[StoredCycle]:
         """Return the last cycles, the newest first, without what they changed."""
-        sql = _CYCLE.replace(", changes", ", NULL")
-        rows = self._rows(f"{sql} ORDER BY number DESC LIMIT ?", (limit,))
-        return list(map(StoredCycle._make, rows))
+        rows = self._rows(f"{_CYCLE.format('NULL')} ORDER BY number DESC LIMIT ?", (limit,))
+        return [_cycle(row) for row in rows]
+
+    def every_dream_cycle(self) -> Iterator[StoredCycle]:
+        """Yield all cycles, the oldest first, without what they changed."""
+        cursor = self._run(f"{_CYCLE.format('NULL')} ORDER BY number")
+        while rows := self._fetch(cursor, 1):
+            yield _cycle(rows[0])
+
+    def dream_changes(self, number: int) -> bytes | None:
+        """Return what the cycle of a number changed in columns, encoded; None: no longer kept."""
+        rows = self._rows("SELECT changes FROM dream_cycle WHERE number = ?", (number,))
+        changes: bytes | None = rows[0][0] if rows else None
+        return changes
+
+    def dream_orphans(self) -> list[str]:
+        """Return what is wrong with what cycles left of memories, as sentences; at most a hundred."""
+        return [str(row[0]) for row in self._rows(_ORPHANS.format(_IS_TIME))]
 
     def dream_cycle(self, id: str) -> StoredCycle | None:
         """Return the cycle of an id; None where there is none."""
-        rows = self._rows(f"{_CYCLE} WHERE id = ?", (id,))
-        return StoredCycle._make(rows[0]) if rows else None
+        rows = self._rows(f"{_CYCLE.format('changes')} WHERE id = ?", (id,))
+        return _cycle(rows[0]) if rows else None
 
     def undone_by(self, id: str) -> str | None:
         """Return the id of the cycle that undid this one; None where it stands."""
@@ -73,9 +113,13 @@ class CycleReading(Reading):
         return list(map(StoredContent._make, self._rows(f"{sql} ORDER BY rowid", (number,))))
 
     def last_dreamed_at(self) -> float | None:
-        """Return the clock of the last cycle that was not one of undoing; None before the first."""
-        sql = """
-SELECT dreamed_at FROM dream_cycle AS cycle WHERE undoes IS NULL AND NOT EXISTS (
+        """Return the clock of the last cycle that was not one of undoing; None before the first.
+
+        A clock that is damaged is passed over.
+        """
+        sql = f"""
+SELECT dreamed_at FROM dream_cycle AS cycle
+WHERE undoes IS NULL AND dreamed_at {_IS_TIME} AND NOT EXISTS (
   SELECT 1 FROM dream_cycle AS later WHERE later.undoes = cycle.id)
 ORDER BY number DESC LIMIT 1"""
         rows = self._rows(sql)
@@ -88,7 +132,8 @@ ORDER BY number DESC LIMIT 1"""
 
     def replayed_at(self) -> dict[str, float]:
         """Return when memories were last replayed, by id."""
-        return dict(self._rows("SELECT id, replayed_at FROM replay JOIN memory USING (sequence)"))
+        sql = "SELECT id, replayed_at FROM replay JOIN memory USING (sequence) WHERE replayed_at"
+        return dict(self._rows(f"{sql} {_IS_TIME}"))
 
     def changed_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of the memories that a later commit added or changed."""
@@ -114,7 +159,7 @@ ORDER BY number DESC LIMIT 1"""
 
     def replays(self, sequences: Sequence[int]) -> list[float | None]:
         """Return when memories of sequence numbers were last replayed; None where never."""
-        sql = "SELECT replayed_at FROM replay WHERE sequence = ?"
+        sql = f"SELECT replayed_at FROM replay WHERE sequence = ? AND replayed_at {_IS_TIME}"
         found = (self._rows(sql, (sequence,)) for sequence in sequences)
         return [rows[0][0] if rows else None for rows in found]
 
@@ -126,3 +171,20 @@ ORDER BY number DESC LIMIT 1"""
         groups = groupby(self._rows(_REPEATED), key=lambda row: row[:3])
         found = ([row[3] for row in group] for _, group in groups)
         return [ids for ids in found if len(ids) > 1]
+
+
+def _cycle(row: tuple[Any, ...]) -> StoredCycle:
+    number, id, revision, dreamed_at, undoes, report, changes = row
+    return StoredCycle(
+        number=number,
+        id=_text(id) or "",
+        revision=revision,
+        dreamed_at=math.nan if dreamed_at is None else dreamed_at,
+        undoes=_text(undoes),
+        report=_text(report) or "",
+        changes=changes,
+    )
+
+
+def _text(held: bytes | None) -> str | None:
+    return None if held is None else held.decode(errors="surrogateescape")

@@ -19,22 +19,26 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["CHANGED", "SNAPSHOT_SETTING", "Reading"]
+__all__ = ["CHANGED", "MOST_REVISIONS", "SNAPSHOT_SETTING", "Reading"]
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
 """The setting that tells which file beside the store holds its projections; not for another store."""
 
+MOST_REVISIONS: Final = 2**62
+"""More commits there are not; a number beyond it in the history of cycles is damage."""
+
 # The tables that followers ask about; whatever a commit does, it marks a row in one of them.
-_LAST_REVISION: Final = """
+_LAST_REVISION: Final = f"""
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
   coalesce((SELECT max(revision) FROM lifecycle), 0),
   coalesce((SELECT max(revision) FROM erased), 0),
   coalesce((SELECT max(revision) FROM setting), 0),
   coalesce((SELECT max(revision) FROM link), 0),
-  coalesce((SELECT revision FROM dream_cycle ORDER BY number DESC LIMIT 1), 0))
+  coalesce((SELECT revision FROM dream_cycle WHERE revision BETWEEN 1 AND {MOST_REVISIONS}
+            ORDER BY number DESC LIMIT 1), 0))
 """
 CHANGED: Final = """
 SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1

@@ -1,0 +1,125 @@
+"""What the record of a report must look like before one is made of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+__all__ = ["require_report"]
+
+_CHANGE: Final = {
+    "id": str,
+    "field": str,
+    "before": object,
+    "after": object,
+    "phase": str,
+    "rule": str,
+    "reason?": (str, None),
+}
+_CURVE: Final = {
+    "kind": str,
+    "days": [float],
+    "values": [float],
+    "standing": [{"days": float, "value": float, "memories": int}],
+}
+_DRIFT: Final = {
+    "live": int,
+    "stale_share": float,
+    "half_life_days": {str: (float, None)},
+    "access_gini": float,
+    "top": [str],
+    "churn": (float, None),
+}
+_PHASE: Final = {
+    "name": str,
+    "seconds": float,
+    "changes": {str: {str: int}},
+    "figures": {str: float},
+}
+_REPORT: Final = {
+    "id": str,
+    "now": float,
+    "profile": str,
+    "profile_hash": str,
+    "is_dry_run": bool,
+    "undoes": (str, None),
+    "live_before": int,
+    "live_after": int,
+    "phases": [_PHASE],
+    "left_alone": [{"phase": str, "rule": str, "reason": str, "memories": int}],
+    "distributions": [{"name": str, "places": [str], "before": [int], "after": [int]}],
+    "named": [_CHANGE],
+    "change_count": int,
+    "changed_since": [str],
+    "not_restored": [_CHANGE],
+    "drift?": {str: object},
+    "decay?": [_CURVE],
+}
+"""Shapes: a type (``int``: at least 0; ``float``: any finite number), one or None, a list of a shape,
+a mapping of any names to a shape, or of certain names to a shape each; one with "?" may be absent."""
+
+
+def require_report(record: Any) -> None:
+    """Refuse what is no record of a report.
+
+    Raises:
+        TypeError, ValueError: naming the field.
+    """
+    _require("report", record, _REPORT)
+    for phase in record["phases"]:
+        if not all(phase["changes"].values()):
+            msg = f"phase {phase['name']!r}: a rule that changed no field"
+            raise ValueError(msg)
+    for one in record["distributions"]:
+        if not len(one["places"]) == len(one["before"]) == len(one["after"]):
+            msg = f"distribution {one['name']!r}: not one count for each place"
+            raise ValueError(msg)
+    for one in record.get("decay", ()):
+        if len(one["days"]) != len(one["values"]):
+            msg = f"decay of {one['kind']!r}: not one value for each day"
+            raise ValueError(msg)
+    if drift := record.get("drift"):
+        _require("drift", drift, _DRIFT)
+
+
+def _require(name: str, value: Any, shape: Any) -> None:
+    if isinstance(shape, list):
+        _require_type(name, value, list)
+        for one in value:
+            _require(name, one, shape[0])
+    elif isinstance(shape, dict):
+        _require_type(name, value, dict)
+        if str in shape:
+            for key, one in value.items():
+                _require(key, one, shape[str])
+        else:
+            _require_named(name, value, shape)
+    elif isinstance(shape, tuple):
+        if value is not None:
+            _require(name, value, shape[0])
+    else:
+        _require_type(name, value, shape)
+
+
+def _require_named(name: str, value: dict[str, Any], shape: dict[str, Any]) -> None:
+    for asked, one in shape.items():
+        key = asked.removesuffix("?")
+        if key in value:
+            _require(key, value[key], one)
+        elif key == asked:
+            msg = f"{name}: has no {key}"
+            raise ValueError(msg)
+
+
+def _require_type(name: str, value: Any, kind: type) -> None:
+    """Refuse a value of another type; a flag is no number, and an int is at least 0."""
+    is_flag = isinstance(value, bool)
+    if kind is float:
+        fits = isinstance(value, (int, float)) and not is_flag and math.isfinite(value)
+    elif kind is int:
+        fits = isinstance(value, int) and not is_flag and value >= 0
+    else:
+        fits = isinstance(value, kind)
+    if not fits:
+        msg = f"{name}: must be {kind.__name__}, got {value!r:.80}"
+        raise TypeError(msg)
