@@ -181,10 +181,14 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         return 1
 
     def restore(self, id: str) -> None:
-        """Take a soft delete back, or else an archiving: the memory is consolidated then.
+        """Take a soft delete back, and an archiving, so that the memory can be found again.
+
+        What was archived is consolidated then; otherwise its status stays.
 
         Raises:
             UnknownMemory: there is no such memory, deleted or not.
+
+        Source: docs/systems/reverie.md R19.
         """
         require_utf8("id", id)
         self._parts.remember.restore(id, seen=self._seen)

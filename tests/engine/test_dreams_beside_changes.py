@@ -302,19 +302,6 @@ def test_another_engine_and_a_new_one_see_the_cycle(mind: oneiros.Engine, tmp_pa
             assert again.check() == []
 
 
-def test_pruned_and_archived_memories_can_be_brought_back(mind: oneiros.Engine) -> None:
-    with mind:
-        report = mind.dream(LATER)
-        pruned = [one.id for one in report.named if one.field == "deleted_at"]
-        archived = [one.id for one in report.named if one.after == "archived"]
-        assert pruned
-        for id in pruned + archived:
-            mind.restore(id)
-        live = {one.id for one in mind.list(limit=1000)}
-        assert live >= set(pruned)
-        assert mind.check() == []
-
-
 def test_what_is_purged_leaves_no_text_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with oneiros.Engine(path, profile="reverie") as mind:

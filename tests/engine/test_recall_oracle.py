@@ -139,7 +139,9 @@ class Recall(RuleBasedStateMachine):
         gone = [id for id, one in self.world.known.items() if one.is_deleted]
         id = self.chosen(data, gone)
         self.mind.restore(id)
-        self.world.known[id] = replace(self.world.known[id], is_deleted=False)
+        held = self.world.known[id].status
+        status = "consolidated" if held == "archived" else held  # docs/systems/reverie.md R19
+        self.world.known[id] = replace(self.world.known[id], is_deleted=False, status=status)
 
     @precondition(lambda self: self.world.known)
     @rule(data=st.data())

@@ -111,8 +111,11 @@ class Beside:
 
     def restore(self, one: int) -> None:
         if self.live(one) is None:
-            self.mind.restore(self.row(one))
-            self.world.mark(self.row(one), "is_deleted", False)
+            id = self.row(one)
+            self.mind.restore(id)
+            self.world.mark(id, "is_deleted", False)
+            if self.world.records[id].get("status") == "archived":  # docs/systems/reverie.md R19
+                self.world.mark(id, "status", "consolidated")
 
     def pin(self, one: int) -> None:
         if id := self.live(one):

@@ -249,13 +249,16 @@ class Remember(Cycles):
             return transaction.update_columns(changes())
 
     def restore(self, memory_id: str, *, seen: Seen) -> None:
-        """Take a soft delete back, or an archiving; of another live memory, nothing."""
+        """Take a soft delete back, and an archiving; of another live memory, nothing."""
         with self._writing() as transaction:
             held = self._known(transaction, memory_id, seen)
+            changes: dict[str, object] = {}
             if held.deleted_at is not None:
-                transaction.update_columns([(memory_id, {"deleted_at": None})])
-            elif held.status == _ARCHIVED:
-                transaction.update_columns([(memory_id, {"status": "consolidated"})])
+                changes["deleted_at"] = None
+            if held.status == _ARCHIVED:
+                changes["status"] = "consolidated"
+            if changes:
+                transaction.update_columns([(memory_id, changes)])
 
     def forget(self, memory_id: str, *, seen: Seen) -> None:
         """Erase a memory for good, out of the log too."""
