@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,11 +97,11 @@ def _profile(*names: str, only: str = "") -> oneiros.Profile:
 
 def _damage(path: Path, table: str, column: str, value: object, where: str) -> None:
     """Put a value into a cell that its table would refuse, as damage does."""
-    with apsw.Connection(str(path)) as connection:
+    with closing(apsw.Connection(str(path))) as connection:
         sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
         loose = sql.replace("STRICT", "").replace("NOT NULL", "")
         _redefine(connection, table, loose)
-    with apsw.Connection(str(path)) as connection:
+    with closing(apsw.Connection(str(path))) as connection:
         held = "CAST(? AS TEXT)" if value is NO_UTF8 else "?"
         connection.execute(f"UPDATE {table} SET {column} = {held} WHERE {where}", (value,))
         assert connection.changes() == 1
@@ -181,7 +182,7 @@ def test_a_cycle_follows_the_last_clock_that_is_sound(sound: Sound, tmp_path: Pa
 
 
 def _kept(path: Path) -> tuple[str, bytes]:
-    with apsw.Connection(str(path)) as connection:
+    with closing(apsw.Connection(str(path))) as connection:
         sql = "SELECT id, changes FROM dream_cycle ORDER BY number DESC LIMIT 1"
         (row,) = connection.execute(sql)
     return row

@@ -1,4 +1,4 @@
-"""What use and dreams change lies beside the texts: read as one, written alone, brought forward."""
+"""What use and dreams change lies beside the texts: read as one, written alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import apsw
 import pytest
 
 from oneiros.errors import StoreCorrupt
-from oneiros.fields import FIELDS
-from oneiros.memory import Memory
-from oneiros.store import Store, StoredMemory, cycle_reading, schema
-from oneiros.store.cells import cell, text_digest
-from oneiros.store.links import StoredLink
+from oneiros.store import Store, StoredMemory, cycle_reading
 from oneiros.store.salvage import salvage
-from tests.store.samples import FULL, NOW, add, memory, rows
+from tests.store.samples import FULL, add, memory, rows
 
 
 def run_sql(path: Path, sql: str, values: Sequence[object] = ()) -> None:
@@ -32,91 +28,6 @@ def path(tmp_path: Path) -> Path:
     with Store(path) as store:
         add(store, memory("a"), FULL, memory("b", strength=0.5))
     return path
-
-
-# Older files
-
-
-def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:
-    """Write a memory as the one wide table of older versions held it."""
-    values = {name: cell(name, getattr(held, name)) for name in FIELDS if name != "embedding"}
-    values |= {"sequence": sequence, "revision": revision, "text_digest": text_digest(held.text)}
-    values["embedding"] = b"vector of " + held.id.encode()
-    sql = f"INSERT INTO memory ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
-    connection.execute(sql, list(values.values()))
-
-
-MEMORIES = (
-    FULL,
-    memory("kept", feedback=-2, strength=0.125, sessions=["x", "y"], tier="cold"),
-    memory("replaced", superseded_by="kept", access_count=7),
-    memory("deleted", deleted_at=NOW + 5.0, status="archived"),
-)
-
-
-def older_file(path: Path, version: int) -> None:
-    """Make a file of an older version; the memory of the highest number was erased."""
-    connection = apsw.Connection(str(path))
-    for step in schema.MIGRATIONS[:version]:
-        step(connection)
-    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {version}")
-    for place, held in enumerate(MEMORIES):
-        wide_row(connection, held, sequence=3 * place + 2, revision=place + 1)
-    wide_row(connection, memory("gone"), sequence=50, revision=5)
-    connection.execute("""
-DELETE FROM memory WHERE id = 'gone';
-INSERT INTO erased VALUES (6, 'gone');
-INSERT INTO setting VALUES ('embedder', 'mini', 7);
-INSERT INTO feedback_event VALUES (1, 5, 'note', 'outdated', 9.5);
-INSERT INTO link VALUES (5, 8, 8, 2, 0.75, 3.0, NULL)""")
-    connection.close()
-
-
-@pytest.mark.parametrize("version", [2, 3])
-def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, version: int) -> None:
-    path = tmp_path / "old.db"
-    older_file(path, version)
-    ids = [held.id for held in MEMORIES]
-    with Store(path) as store:
-        assert store.quick_check() == []
-        assert store.load(ids) == list(MEMORIES)
-        held = rows(store)
-        assert [(row.sequence, row.id, row.revision) for row in held] == [
-            (3 * place + 2, id, place + 1) for place, id in enumerate(ids)
-        ]
-        assert [row.embedding for row in held] == [b"vector of " + id.encode() for id in ids]
-        assert [row.id for row in rows(store, after=2)] == ["replaced", "deleted"]
-        assert store.settings() == {"embedder": "mini"}
-        assert store.revision() == 8
-        with store.read() as reading:
-            assert reading.erased(0) == ["gone"]
-            assert reading.feedback_events() == [(1, "kept", "note", "outdated", 9.5)]
-            links = [link for batch in reading.links(0) for link in batch]
-        assert links == [StoredLink("kept", "replaced", 2, 0.75, 3.0, None)]
-        with store.write() as transaction:  # a number is never given twice
-            assert transaction.insert(memory("next")) == 51
-            same_text = transaction.insert_many([memory("twin", text="text of kept")])
-            assert transaction.count_duplicates(same_text) == 1
-        assert store.load(["kept"]) == [replace(MEMORIES[1], duplicate_count=1)]
-
-
-def test_a_file_brought_forward_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
-    older_file(tmp_path / "old.db", 3)
-    for name in ("old.db", "new.db"):
-        Store(tmp_path / name).close()
-        connection = apsw.Connection(str(tmp_path / name))
-        schema.verify(connection)
-        assert connection.execute("PRAGMA integrity_check").get == "ok"
-        connection.close()
-
-
-def test_an_older_file_without_a_memory_comes_forward(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    older_file(path, 3)
-    run_sql(path, "DELETE FROM memory; DELETE FROM sqlite_sequence; DELETE FROM link")
-    with Store(path) as store, store.write() as transaction:
-        assert transaction.insert(memory("first")) == 1
 
 
 # Damaged and hostile files

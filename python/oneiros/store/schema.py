@@ -43,9 +43,14 @@ def migrate(connection: apsw.Connection) -> None:
     """Bring the file to this version. REQUIRES: a write transaction is open.
 
     The caller's commit makes all steps durable at once; a crash before it leaves the old file.
+
+    Raises:
+        StoreCorrupt: the file is damaged, or its tables are not those of its version; steps would
+            carry over what they can read and drop the rest.
     """
     version = _number(connection, "user_version")
     verify(connection, version)
+    _require_whole(connection)
     for step in MIGRATIONS[version:]:
         step(connection)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -66,6 +71,14 @@ def verify(connection: apsw.Connection, version: int | None = None) -> None:
     if found != wanted:
         name = min(entry[1] for entry in found ^ wanted)
         msg = f"the store's table or index {name!r} is not as Oneiros makes it"
+        raise StoreCorrupt(msg)
+
+
+def _require_whole(connection: apsw.Connection) -> None:
+    """Read the whole file, its indexes against their tables."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        msg = f"the store is of an older version and damaged, so it stays as it is: {found[0]}"
         raise StoreCorrupt(msg)
 
 

@@ -1,0 +1,259 @@
+"""Files of older versions come forward whole, or stay as they are: damaged ones, and after a kill."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from oneiros.errors import OneirosError, StoreCorrupt
+from oneiros.fields import FIELDS
+from oneiros.memory import Memory
+from oneiros.store import Store, schema
+from oneiros.store.cells import cell, text_digest
+from oneiros.store.links import StoredLink
+from tests.store.samples import FULL, NOW, memory, rows
+
+
+def run_sql(path: Path, sql: str) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(sql)
+
+
+def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:
+    """Write a memory as the one wide table of older versions held it."""
+    values = {name: cell(name, getattr(held, name)) for name in FIELDS if name != "embedding"}
+    values |= {"sequence": sequence, "revision": revision, "text_digest": text_digest(held.text)}
+    values["embedding"] = b"vector of " + held.id.encode()
+    sql = f"INSERT INTO memory ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+    connection.execute(sql, list(values.values()))
+
+
+MEMORIES = (
+    FULL,
+    memory("kept", feedback=-2, strength=0.125, sessions=["x", "y"], tier="cold"),
+    memory("replaced", superseded_by="kept", access_count=7),
+    memory("deleted", deleted_at=NOW + 5.0, status="archived"),
+)
+
+
+def older_file(path: Path, version: int) -> None:
+    """Make a file of an older version; the memory of the highest number was erased."""
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA synchronous = OFF")  # no power is lost here
+    for step in schema.MIGRATIONS[:version]:
+        step(connection)
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    for place, held in enumerate(MEMORIES):
+        wide_row(connection, held, sequence=3 * place + 2, revision=place + 1)
+    wide_row(connection, memory("gone"), sequence=50, revision=5)
+    connection.execute("""
+DELETE FROM memory WHERE id = 'gone';
+INSERT INTO erased VALUES (6, 'gone');
+INSERT INTO setting VALUES ('embedder', 'mini', 7);
+INSERT INTO feedback_event VALUES (1, 5, 'note', 'outdated', 9.5);
+INSERT INTO link VALUES (5, 8, 8, 2, 0.75, 3.0, NULL)""")
+    connection.close()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, version)
+    ids = [held.id for held in MEMORIES]
+    with Store(path) as store:
+        assert store.quick_check() == []
+        assert store.load(ids) == list(MEMORIES)
+        held = rows(store)
+        assert [(row.sequence, row.id, row.revision) for row in held] == [
+            (3 * place + 2, id, place + 1) for place, id in enumerate(ids)
+        ]
+        assert [row.embedding for row in held] == [b"vector of " + id.encode() for id in ids]
+        assert [row.id for row in rows(store, after=2)] == ["replaced", "deleted"]
+        assert store.settings() == {"embedder": "mini"}
+        assert store.revision() == 8
+        with store.read() as reading:
+            assert reading.erased(0) == ["gone"]
+            assert reading.feedback_events() == [(1, "kept", "note", "outdated", 9.5)]
+            links = [link for batch in reading.links(0) for link in batch]
+        assert links == [StoredLink("kept", "replaced", 2, 0.75, 3.0, None)]
+        with store.write() as transaction:  # a number is never given twice
+            assert transaction.insert(memory("next")) == 51
+            same_text = transaction.insert_many([memory("twin", text="text of kept")])
+            assert transaction.count_duplicates(same_text) == 1
+        assert store.load(["kept"]) == [replace(MEMORIES[1], duplicate_count=1)]
+
+
+def test_a_file_brought_forward_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
+    older_file(tmp_path / "old.db", 3)
+    for name in ("old.db", "new.db"):
+        Store(tmp_path / name).close()
+        connection = apsw.Connection(str(tmp_path / name))
+        schema.verify(connection)
+        assert connection.execute("PRAGMA integrity_check").get == "ok"
+        connection.close()
+
+
+def test_an_older_file_without_a_memory_comes_forward(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, 3)
+    run_sql(path, "DELETE FROM memory; DELETE FROM sqlite_sequence; DELETE FROM link")
+    with Store(path) as store, store.write() as transaction:
+        assert transaction.insert(memory("first")) == 1
+
+
+# Damaged ones
+
+
+def put_loosely(path: Path, assignment: str) -> None:
+    """Put a value into every memory that their table would refuse, as damage does."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'memory'").get
+        loose = sql.replace("STRICT", "").replace("NOT NULL", "")
+        change = "UPDATE sqlite_schema SET sql = ? WHERE name = 'memory'"
+        connection.execute(change, (loose,))
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(f"UPDATE memory SET {assignment}")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(change, (sql,))
+
+
+def page_of(path: Path, name: str) -> slice:
+    """Return where the first page of a table or index stands in the file."""
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        size = connection.execute("PRAGMA page_size").get
+        root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).get
+    return slice((root - 1) * size, root * size)
+
+
+def clear_page(path: Path, name: str) -> None:
+    held = bytearray(path.read_bytes())
+    place = page_of(path, name)
+    held[place] = bytes(place.stop - place.start)
+    path.write_bytes(held)
+
+
+def leave_index_behind(path: Path, name: str) -> None:
+    """Add to a table what an index of it does not get to know."""
+    place = page_of(path, name)
+    before = path.read_bytes()[place]
+    run_sql(path, "INSERT INTO link VALUES (2, 11, 9, 0, 0.5, 3.0, NULL)")
+    held = bytearray(path.read_bytes())
+    held[place] = before
+    path.write_bytes(held)
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "no text": lambda path: put_loosely(path, "text = NULL"),
+    "a word for a number": lambda path: put_loosely(path, "strength = 'much'"),
+    "a table of memories": lambda path: clear_page(path, "memory"),
+    "a table that no step reads": lambda path: clear_page(path, "link"),
+    "an index that is dropped": lambda path: clear_page(path, "memory_by_text"),
+    "an index that lacks a row": lambda path: leave_index_behind(path, "link_by_second"),
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_older_file_is_refused_and_stays(
+    tmp_path: Path, version: int, damage: str
+) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, version)
+    DAMAGE[damage](path)
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StoreCorrupt, match="damaged"):
+            Store(path)
+        assert path.read_bytes() == before
+        assert [file.name for file in tmp_path.iterdir()] == ["old.db"]
+
+
+def test_flipped_bits_of_an_older_file_are_noticed_or_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, 3)
+    whole = path.read_bytes()
+    rng = random.Random(11)
+    noticed = 0
+    for _ in range(60):
+        place = rng.choice([rng.randrange(100), rng.randrange(len(whole))])
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            with Store(path, busy_timeout_seconds=0.0) as store:
+                assert (store.count(), store.link_count()) == (len(MEMORIES), 1)
+                assert store.quick_check() == []
+        except OneirosError:
+            noticed += 1
+            assert path.read_bytes() == bytes(damaged)
+        for left in tmp_path.glob("old.db-*"):
+            left.unlink()
+    assert noticed > 10
+
+
+# Killed on the way
+
+MANY = 600
+KILLED = """
+import os, signal, sys
+from oneiros.store import Store, schema
+
+path, moment = sys.argv[1], int(sys.argv[2])
+last = schema.MIGRATIONS[-1]
+calls = 0
+
+def kill():
+    global calls
+    calls += 1
+    if calls == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return False
+
+def killed(connection):
+    connection.set_progress_handler(kill, 500)
+    last(connection)
+    os.kill(os.getpid(), signal.SIGKILL)  # all is done but the commit
+
+schema.MIGRATIONS[-1] = killed
+Store(path)
+"""
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+@pytest.mark.parametrize("moment", [1, 60, 10**9])
+def test_what_is_killed_on_the_way_stays_of_the_older_version(
+    tmp_path: Path, journal: str, moment: int
+) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, 3)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+        connection.execute("BEGIN")
+        for number in range(MANY):  # more than SQLite keeps from the disk until the commit
+            held = memory(f"m{number}", text=f"{number} " * 1500)
+            wide_row(connection, held, sequence=100 + number, revision=9)
+        connection.execute("COMMIT")
+    told = [sys.executable, "-c", KILLED, str(path), str(moment)]
+    done = subprocess.run(told, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    with closing(apsw.Connection(str(path))) as connection:
+        schema.verify(connection, 3)
+        assert connection.execute("PRAGMA user_version").get == 3
+        assert connection.execute("PRAGMA integrity_check").get == "ok"
+        assert connection.execute("SELECT count(*) FROM memory").get == MANY + len(MEMORIES)
+    with Store(path) as store:
+        assert store.quick_check() == []
+        assert store.count() == MANY + len(MEMORIES)
+        assert store.load([held.id for held in MEMORIES]) == list(MEMORIES)
+        assert store.load(["m7"]) == [memory("m7", text="7 " * 1500)]
