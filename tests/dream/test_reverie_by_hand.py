@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.phases.reverie import Consolidate, Promote, Prune, Scan
+from oneiros.ranking.phases.reverie import Consolidate, Place, Promote, Prune, Scan
+from oneiros.ranking.phases.reverie_tables import LIMITS_DAYS
 from oneiros.ranking.rails import SafetyRails
+from oneiros.ranking.tables import Table
 from tests.dream.dreaming import CYCLE, dreamt
 from tests.dream.worlds import DAY, HOUR, NOW, World, after
 
@@ -163,5 +165,31 @@ def test_the_profiles_dream_as_the_pages_say() -> None:
         assert profile.phases == CYCLE
         assert profile.rails is None
     house = profiles.get("oneiros")
-    assert house.phases == CYCLE
+    days = Table({**LIMITS_DAYS, "session": 75.0, "bug": 120.0, "config": 180.0})
+    assert house.phases == (
+        *CYCLE[:3],
+        Prune(limits_days=days, strength_floor=0.0),
+        Place(limits_days=days, below_strength=0.0),
+        Promote(limits_days=days),
+    )
     assert house.rails == SafetyRails(youngest_days=7.0, most_pruned=0.1)  # H8
+
+
+def test_the_house_takes_nothing_away_for_being_weak() -> None:
+    """By hand: what goes is stale, superseded or said twice, however often cycles weakened it."""
+    weak = {"strength": 0.01, "status": "consolidated"}
+    idle_days = [  # kind, days since creation, what becomes of it
+        *(("preference", 400.0, None), ("decision", 179.0, None), ("decision", 181.0, "deleted")),
+        *(("session", 74.0, None), ("session", 76.0, "archived"), ("bug", 119.0, None)),
+        *(("bug", 121.0, "deleted"), ("config", 179.0, None), ("config", 181.0, "deleted")),
+    ]
+    world = World(
+        [
+            {**weak, "text": f"{kind} {days}", "kind": kind, "created_at": NOW - days * DAY}
+            for kind, days, _ in idle_days
+        ]
+    )
+    left = after(world, dreamt(world, profiles.get("oneiros").phases)).memories
+    for memory, (kind, days, becomes) in zip(left, idle_days, strict=True):
+        assert (memory["deleted_at"] == NOW) == (becomes == "deleted"), (kind, days)
+        assert (memory["status"] == "archived") == (becomes == "archived"), (kind, days)

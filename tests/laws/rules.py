@@ -140,7 +140,10 @@ TESTS = {
         f"{_REPEATED}::test_one_session_moves_nothing_by_asking_again",
         f"{_REPEATED}::test_many_sessions_lift_nothing_above_what_is_relevant",
     ),
-    "H8": ("dream/test_reverie_by_hand.py::test_the_profiles_dream_as_the_pages_say",),
+    "H8": (
+        "dream/test_reverie_by_hand.py::test_the_profiles_dream_as_the_pages_say",
+        "dream/test_reverie_by_hand.py::test_the_house_takes_nothing_away_for_being_weak",
+    ),
     "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
     "H10": (f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time", _WHOLE),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,26 +20,31 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from oneiros.ranking.profile import Profile
-    from oneiros.simulation.figures import Course
+    from oneiros.simulation.figures import Course, Lives
     from oneiros.simulation.script import Script
+    from oneiros.simulation.telling import Told
     from oneiros.simulation.world import World
 
 __all__ = ["simulate"]
 
-_HEADS = ("recalled", "aside", "deleted", "recall@10", "misled", "untrue", "p50 ms", "p99 ms")
+_ALL: Final = ("oneiros", "reverie", "cognitive", "mnemosyne", "omega", "ciar")
 
 
 def simulate(
     profile: Annotated[
         list[str] | None,
-        typer.Option(help=f"Live under this; may be given again. {PROFILE_HELP}"),
+        typer.Option(help=f'Live under this; may be given again. {PROFILE_HELP} Or "all" six.'),
     ] = None,
     days: Annotated[float, typer.Option(help="How long the life is, in its own days.")] = 365.0,
     memories: Annotated[
         int | None, typer.Option(help="Memories that are made up; default 5000.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed is the same life.")] = 0,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="The same seed is the same life; default 0; may be given again."),
+    ] = None,
     dream_every: Annotated[float, typer.Option(help="Days between two dream cycles.")] = 1.0,
+    no_dream: Annotated[bool, typer.Option("--no-dream", help="Only live without dreams.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -51,6 +56,10 @@ def simulate(
         Path | None,
         typer.Option(help="Draw it over time, as .svg or .png; needs oneiros[plots]."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write picture and tables as one page; needs oneiros[plots]."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Let memories live for a year on a clock that nobody waits for, with dreams and without.
@@ -60,39 +69,56 @@ def simulate(
     relevant (asked about in the last 30 or the next 90 days): how many are found among the first ten
     results (recall@10), in how many answers an untrue memory of the fact stands above all that hold
     (misled) or stands at all (untrue). Shown is how things are at the end, the shares as means over
-    the months; --json has every month. oneiros is run where no profile is named.
+    the months, all as means over the seeds; then what dreams took away, by kind and rule. --json has
+    every month. oneiros is run where no profile is named.
     """
-    from oneiros.simulation.workload import Workload  # noqa: PLC0415
+    from oneiros.simulation.figures import grouped  # noqa: PLC0415
 
     chosen = _chosen(profile)
-    if plot is not None and plot.suffix not in (".svg", ".png"):
-        msg = f"--plot: expected a name that ends in .svg or .png, got {plot.name!r}"
-        raise CommandError(msg)
     if data is not None and memories is not None:
         msg = "--memories, --data: only one of them; the data are as many as they are"
         raise CommandError(msg)
-    script = None if data is None else _script(data)
-    workload = Workload(days=days, seed=seed)
-    if memories is not None:
-        workload = replace(workload, memories=memories)
-    world = workload.world(script)
-    courses = [course for one in chosen for course in _lived(world, one, dream_every)]
-    if plot is not None:
-        from oneiros.simulation.plot import drawn  # noqa: PLC0415
-
-        plot.write_bytes(drawn(courses, plot.suffix.removeprefix(".")))
+    _check_pictures(plot, html)
+    worlds = _worlds(days, memories, seed or [0], None if data is None else _script(data))
+    every = None if no_dream else dream_every
+    courses = list(_lived(worlds, chosen, every))
+    told = list(_told(worlds, grouped(courses)))
+    _draw(plot, html, grouped(courses), told)
     if json:
-        documents.write(_document(world, seed, dream_every, courses))
-    else:
-        output().print(_table(world, courses))
+        documents.write(_document(worlds, every, courses))
+        return
+    for place, one in enumerate(told):
+        output().print(*([""] if place else []), _table(one), sep="\n")
 
 
 def _chosen(names: list[str] | None) -> list[Profile]:
-    found = [named_profile("--profile", name) for name in names or ["oneiros"]]
+    written = [one for name in names or ["oneiros"] for one in (_ALL if name == "all" else [name])]
+    found = [named_profile("--profile", name) for name in written]
     if len({one.name for one in found}) < len(found):
         msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
         raise CommandError(msg)
     return found
+
+
+def _check_pictures(plot: Path | None, html: Path | None) -> None:
+    """Refuse what could not be written in the end, before anything takes its time."""
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        msg = f"--plot: expected a name that ends in .svg or .png, got {plot.name!r}"
+        raise CommandError(msg)
+    if plot is None and html is None:
+        return
+    from oneiros.simulation.plot import require_matplotlib  # noqa: PLC0415
+
+    option = "--plot" if plot is not None else "--html"
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        msg = f"{option}: {error}"
+        raise CommandError(msg) from error
+    for name, path in (("--plot", plot), ("--html", html)):
+        if path is not None and not path.absolute().parent.is_dir():
+            msg = f"{name}: no folder {str(path.parent)!r}"
+            raise CommandError(msg)
 
 
 def _script(data: Path) -> Script:
@@ -107,56 +133,95 @@ def _script(data: Path) -> Script:
         raise CommandError(msg) from error
 
 
-def _lived(world: World, profile: Profile, dream_every: float) -> Iterator[Course]:
-    """Yield a profile's life without dreams, then with them, where it has any."""
+def _worlds(
+    days: float, memories: int | None, seeds: list[int], script: Script | None
+) -> list[World]:
+    from oneiros.simulation.workload import Workload  # noqa: PLC0415
+
+    if len(set(seeds)) < len(seeds):
+        msg = f"--seed: each once, got {', '.join(map(str, seeds))}"
+        raise CommandError(msg)
+    workload = Workload(days=days)
+    if memories is not None:
+        workload = replace(workload, memories=memories)
+    return [replace(workload, seed=seed).world(script) for seed in seeds]
+
+
+def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> Iterator[Course]:
+    """Yield the lives of each profile without dreams, then with them, where it has any."""
     from oneiros.simulation import run  # noqa: PLC0415
 
-    intervals = (None, dream_every) if profile.phases else (None,)
+    lives = [
+        (profile, interval, world)
+        for profile in chosen
+        for interval in ((None, every) if profile.phases and every is not None else (None,))
+        for world in worlds
+    ]
     # All are counted first, and so judged, before any of them takes its time.
-    steps = {every: run.step_count(world, every) for every in intervals}
-    for every, count in steps.items():
-        label = f"{profile.name}, {'awake' if every is None else 'dreaming'}"
+    steps = [run.step_count(world, interval) for _, interval, world in lives]
+    for place, ((profile, interval, world), count) in enumerate(zip(lives, steps, strict=True)):
+        how = "awake" if interval is None else "dreaming"
+        label = f"{place + 1}/{len(lives)} {profile.name}, {how}, seed {world.seed}"
         with progress_bar(label, count) as advance:
-            yield run.simulate(world, profile, dream_every_days=every, advance=advance)
+            yield run.simulate(world, profile, dream_every_days=interval, advance=advance)
 
 
-def _table(world: World, courses: Sequence[Course]) -> Table:
+def _told(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
+    from oneiros.simulation import telling  # noqa: PLC0415
+
+    first = worlds[0]
+    seeds = ", ".join(str(world.seed) for world in worlds)
+    title = f"{first.memory_count} memories in {first.days:g} days, "
+    yield telling.fared(lives, title + (f"seed {seeds}" if len(worlds) == 1 else f"seeds {seeds}"))
+    forgotten = telling.forgot(lives)
+    if forgotten is not None:
+        yield forgotten
+
+
+def _draw(plot: Path | None, html: Path | None, lives: list[Lives], told: list[Told]) -> None:
+    if plot is not None:
+        from oneiros.simulation.plot import drawn  # noqa: PLC0415
+
+        plot.write_bytes(drawn(lives, plot.suffix.removeprefix(".")))
+    if html is not None:
+        from oneiros.simulation.page import page  # noqa: PLC0415
+
+        html.write_text(page(lives, told, "Simulated lives"), encoding="utf-8")
+
+
+def _table(told: Told) -> Table:
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(
-        title=text(f"{world.memory_count} memories in {world.days:g} days"),
+        title=text(told.title),
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
     )
-    table.add_column("profile", no_wrap=True)
-    table.add_column("dreams", justify="right")
-    for head in _HEADS:
-        table.add_column(head, justify="right", no_wrap=True)
-    for course in courses:
-        last = course.last
-        table.add_row(
-            text(course.profile),
-            str(course.dreams) if course.is_dreaming else "-",
-            *(str(number) for number in (last.active, last.set_aside, last.deleted)),
-            *(f"{course.over_time(name):.3f}" for name in ("found", "misled", "untrue")),
-            *(f"{milliseconds:.2f}" for milliseconds in (last.p50_ms, last.p99_ms)),
+    for place, head in enumerate(told.heads):
+        table.add_column(
+            text(head), justify="left" if place < told.names else "right", no_wrap=True
         )
+    for row in told.rows:
+        table.add_row(*map(text, row))
     return table
 
 
 def _document(
-    world: World, seed: int, dream_every: float, courses: Sequence[Course]
+    worlds: list[World], dream_every: float | None, courses: Sequence[Course]
 ) -> dict[str, object]:
     return {
-        "world": {
-            "days": world.days,
-            "memories": world.memory_count,
-            "facts": len(world.facts),
-            "questions": sum(len(one.asked) for one in world.sessions if one.at < world.days),
-            "seed": seed,
-        },
+        "worlds": [
+            {
+                "days": world.days,
+                "memories": world.memory_count,
+                "facts": len(world.facts),
+                "questions": sum(len(one.asked) for one in world.sessions if one.at < world.days),
+                "seed": world.seed,
+            }
+            for world in worlds
+        ],
         "dream_every_days": dream_every,
         "courses": [course.to_document() for course in courses],
     }

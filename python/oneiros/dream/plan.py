@@ -10,7 +10,7 @@ from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -70,16 +70,23 @@ class DreamPlan:
         columns = sum(len(change.rows) for change in draft.columns)
         return columns + len(draft.contents) + len(draft.links) + len(draft.added)
 
-    def changes(self) -> Iterator[FieldChange]:
+    def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
         """Yield every change of a field, in the order in which the rules made them.
 
         A memory that is added is one change of the field "memory", with its text; a link is one of
         the field "link" of both its memories. What was forgotten since the plan was made is left
         out, and with it what would have been made of it: none of that will be applied.
+
+        Args:
+            fields: only of these; default: of all. A cycle changes the strength of all memories, and
+                takes away a few.
         """
         for change in self.draft.columns:
-            yield from self._column_changes(change, len(change.rows))
-        yield from self._other_changes()
+            if fields is None or change.field in fields:
+                yield from self._column_changes(change, len(change.rows))
+        for other in self._other_changes():
+            if fields is None or other.field in fields:
+                yield other
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
         """Return the first changes to tell by name: those that take away or move a memory first.

@@ -20,12 +20,18 @@ from oneiros.ranking.phases.reverie import (
     Prune,
     Scan,
 )
+from oneiros.ranking.phases.reverie_tables import LIMITS_DAYS
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import SpacedReinforcement
 from oneiros.ranking.relevance_terms import NamedTime, Statements
+from oneiros.ranking.tables import Table
 
 __all__ = ["PROFILES"]
+
+_LIMITS_DAYS = Table(  # H8
+    {**LIMITS_DAYS, "session": 75.0, "bug": 120.0, "config": 180.0}
+)
 
 ONEIROS = Profile(
     name="oneiros",
@@ -62,7 +68,14 @@ ONEIROS = Profile(
         core_stability=1.6,
         core_sessions=3,
     ),
-    phases=(Scan(), Consolidate(), Downscale(), Prune(), Place(), Promote()),  # H8
+    phases=(  # H8
+        Scan(),
+        Consolidate(),
+        Downscale(),
+        Prune(limits_days=_LIMITS_DAYS, strength_floor=0.0),
+        Place(limits_days=_LIMITS_DAYS, below_strength=0.0),
+        Promote(limits_days=_LIMITS_DAYS),
+    ),
     rails=SafetyRails(youngest_days=7.0, most_pruned=0.1),  # H8
 )
 

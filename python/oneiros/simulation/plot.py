@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.optional import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from oneiros.simulation.figures import Checkpoint, Course
+    from oneiros.simulation.figures import Lives
 
-__all__ = ["FORMATS", "drawn"]
+__all__ = ["FORMATS", "drawn", "require_matplotlib"]
 
 FORMATS: Final = ("svg", "png")
 
@@ -21,42 +21,63 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 
 _MARKS: Final = "osD^vPX"
 
-_PANELS: Final[tuple[tuple[str, Callable[[Checkpoint], float]], ...]] = (
-    ("memories that recall looks at", lambda one: one.active),
-    ("still relevant facts found, recall@10, %", lambda one: 100.0 * one.found),
-    ("answers led by an untrue memory, %", lambda one: 100.0 * one.misled),
-    ("median time of a search, ms", lambda one: one.p50_ms),
+
+class _Panel(NamedTuple):
+    title: str
+    figure: str
+    """Of a checkpoint."""
+    scale: float
+    from_zero: bool
+
+
+_PANELS: Final = (
+    _Panel("memories that recall looks at", "active", 1.0, True),
+    _Panel("still relevant facts found (recall@10), %", "found", 100.0, False),
+    _Panel("answers with a value that no longer holds, %", "untrue", 100.0, False),
+    _Panel("median time of a search, ms", "p50_ms", 1.0, True),
 )
 
 
-def drawn(courses: Sequence[Course], format: str = "svg") -> bytes:
-    """Return the panels as a picture: a line a course, dashed where nobody dreamt.
+def require_matplotlib() -> None:
+    """Raise now what :func:`drawn` would raise after lives that took their time.
 
-    A profile has one colour and one mark in all panels. An SVG holds its letters as outlines, refers
-    to nothing outside, and has the same bytes for the same courses.
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    needed("matplotlib", "plots")
+
+
+def drawn(lives: Sequence[Lives], format: str = "svg") -> bytes:
+    """Return the panels as a picture: a line for each of the lives, dashed where nobody dreamt.
+
+    A profile has one colour and one mark in all panels. The ground is white, so that the picture can
+    be read on a dark page, too. An SVG holds its letters as outlines, refers to nothing outside, and
+    has the same bytes for the same lives.
 
     Args:
-        courses: at least one.
+        lives: at least one.
         format: "svg" or "png".
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: another format, or no course.
+        ValueError: another format, or no lives.
     """
     if format not in FORMATS:
         msg = f"format: must be one of {', '.join(FORMATS)}, got {format!r}"
         raise ValueError(msg)
-    if not courses:
-        msg = "courses: at least one, got none"
+    if not lives:
+        msg = "lives: at least one, got none"
         raise ValueError(msg)
     matplotlib = needed("matplotlib", "plots")
     # Not pyplot: it keeps figures, and looks for a screen.
     figures = needed("matplotlib.figure", "plots")
     with matplotlib.rc_context({"svg.hashsalt": "oneiros", "svg.fonttype": "path"}):
-        figure = figures.Figure(figsize=(10.0, 6.6), layout="constrained")
-        axes = figure.subplots(2, 2, sharex=True).flat
-        for axis, (title, value) in zip(axes, _PANELS, strict=True):
-            _panel(axis, title, courses, value)
+        figure = figures.Figure(figsize=(10.0, 6.6), layout="constrained", facecolor="white")
+        axes = figure.subplots(2, 2, sharex=True)
+        for axis, panel in zip(axes.flat, _PANELS, strict=True):
+            _draw(axis, panel, lives)
+        for axis in axes[-1]:
+            axis.set_xlabel("day")
         handles, labels = axis.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
         out = BytesIO()
@@ -65,26 +86,25 @@ def drawn(courses: Sequence[Course], format: str = "svg") -> bytes:
     return out.getvalue()
 
 
-def _panel(
-    axis: Any, title: str, courses: Sequence[Course], value: Callable[[Checkpoint], float]
-) -> None:
-    profiles = list(dict.fromkeys(course.profile for course in courses))
-    for course in courses:
-        place = profiles.index(course.profile)
-        shown = course.checkpoints
+def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
+    profiles = list(dict.fromkeys(one.profile for one in lives))
+    for one in lives:
+        place = profiles.index(one.profile)
+        days, values = zip(*one.by_day(panel.figure), strict=True)
         axis.plot(
-            [one.day for one in shown],
-            [value(one) for one in shown],
+            days,
+            [panel.scale * value for value in values],
             color=_COLOURS[place % len(_COLOURS)],
             marker=_MARKS[place % len(_MARKS)],
-            markersize=3.5,
-            fillstyle="full" if course.is_dreaming else "none",
-            linestyle="-" if course.is_dreaming else "--",
-            label=course.profile if course.is_dreaming else f"{course.profile}, without dreams",
+            markersize=4.0,
+            fillstyle="full" if one.is_dreaming else "none",
+            linestyle="-" if one.is_dreaming else "--",
+            linewidth=1.6 if one.is_dreaming else 0.9,
+            label=one.profile if one.is_dreaming else f"{one.profile}, without dreams",
         )
-    axis.set_title(title, loc="left", fontsize=10)
+    axis.set_title(panel.title, loc="left", fontsize=10)
     axis.set_xlim(left=0.0)
-    axis.set_ylim(bottom=0.0)
-    axis.set_xlabel("day")
+    if panel.from_zero:
+        axis.set_ylim(bottom=0.0)
     axis.grid(alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)

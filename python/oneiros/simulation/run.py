@@ -11,9 +11,9 @@ import numpy as np
 from oneiros.clock import VirtualClock
 from oneiros.engine import Engine
 from oneiros.ranking.declaration import require_number
-from oneiros.scopes import where
 from oneiros.simulation.embedder import HashedGrams
 from oneiros.simulation.figures import Checkpoint, Course
+from oneiros.simulation.forgotten import DEFAULT_KIND, SET_ASIDE, TAKING_FIELDS, Takings
 from oneiros.simulation.judging import Shown, judged
 from oneiros.simulation.world import Standing
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from oneiros.embedders import Embedder
     from oneiros.ranking.profile import Profile
+    from oneiros.simulation.forgotten import Forgotten
     from oneiros.simulation.judging import Outcome
     from oneiros.simulation.world import Probe, Session, World
 
@@ -91,10 +92,12 @@ def simulate(
                 advance(1)
         return Course(
             profile=mind.stats()["profile"],
+            seed=world.seed,
             is_dreaming=dream_every_days is not None,
             dreams=life.dreams,
             dream_seconds=life.dream_seconds,
             checkpoints=tuple(life.checkpoints),
+            forgotten=life.forgotten(),
         )
 
 
@@ -128,11 +131,12 @@ class _Life:
     world: World
     embedder: Embedder
     standing: Standing = field(default_factory=Standing)
-    told: int = 0
+    told: dict[str, str] = field(default_factory=dict)
+    """The kind of each memory told, by id."""
+    takings: Takings = field(default_factory=Takings)
     dreams: int = 0
     dream_seconds: float = 0.0
     checkpoints: list[Checkpoint] = field(default_factory=list)
-    told_ids: set[str] = field(default_factory=set)
 
     def live_until(self, day: float) -> None:
         """Move the clock to a day, and never back: what overlaps comes one after the other."""
@@ -150,9 +154,9 @@ class _Life:
             return
         self.live_until(session.ends)
         records = [{**one.record, "session": session.name} for one in session.tellings]
-        self.told_ids.update(self.mind.add_many(records).ids)
-        self.told += len(records)
+        self.mind.add_many(records)
         for telling in session.tellings:
+            self.told[telling.record["id"]] = telling.record.get("kind", DEFAULT_KIND)
             self.standing.tell(telling)
             for old in telling.supersedes:
                 self._supersede(old, telling.record["id"])
@@ -165,9 +169,15 @@ class _Life:
     def dream(self) -> None:
         """Run one cycle."""
         started = perf_counter()
-        self.mind.dream()
+        plan = self.mind.dream(dry_run=True)
+        plan.apply()
         self.dream_seconds += perf_counter() - started
         self.dreams += 1
+        self.takings.note(plan.changes(TAKING_FIELDS))
+
+    def forgotten(self) -> Sequence[Forgotten]:
+        """Return what is away now, kind by kind."""
+        return self.takings.by_kind(self.told, self.mind.get_many(list(self.told)))
 
     def measure(self) -> None:
         """Ask about every fact that is still relevant, and note how things stand."""
@@ -177,15 +187,15 @@ class _Life:
         outcomes = [outcome for outcome, _ in asked]
         milliseconds = [1e3 * seconds for _, seconds in asked] or [0.0]
         live = len(self.mind)
-        set_aside = self.mind.count(where(status="archived") | where(tier=["cold", "stub"]))
-        kept = sum(one is not None for one in self.mind.get_many(sorted(self.told_ids)))
+        set_aside = self.mind.count(SET_ASIDE)
+        kept = sum(one is not None for one in self.mind.get_many(list(self.told)))
         self.checkpoints.append(
             Checkpoint(
                 day=day,
-                told=self.told,
+                told=len(self.told),
                 active=live - set_aside,
                 set_aside=set_aside,
-                deleted=self.told - kept,
+                deleted=len(self.told) - kept,
                 added=live - kept,
                 questions=len(probes),
                 found=_share([one.found for one in outcomes]),
@@ -205,7 +215,7 @@ class _Life:
         )
         seconds = perf_counter() - started
         shown = [
-            Shown(one.id, one.memory.text, one.id not in self.told_ids) for one in response.results
+            Shown(one.id, one.memory.text, one.id not in self.told) for one in response.results
         ]
         current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
         return judged(shown, current, untrue), seconds

@@ -113,7 +113,7 @@ class _Narrator:
             told += size
         for at in self._aftermath(len(sizes) / days):
             sessions.append(self._session(len(sessions), at, range(0)))
-        return World(days, tuple(sessions), self._script.facts, lines)
+        return World(days, tuple(sessions), self._script.facts, lines, self._workload.seed)
 
     def _sizes(self, count: int) -> list[int]:
         """Return how many memories each session tells, so that all are told."""

@@ -83,6 +83,8 @@ class World:
     """By time; those after ``days`` only ask."""
     facts: Sequence[Fact]
     memory_count: int
+    seed: int = 0
+    """Of what chance decided."""
     _asked: dict[int, list[Asked]] = field(init=False, repr=False, compare=False)
     _told_at: dict[int, float] = field(init=False, repr=False, compare=False)
     """When each fact was told first, in days."""
