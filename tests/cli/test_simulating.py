@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from oneiros import profiles
 from tests.cli.conftest import Run
 
 SMALL = ("simulate", "--memories", 60, "--days", 40, "--dream-every", 10)
@@ -26,8 +28,7 @@ def test_a_row_with_dreams_and_one_without(run: Run) -> None:
 
 def test_json_has_every_month(run: Run) -> None:
     document = run(*SMALL, "--seed", 2, "--json").document
-    assert document["world"]["memories"] == 60
-    assert document["world"]["seed"] == 2
+    assert [(one["memories"], one["seed"]) for one in document["worlds"]] == [(60, 2)]
     assert document["dream_every_days"] == 10.0
     awake, dreaming = document["courses"]
     assert (awake["profile"], awake["is_dreaming"]) == ("oneiros", False)
@@ -39,11 +40,71 @@ def test_json_has_every_month(run: Run) -> None:
     assert [one["told"] for one in awake["checkpoints"]] == [60]
 
 
+def test_seeds_are_lived_one_by_one_and_told_together(run: Run) -> None:
+    seeds = ("--seed", 2, "--seed", 3)
+    outcome = run(*SMALL, *seeds, "--profile", "reverie")
+    assert "60 memories in 40 days, seeds 2, 3" in outcome.stdout
+    rows = [line.split() for line in outcome.stdout.splitlines() if line.startswith("reverie")]
+    assert [row[:2] for row in rows] == [["reverie", "-"], ["reverie", "4"], ["reverie", "all"]]
+    courses = run(*SMALL, *seeds, "--profile", "reverie", "--json").document["courses"]
+    lived = [(one["seed"], one["is_dreaming"]) for one in courses]
+    assert lived == [(2, False), (3, False), (2, True), (3, True)]
+    ends = [one["checkpoints"][-1]["active"] for one in courses[2:]]
+    assert int(rows[1][2]) == pytest.approx(sum(ends) / 2, abs=0.5)
+
+
+def test_all_six_and_none_of_them_dreaming(run: Run) -> None:
+    few = ("simulate", "--memories", 10, "--days", 10)
+    outcome = run(*few, "--profile", "all", "--no-dream", "--json")
+    courses = outcome.document["courses"]
+    assert sorted(one["profile"] for one in courses) == sorted(
+        {name.partition("-")[0] for name in profiles.names()}
+    )
+    assert not any(one["is_dreaming"] for one in courses)
+    assert outcome.document["dream_every_days"] is None
+
+
+def test_what_was_taken_away_is_told_by_kind_and_rule(run: Run) -> None:
+    outcome = run(*SMALL, "--profile", "reverie")
+    told = outcome.stdout.partition("Away at the end, of each kind, by rule")[2].splitlines()
+    assert told[1].split()[:3] == ["profile", "rule", "all"]
+    shares = [line.split()[-len(told[1].split()) + 2 :][0] for line in told[3:] if line.strip()]
+    total, *by_rule = (int(share.rstrip("%")) for share in shares)
+    assert sum(by_rule) == pytest.approx(total, abs=len(by_rule))
+    assert 0 < total < 100
+
+
+def test_a_page_and_a_picture(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page, picture = tmp_path / "life.html", tmp_path / "life.svg"
+    outcome = run(*SMALL, "--profile", "ciar", "--html", page, "--plot", picture)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert b"<svg" in picture.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--plot", "--html"])
+def test_a_missing_matplotlib_is_told_before_anybody_lives(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    def lived(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("oneiros.simulation.run.simulate", lived)
+    outcome = run(*SMALL, option, tmp_path / "life.svg")
+    assert outcome.exit_code == 2
+    assert (
+        f"{option}: matplotlib is not installed; run: pip install 'oneiros[plots]'"
+        in outcome.stderr
+    )
+
+
 def test_data_of_ones_own_are_told(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "life.jsonl"
     path.write_text("\n".join(map(json.dumps, LINES)), encoding="utf-8")
     document = run("simulate", "--data", path, "--days", 40, "--profile", "ciar", "--json").document
-    assert (document["world"]["memories"], document["world"]["facts"]) == (2, 1)
+    assert [(one["memories"], one["facts"]) for one in document["worlds"]] == [(2, 1)]
     assert document["courses"][0]["checkpoints"][-1]["told"] == 2
 
 
@@ -52,6 +113,8 @@ def test_data_of_ones_own_are_told(run: Run, tmp_path: Path) -> None:
     [
         (("--profile", "nobody"), "--profile: "),
         (("--profile", "ciar", "--profile", "ciar"), "--profile: each once, got ciar, ciar"),
+        (("--profile", "all", "--profile", "ciar"), "--profile: each once, got oneiros, "),
+        (("--seed", "1", "--seed", "1"), "--seed: each once, got 1, 1"),
         (("--plot", "life.gif"), "--plot: expected a name that ends in .svg or .png"),
         (("--days", "0"), "days: must be > 0"),
         (("--memories", "0"), "memories: must be >= 1"),

@@ -35,6 +35,17 @@ def test_a_plan_tells_what_its_cycle_will() -> None:
         assert (done.distributions, done.drift) == (plan.report.distributions, plan.report.drift)
 
 
+def test_a_plan_tells_the_changes_of_some_fields_alone() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW)) as mind:
+        for age in (400, 30, 2):
+            mind.add(f"{age} days old", kind="bug", session="s", created_at=NOW - age * DAY)
+        plan = mind.dream(profile="reverie", dry_run=True)
+        every = list(plan.changes())
+        assert {"deleted_at", "strength", "status", "link"} <= {one.field for one in every}
+        for fields in (("deleted_at",), ("status", "link"), ()):
+            assert list(plan.changes(fields)) == [one for one in every if one.field in fields]
+
+
 def test_what_is_pruned_is_told_with_every_reason_that_holds() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         mind.add("stale", id="stale", created_at=NOW - 400 * DAY)

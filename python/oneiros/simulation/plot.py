@@ -100,6 +100,7 @@ def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
             fillstyle="full" if one.is_dreaming else "none",
             linestyle="-" if one.is_dreaming else "--",
             linewidth=1.6 if one.is_dreaming else 0.9,
+            zorder=3.0 - place / len(profiles),
             label=one.profile if one.is_dreaming else f"{one.profile}, without dreams",
         )
     axis.set_title(panel.title, loc="left", fontsize=10)

@@ -1,0 +1,45 @@
+"""Simulated lives as one page; needs matplotlib."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from oneiros.simulation.figures import grouped
+from oneiros.simulation.page import page
+from oneiros.simulation.telling import Told
+from tests.simulation.courses import course
+
+pytest.importorskip("matplotlib")
+
+
+class Cells(HTMLParser):
+    """The texts of a page's table cells."""
+
+    def __init__(self, written: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._is_inside = False
+        self.feed(written)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as called
+        self._is_inside = tag in ("td", "th", "caption")
+
+    def handle_data(self, data: str) -> None:
+        if self._is_inside:
+            self.texts.append(data)
+        self._is_inside = False
+
+
+def test_a_page_needs_nothing_else_and_obeys_nothing() -> None:
+    hostile = "<script>alert(1)</script>\x1b"
+    told = Told("of each kind", ("profile", hostile), [("omega", "4 %")], 1)
+    written = page(grouped([course()]), [told], "Lives & deaths")
+    assert "<title>Lives &amp; deaths</title>" in written
+    assert written.count("<svg") == written.count("</svg>") == 1
+    assert "<script" not in written
+    assert not re.search(r'(?:src|href)="(?!#)(?!http://www\.w3\.org)', written)
+    shown = ["of each kind", "profile", "<script>alert(1)</script>␛", "omega", "4 %"]
+    assert Cells(written).texts == shown
