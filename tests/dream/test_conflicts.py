@@ -73,7 +73,7 @@ def test_what_a_judge_says_is_done_as_the_page_says(
 @given(st.lists(MEMORIES, max_size=10))
 def test_nothing_is_retired_by_likeness_alone(memories: list[Fields]) -> None:
     draft = drafted(memories, Conflicts())
-    assert [draft.columns, draft.contents, draft.links, draft.added] == [[], [], [], []]
+    assert [draft.columns, draft.contents, list(draft.links), draft.added] == [[], [], [], []]
 
 
 def test_without_a_judge_pairs_are_counted() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
+from oneiros.dream.changes import LinkChange
 from oneiros.dream.draft import Draft
 from oneiros.ranking.factors import KindWeight, Retention
 from oneiros.ranking.rails import SafetyRails
@@ -58,3 +61,35 @@ def test_a_stub_is_something_taken_away() -> None:
         ("young", 1),
         ("prune budget", 1),
     ]
+
+
+def test_links_are_told_one_by_one_in_their_order() -> None:
+    draft = draft_of([{}] * 6)
+    draft.link("X1", rows(0, 1), rows(2, 3), gain=0.5)
+    draft.link("X1", 4, 5, gain=0.5)
+    draft.link("X1", rows(), rows(), gain=0.25)  # nothing
+    draft.begin("another")
+    draft.link("X2", -1, 5, weight=0.0, kind="summary")
+    draft.link("X1", 1, 0, gain=0.5)
+    assert list(draft.links) == [
+        LinkChange("trial", "X1", 0, 2, 0.5, None, "co_retrieval"),
+        LinkChange("trial", "X1", 1, 3, 0.5, None, "co_retrieval"),
+        LinkChange("trial", "X1", 4, 5, 0.5, None, "co_retrieval"),
+        LinkChange("another", "X2", -1, 5, 0.0, 0.0, "summary"),
+        LinkChange("another", "X1", 1, 0, 0.5, None, "co_retrieval"),
+    ]
+    assert len(draft.links) == 5
+    assert [len(part.ones) for part in draft.links.parts] == [3, 1, 1]
+
+
+def test_a_million_links_take_the_room_of_their_numbers() -> None:
+    draft = draft_of([{}] * 2)
+    count = 200_000
+    ends = np.zeros(count, np.uint32), np.ones(count, np.uint32)
+    tracemalloc.start()
+    try:
+        draft.link("X1", *ends, gain=0.5)
+        assert tracemalloc.get_traced_memory()[0] < 20 * count
+    finally:
+        tracemalloc.stop()
+    assert len(draft.links) == count

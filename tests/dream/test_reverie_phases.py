@@ -133,6 +133,6 @@ def test_a_second_cycle_at_once_only_downscales(world: World, previous: float | 
     phases = [phase for phase in EVERYTHING if not isinstance(phase, Downscale)]
     first = after(world, dreamt(world, phases, previous=previous))
     again = dreamt(first, phases, previous=NOW)
-    assert (again.columns, again.links, again.contents, again.added) == ([], [], [], [])
+    assert (again.columns, list(again.links), again.contents, again.added) == ([], [], [], [])
     whole = dreamt(first, EVERYTHING, previous=NOW)
     assert {change.field for change in whole.columns if change.phase == "downscale"} <= {"strength"}

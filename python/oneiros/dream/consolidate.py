@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from oneiros.fields import ENUMS
@@ -10,7 +9,7 @@ from oneiros.numpy_on_use import np
 from oneiros.ranking.strict import strict_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from oneiros.ranking.phases.reverie import Consolidate
 
     Codes = npt.NDArray[np.int64]
+    Places = npt.NDArray[np.intp]
+    Pairs = tuple[Rows, Rows]
 
 __all__ = ["consolidate"]
 
@@ -38,17 +39,14 @@ def consolidate(draft: Draft, phase: Consolidate) -> None:
     peers = _sharing(groups) + np.array([len(found) for found in near], np.int64)
     is_replayed = _strengthen(draft, phase, rows, peers)
     places = np.flatnonzero(is_replayed)
-    pairs = dict.fromkeys(
-        pair for group in groups for pair in _pairs(rows, group, places, phase.most_linked)
-    )
-    for place in places.tolist():
-        pairs.update(dict.fromkeys((int(rows[place]), other) for other in near[place].tolist()))
-    for one, other in pairs:
-        draft.link("R11", one, other, gain=phase.link_gain)
+    replayed = [_pairs(rows, group, places, phase.most_linked) for group in groups]
+    replayed.append(_pairs_with(rows, near, places))
+    ones, others = _each_once(replayed, len(draft))
+    draft.link("R11", ones, others, gain=phase.link_gain)
     draft.candidates = rows[is_replayed]
     draft.peer_counts = np.zeros(len(draft), np.int64)
     draft.peer_counts[draft.candidates] = peers[is_replayed]
-    draft.count(replayed=len(places), links=len(pairs))
+    draft.count(replayed=len(places), links=len(ones))
 
 
 def _nearest(draft: Draft, phase: Consolidate, rows: Rows) -> Sequence[Rows]:
@@ -93,12 +91,33 @@ def _strengthen(
     return held
 
 
-def _pairs(
-    rows: Rows, codes: Codes, places: npt.NDArray[np.intp], most: int
-) -> Iterator[tuple[int, int]]:
-    """Yield each two of a group, its ``most`` most urgent, the more urgent first."""
+def _pairs(rows: Rows, codes: Codes, places: Places, most: int) -> Pairs:
+    """Return each two of a group, its ``most`` most urgent, the more urgent first."""
     places = places[codes[places] >= 0]
     order = places[np.argsort(codes[places], kind="stable")]
-    cuts = np.flatnonzero(np.diff(codes[order])) + 1
-    for group in np.split(order, cuts):
-        yield from combinations(rows[group[:most]].tolist(), 2)
+    _, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
+    rank = np.arange(len(order)) - np.repeat(starts, sizes)
+    after = np.minimum(np.repeat(sizes, sizes), most) - 1 - rank  # so many come after it
+    order, after = order[rank < most], after[rank < most]
+    first = np.repeat(np.arange(len(order)), after)
+    nth = np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+    return rows[order[first]], rows[order[first + 1 + nth]]
+
+
+def _pairs_with(rows: Rows, near: Sequence[Rows], places: Places) -> Pairs:
+    """Return each row with each of those near it."""
+    found = [near[place] for place in places.tolist()]
+    return np.repeat(rows[places], list(map(len, found))), np.concatenate([rows[:0], *found])
+
+
+def _each_once(pairs: Sequence[Pairs], end: int) -> Pairs:
+    """Return pairs, each where it stands first.
+
+    Args:
+        pairs: of rows.
+        end: past the last row.
+    """
+    ones, others = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    _, first = np.unique(ones.astype(np.int64) * end + others, return_index=True)
+    first.sort()
+    return ones[first], others[first]

@@ -86,10 +86,12 @@ def _phase_reports(draft: Draft, seconds: dict[str, float]) -> Iterable[PhaseRep
     counts: dict[str, dict[str, Counter[str]]] = {name: {} for name in seconds}
     for change in draft.columns:
         counts[change.phase].setdefault(change.rule, Counter())[change.field] += len(change.rows)
-    for field, others in (("", draft.contents), ("link", draft.links), ("memory", draft.added)):
-        for one in others:
-            name = getattr(one, "field", field)
-            counts[one.phase].setdefault(one.rule, Counter())[name] += 1
+    for part in draft.links.parts:
+        counts[part.phase].setdefault(part.rule, Counter())["link"] += len(part.ones)
+    for content in draft.contents:
+        counts[content.phase].setdefault(content.rule, Counter())[content.field] += 1
+    for added in draft.added:
+        counts[added.phase].setdefault(added.rule, Counter())["memory"] += 1
     for name, taken in seconds.items():
         yield PhaseReport(
             name=name,

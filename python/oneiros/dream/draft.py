@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
+from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held
+from oneiros.dream.links import ChangedLinks
 from oneiros.dream.source import Source
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
@@ -79,7 +80,7 @@ class Draft:
         """One a row: how many memories each was replayed with in this cycle; None before."""
         self.columns: list[ColumnChange] = []
         self.contents: list[ContentChange] = []
-        self.links: list[LinkChange] = []
+        self.links = ChangedLinks()
         self.added: list[AddedMemory] = []
         self.held: list[Held] = []
         self.rests: list[tuple[Rows, Rows]] = []
@@ -241,15 +242,18 @@ class Draft:
     def link(
         self,
         rule: str,
-        one: int,
-        other: int,
+        ones: npt.ArrayLike,
+        others: npt.ArrayLike,
         *,
         gain: float = 0.0,
         weight: float | None = None,
         kind: str = "co_retrieval",
     ) -> None:
-        """Let the link of two memories gain, or make it what it is to be; see :class:`LinkChange`."""
-        self.links.append(LinkChange(self._phase, rule, one, other, gain, weight, kind))
+        """Let links gain, or make them what they are to be; of one pair, or of each of many.
+
+        What is given is told of :class:`oneiros.dream.changes.LinkChange`.
+        """
+        self.links.add(self._phase, rule, ones, others, gain=gain, weight=weight, kind=kind)
 
     def count(self, **figures: float) -> None:
         """Note what the running phase counted, for the report."""
