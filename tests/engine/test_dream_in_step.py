@@ -114,6 +114,24 @@ def test_a_plan_passes_over_what_was_erased_since(tmp_path: Path, is_followed: b
         assert mind.check() == other.check() == []
 
 
+def test_who_follows_a_cycle_keeps_what_its_own_searches_strengthened(tmp_path: Path) -> None:
+    mind, clock = world(tmp_path / "agent.db", "reverie")
+    with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:
+        mind.dream()
+        with other._parts.remember.steady():  # so that nothing is written yet
+            found = other.search("thing 3", k=5, session="own").ids
+            other.refresh()
+            for id, held in state(other).items():
+                dreamt = state(mind)[id]
+                assert held["strength"] == dreamt["strength"]
+                gained = held["access_count"] - dreamt["access_count"]  # type: ignore[operator]
+                assert gained == (id in found), id
+        assert found
+        other.flush()
+        mind.refresh()
+        assert state(mind) == state(other)
+
+
 def test_undoing_gives_back_the_number_that_was_given() -> None:
     """0.3 is no float32; the store holds it as it was said, and does so again."""
     clock = VirtualClock(1.7e9)

@@ -11,6 +11,7 @@ import pytest
 
 from oneiros.errors import StoreCorrupt
 from oneiros.store import Store, StoredMemory, cycle_reading
+from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.salvage import salvage
 from tests.store.samples import FULL, add, memory, rows
 
@@ -127,6 +128,40 @@ def test_a_change_of_either_row_is_a_change_of_the_memory(
             assert reading.changed_since(0) == {1, 2, 3}
             assert reading.changed_since(1) == {1}
             assert reading.changed_since(2) == set()
+
+
+def test_who_follows_reads_states_alone_where_nothing_else_changed(path: Path) -> None:
+    with Store(path) as store:
+        with store.write() as transaction:
+            transaction.insert(memory("new", strength=0.75))
+            transaction.update_columns([("a", {"importance": 0.25}), ("b", {"tier": "stub"})])
+            transaction.update_columns([(FULL.id, {"strength": 0.25})])
+            transaction.add_sessions([(FULL.id, ["later"])])
+        every = {row.sequence: row for row in rows(store, after=1)}
+        with store.read() as reading:
+            whole = [row for batch in reading.changes_of_memories(1) for row in batch]
+            (states,) = reading.changes_of_states(1)
+            assert list(reading.changes_of_states(0)) == list(reading.changes_of_states(2)) == []
+        assert [row.id for row in whole] == ["a", "new"]
+        assert whole == [every[row.sequence] for row in whole]
+        assert sorted(states.sequences) == [2, 3]
+        assert set(states.values) == {*LIFECYCLE} - {"sessions"}
+        for place, sequence in enumerate(states.sequences):
+            held = every[sequence]
+            for name, values in states.values.items():
+                assert values[place] == getattr(held, name)
+            assert states.sessions[place] == held.sessions_json
+
+
+@pytest.mark.parametrize("assignment", ["strength = 1.5", "status = 7", "sessions = '[1]'"])
+def test_who_follows_takes_no_state_that_makes_no_sense(path: Path, assignment: str) -> None:
+    run_sql(path, f"UPDATE lifecycle SET revision = 2, {assignment} WHERE sequence = 3")
+    with (
+        Store(path) as store,
+        store.read() as reading,
+        pytest.raises(StoreCorrupt, match="in the store"),
+    ):
+        list(reading.changes_of_states(1))
 
 
 def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros import _core
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
-from oneiros.projections.rows_by_sequence import RowsBySequence
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
+from oneiros.store.rows import sessions_of
 from oneiros.texts.asking import asking_share
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.projections.stored_records import StoredRecords
+    from oneiros.store.states import StoredStates
 
     Rows = npt.NDArray[np.uint32]
 
@@ -118,6 +119,8 @@ class Lifecycle:
         self.names = frozenset(_core.Columns.schema())
         self.row_of: dict[str, int] | StoredRowsById = {}
         self.ids: list[str] | StoredIdsByRow = []
+        self.erased_rows: set[int] = set()
+        """Rows whose memories were erased; of a snapshot's, only since it was read."""
         self._sessions: dict[int, frozenset[str]] = {}
         self._stored: StoredRecords | None = None
         self._kinds: tuple[str, ...] = ("",)
@@ -169,9 +172,21 @@ class Lifecycle:
         row_of = self.row_of
         return [row_of[memory.id] for memory in batch]
 
-    def rows_by_sequence(self) -> RowsBySequence:
-        """What finds rows by the store's sequence numbers."""
-        return RowsBySequence(self.column("sequence"))
+    def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows of memories, shape (n,), -1 where there is none.
+
+        Args:
+            sequences: their numbers in the store, shape (n,), above 0, in any order.
+        """
+        held = self.column("sequence")[: len(self.ids)]  # rising: rows come as they were inserted
+        if not len(held):
+            return np.full(len(sequences), -1, np.int64)
+        rows = np.searchsorted(held, sequences.astype(np.float64))
+        rows = np.minimum(rows, len(held) - 1)
+        is_known = held[rows] == sequences
+        if self.erased_rows:
+            is_known &= ~np.isin(rows, list(self.erased_rows))
+        return np.where(is_known, rows, -1)
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """The sessions a memory was seen in."""
@@ -230,12 +245,28 @@ class Lifecycle:
                 if sessions or self.sessions_of(row):
                     self._sessions[row] = sessions
 
+    def apply_states(self, states: StoredStates) -> Rows:
+        """Bring the columns of states to what the store says; returns the rows, of those known."""
+        rows = self.rows_of_sequences(np.array(states.sequences, np.int64))
+        values: Mapping[str, Sequence[Any]] = states.values
+        sessions = states.sessions
+        if (rows < 0).any():
+            known = np.flatnonzero(rows >= 0).tolist()
+            rows = rows[known]
+            values = {name: [column[n] for n in known] for name, column in values.items()}
+            sessions = [sessions[n] for n in known]
+        self.columns.write(rows=rows.astype(np.uint32), values=values)
+        for row, text in zip(rows.tolist(), sessions, strict=True):
+            if text is not None:  # a set of sessions only grows
+                self._sessions[row] = sessions_of(text)
+        return rows.astype(np.uint32)
+
     def erase(self, memory_id: str) -> int | None:
         """Drop an id and its sessions; returns its row, which stays unused."""
         row = self.row_of.pop(memory_id, None)
         if row is not None:
             self.ids[row] = ""
-            self.columns.write(rows=[row], values={"sequence": [0]})
+            self.erased_rows.add(row)
             if self.sessions_of(row):
                 self._sessions[row] = frozenset()
         return row

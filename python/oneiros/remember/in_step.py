@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import OneirosError, StoreCorrupt
+from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.column_writes import OwnWrites
 from oneiros.remember.reinforcing import Reinforcing
@@ -95,8 +96,14 @@ class InStep:
         for memory_id in reading.erased(self._revision):
             self.reinforcing.forget(memory_id)
             self._projections.erase(memory_id)
-        for batch in reading.changes(self._revision):
+        for batch in reading.changes_of_memories(self._revision):
             self._apply(batch)
+        for states in reading.changes_of_states(self._revision):
+            rows = self.reinforcing.apply_states(states)
+            self._projections.changed_count += len(rows)
+            for name in ("status", "tier"):
+                column = self._lifecycle.column(name)
+                self._projections.apply_states(ColumnWrite(name, rows, column[rows]))
         self._follow_links(reading)
         self._revision = last
         self._content_revision += 1  # the last: an answer of before must not be given after

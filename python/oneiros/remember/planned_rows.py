@@ -38,8 +38,10 @@ class PlannedRows:
         ].astype(np.int64)
         """The store's number of each row's memory, shape (n,); 0 where it was erased."""
         if is_of_copy:
-            self._here = lifecycle.rows_by_sequence()(self.sequences)
+            self._here = lifecycle.rows_of_sequences(self.sequences)
             self.sequences[self._here < 0] = 0
+        else:
+            self.sequences[[row for row in lifecycle.erased_rows if row < len(draft)]] = 0
 
     def here(self, write: ColumnWrite) -> ColumnWrite:
         """Return the same write by the rows of the engine that applies it."""

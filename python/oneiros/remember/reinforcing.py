@@ -18,12 +18,18 @@ from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
     from oneiros.association import Associations
     from oneiros.memory import Memory
     from oneiros.projections.column_write import ColumnWrite
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.reinforcement import ReinforcementRule
     from oneiros.store import StoredLink, StoredMemory
+    from oneiros.store.states import StoredStates
+
+    Rows = npt.NDArray[np.uint32]
 
 __all__ = ["Reinforcing"]
 
@@ -92,6 +98,21 @@ class Reinforcing:
                 ids = {memory.id for memory in batch}
                 for event in waiting:
                     self._strengthen(event, [i for i in event.ids if i in ids])
+
+    def apply_states(self, states: StoredStates) -> Rows:
+        """Read states from the store, and strengthen again what it does not know of yet.
+
+        Returns the rows.
+        """
+        with self._lock:
+            rows = self._lifecycle.apply_states(states)
+            waiting = self._behind.waiting()
+            if waiting:
+                touched = set(rows.tolist())
+                row_of = self._lifecycle.row_of
+                for event in waiting:
+                    self._strengthen(event, [i for i in event.ids if row_of.get(i) in touched])
+        return rows
 
     def apply_values(self, write: ColumnWrite) -> None:
         """Write a column of many rows, and warm again what searches found that the store knows not of.

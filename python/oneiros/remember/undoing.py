@@ -114,11 +114,10 @@ class Undoing:
         return report
 
     def _restore_columns(self, columns: Sequence[ledger.KeptColumn], own: OwnWrites) -> None:
-        rows_of = self._lifecycle.rows_by_sequence()
         sequence_of = np.zeros(len(self._lifecycle.ids), np.int64)
         writes = []
         for column in columns:
-            rows = rows_of(column.sequences)
+            rows = self._lifecycle.rows_of_sequences(column.sequences)
             known = rows >= 0
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]

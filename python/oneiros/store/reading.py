@@ -12,6 +12,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.rows import StoredMemory, select, stored
+from oneiros.store.states import CHANGED_STATES, StoredStates, states_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +47,10 @@ UNION SELECT sequence FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revi
 """The memories of which a commit after a revision changed one of the two rows."""
 _ALL: Final = select(hint="NOT INDEXED")
 _CHANGED: Final = select(f"memory.sequence IN ({CHANGED})")
+_CHANGED_OWN: Final = select(
+    "memory.sequence IN ("
+    "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
+)
 _BY_ID: Final = select("memory.id = ?")
 # Each memory has a row in both tables.
 _HALVES: Final = """
@@ -87,7 +92,28 @@ class Reading:
         if batch < 1:
             msg = f"batch: must be at least 1, got {batch!r}"
             raise ValueError(msg)
-        cursor = self._run(_CHANGED, (after,)) if after > 0 else self._run(_ALL)
+        return self._memories(_CHANGED, after, batch)
+
+    def changes_of_memories(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
+        """Yield as :meth:`changes` does, but for memories of which only the state changed.
+
+        Of these :meth:`changes_of_states` tells.
+        """
+        return self._memories(_CHANGED_OWN, after, batch)
+
+    def changes_of_states(self, after: int, batch: int = 10_000) -> Iterator[StoredStates]:
+        """Yield what use and dream cycles changed since a revision; of 0, nothing.
+
+        Raises:
+            StoreCorrupt: a value lies outside its field's range.
+        """
+        if after > 0:
+            cursor = self._run(CHANGED_STATES, (after,))
+            while rows := self._fetch(cursor, batch):
+                yield states_of(rows)
+
+    def _memories(self, changed: str, after: int, batch: int) -> Iterator[list[StoredMemory]]:
+        cursor = self._run(changed, (after,)) if after > 0 else self._run(_ALL)
         while rows := self._fetch(cursor, batch):
             yield stored(rows)
 

@@ -1,0 +1,56 @@
+"""What use and dream cycles changed of memories: the narrow rows alone, many in one list a field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros.errors import StoreCorrupt
+from oneiros.store.lifecycle_rows import LIFECYCLE, in_range
+from oneiros.store.rows import sessions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["CHANGED_STATES", "StoredStates", "states_of"]
+
+CHANGED_STATES: Final = f"""
+SELECT sequence, {", ".join(LIFECYCLE)}, {in_range(LIFECYCLE)}
+FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1 AND sequence NOT IN (
+  SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
+"""The states that a commit after a revision changed, of memories of which it changed nothing else."""
+
+
+class StoredStates(NamedTuple):
+    """States of memories, by field."""
+
+    sequences: Sequence[int]
+    values: Mapping[str, Sequence[Any]]
+    """Of each field that lies in the table but ``sessions``, one a memory: codes of enumerations,
+    None for no time."""
+    sessions: Sequence[str | None]
+    """As JSON."""
+
+
+def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
+    """Return rows of :data:`CHANGED_STATES`.
+
+    Args:
+        rows: at least one.
+
+    Raises:
+        StoreCorrupt: a value lies outside its field's range.
+    """
+    sequences, *columns, makes_sense = zip(*rows, strict=True)
+    values = dict(zip(LIFECYCLE, columns, strict=True))
+    sessions = values.pop("sessions")
+    if not all(makes_sense):
+        found = sequences[next(place for place, fits in enumerate(makes_sense) if not fits)]
+        msg = f"memory {found}: a value in the store lies outside its field's range"
+        raise StoreCorrupt(msg)
+    try:
+        for text in {text for text in sessions if text is not None}:
+            sessions_of(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"sessions in the store are not what their field holds ({error})"
+        raise StoreCorrupt(msg) from error
+    return StoredStates(sequences, values, sessions)
