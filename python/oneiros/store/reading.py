@@ -126,9 +126,9 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         while rows := self._fetch(cursor, batch):
             yield rows
 
-    def texts(self, batch: int = 10_000) -> Iterator[list[tuple[str, str, str | None]]]:
-        """Yield id, text and tags, as JSON or None, of the live memories."""
-        sql = "SELECT id, text, tags FROM memory NOT INDEXED WHERE deleted_at IS NULL ORDER BY sequence"
+    def texts(self, batch: int = 10_000) -> Iterator[list[tuple[int, str, str | None]]]:
+        """Yield sequence number, text and tags, as JSON or None, of the live memories."""
+        sql = "SELECT sequence, text, tags FROM memory NOT INDEXED WHERE deleted_at IS NULL ORDER BY sequence"
         cursor = self._run(sql)
         while rows := self._fetch(cursor, batch):
             yield rows

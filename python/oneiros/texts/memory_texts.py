@@ -53,14 +53,19 @@ class MemoryTexts:
         """Bytes held, room for more among them; 0 before they are read."""
         return 0 if self._column is None else self._column.resident_bytes
 
-    def read(self, batches: Iterable[Sequence[tuple[str, str, str | None]]]) -> None:
-        """Take id, text and tags as JSON of all live memories. REQUIRES: these have their rows."""
-        column, row_of = _core.TextColumn(), self._lifecycle.row_of
+    def read(self, batches: Iterable[Sequence[tuple[int, str, str | None]]]) -> None:
+        """Take the texts of all live memories. Those of memories without a row come again.
+
+        Args:
+            batches: sequence number, text, and tags as JSON.
+        """
+        column = _core.TextColumn()
         self._digests = array("q")
         for batch in batches:
-            rows = [row for id, _, _ in batch if (row := row_of.get(id)) is not None]
-            texts = [(text, tags) for id, text, tags in batch if id in row_of]
-            self._put(column, rows, texts)
+            sequences = np.array([sequence for sequence, _, _ in batch], np.int64)
+            rows = self._lifecycle.rows_of_sequences(sequences).tolist()
+            texts = [held[1:] for held, row in zip(batch, rows, strict=True) if row >= 0]
+            self._put(column, [row for row in rows if row >= 0], texts)
         self._column = column
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
