@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import require_instance
+from oneiros.argument_checks import require_callable, require_instance
 from oneiros.dreaming import Dreaming
 
 if TYPE_CHECKING:
-    from oneiros.dream.dreamer import Dreamer
+    from oneiros.dream.dreamer import Dreamer, Told
     from oneiros.dream.schedule import DreamSchedule
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["KeepingDreaming"]
 
@@ -19,21 +20,30 @@ class KeepingDreaming(Dreaming):
 
     _dreamer: Dreamer | None = None
 
-    def keep_dreaming(self, schedule: DreamSchedule | None = None) -> Dreamer:
+    def keep_dreaming(
+        self,
+        schedule: DreamSchedule | None = None,
+        *,
+        profile: Profile | str | None = None,
+        told: Told | None = None,
+    ) -> Dreamer:
         """Run cycles in the background until stopped, at the latest when the engine is closed.
 
-        Time is the engine's clock. Memories that others added count once this process follows them.
-        A schedule that runs already is stopped first.
+        Time is the engine's clock. Memories that others added count, and so do cycles that others
+        run: one that runs is waited for. A schedule that runs already is stopped first.
 
         Args:
             schedule: when; default: ``DreamSchedule()``.
+            profile: whose phases and rails; default: the engine's.
+            told: is called with the report of every cycle, with what a cycle failed of, and once a
+                wait with ``DreamBusy``, by the thread that dreams; default: failures are logged.
 
         Returns:
             :class:`oneiros.dream.dreamer.Dreamer`, to be stopped, or used as a context manager.
 
         Raises:
             EngineClosed: the engine is closed.
-            TypeError: that is no schedule.
+            TypeError, ValueError: that is no schedule, no profile or nothing to call.
 
         Source: docs/systems/reverie.md R18.
         """
@@ -42,10 +52,13 @@ class KeepingDreaming(Dreaming):
 
         chosen = DreamSchedule() if schedule is None else schedule
         require_instance("schedule", chosen, (DreamSchedule,), "a DreamSchedule")
+        if told is not None:
+            require_callable("told", told, "a callable on reports and errors")
+        dreams_by = None if profile is None else self._profile(profile)
         parts = self._parts
         self._stop_dreaming()
-        rows = parts.projections.lifecycle.row_of
-        self._dreamer = Dreamer(self, chosen, parts.clock, lambda: len(rows))
+        counts = _Counts(self)
+        self._dreamer = Dreamer(self, chosen, parts.clock, counts, profile=dreams_by, told=told)
         return self._dreamer
 
     def end_session(self) -> None:
@@ -60,3 +73,20 @@ class KeepingDreaming(Dreaming):
         if self._dreamer is not None:
             self._dreamer.stop()
             self._dreamer = None
+
+    def _added(self) -> int:
+        """Count the memories, those of other processes and those deleted too."""
+        self._follow_others()
+        return len(self._parts.projections.lifecycle.row_of)
+
+    def _dreamed_at(self) -> float | None:
+        with self._parts.store.read() as reading:
+            return reading.last_dreamed_at()
+
+
+class _Counts:
+    """What a schedule goes by, of one engine."""
+
+    def __init__(self, mind: KeepingDreaming) -> None:
+        self.added = mind._added
+        self.dreamed_at = mind._dreamed_at

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oneiros.clock import VirtualClock
+from oneiros.dream.lock import Begun
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.engine import Engine
+from oneiros.errors import DreamBusy
 
 NOW = 1_750_000_000.0
 HOUR = 3_600.0
@@ -110,7 +113,7 @@ def test_new_memories_are_a_reason(mind: Engine) -> None:
 def test_a_failure_is_logged_and_the_next_reason_tries_again(
     mind: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(now: float) -> None:
+    def fails(now: float, **_: Any) -> None:
         msg = f"no sleep at {now}"
         raise RuntimeError(msg)
 
@@ -122,6 +125,95 @@ def test_a_failure_is_logged_and_the_next_reason_tries_again(
         assert dreamer.is_running
         mind.end_session()
         assert comes_true(lambda: len(mind.dreams()) == 1)
+
+
+def test_memories_and_cycles_of_others_count(tmp_path: Path, clock: VirtualClock) -> None:
+    path = tmp_path / "mind.db"
+    told: list[Any] = []
+    schedule = DreamSchedule(every="4h", after_new=3, min_gap="1h")
+    with (
+        Engine(path, clock=clock, profile="reverie") as mind,
+        Engine(path, clock=clock, profile="reverie") as other,
+        mind.keep_dreaming(schedule, told=told.append) as dreamer,
+    ):
+        other.add_many([{"text": f"memory {number}"} for number in range(3)])
+        dreamer.look()
+        assert comes_true(lambda: len(told) == 1)
+        clock.advance(3 * HOUR)
+        theirs = other.dream()
+        dreamer.look()
+        assert comes_true(lambda: dreamer._cycle_at == theirs.now)
+        other.add_many([{"text": f"another {number}"} for number in range(3)])
+        clock.advance(HOUR / 2)  # the gap since theirs is not over
+        dreamer.look()
+        time.sleep(0.05)
+        assert [report.id for report in mind.dreams()] == [theirs.id, told[0].id]
+        clock.advance(HOUR)
+        dreamer.look()
+        assert comes_true(lambda: len(told) == 2)
+        assert [report.id for report in mind.dreams()] == [told[1].id, theirs.id, told[0].id]
+
+
+def test_a_cycle_that_another_runs_is_told_once_and_waited_for(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    told: list[Any] = []
+    with Engine(tmp_path / "mind.db", clock=clock, profile="reverie") as mind:
+        lock = mind._parts.cycles
+        with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
+            with lock.held(Begun("theirs", NOW)):
+                mind.end_session()
+                assert comes_true(lambda: len(told) == 1)
+                dreamer.look()
+                time.sleep(0.05)
+            assert [type(one) for one in told] == [DreamBusy]
+            dreamer.look()
+            assert comes_true(lambda: len(told) == 2)
+            assert told[1] == mind.dreams()[0]
+
+
+def test_who_asked_is_told_of_failures_and_whose_phases_run(
+    mind: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[Any] = []
+    mind.add("a")
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), profile="omega", told=told.append):
+        mind.end_session()
+        assert comes_true(lambda: len(told) == 1)
+        assert told[0].profile == "omega"
+        fault = RuntimeError("no sleep")
+
+        def fails(*_: Any, **__: Any) -> None:
+            raise fault
+
+        monkeypatch.setattr(mind, "dream", fails)
+        mind.end_session()
+        assert comes_true(lambda: told[1:] == [fault])
+    assert caplog.text == ""
+
+
+def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(
+    mind: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    looks = 0
+
+    def fails() -> float:
+        nonlocal looks
+        looks += 1
+        msg = "no such disk"
+        raise OSError(msg)
+
+    monkeypatch.setattr(mind, "_dreamed_at", lambda: fails() if looks or told else None)
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
+        told.append("from now on")
+        dreamer.look()
+        assert comes_true(lambda: looks == 1)
+        dreamer.look()
+        assert comes_true(lambda: looks >= 2)
+        assert [str(one) for one in told] == ["from now on", "no such disk"]
+        monkeypatch.undo()
+        assert dreamer.is_running
 
 
 def test_closing_the_engine_and_another_schedule_stop_it() -> None:

@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
-from oneiros.errors import EngineClosed
+from oneiros.errors import DreamBusy, EngineClosed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import DreamSchedule
+    from oneiros.ranking.profile import Profile
+
+    Told = Callable[[DreamReport | Exception], None]
 
 __all__ = ["Dreamer"]
 
@@ -26,31 +29,56 @@ _log = logging.getLogger(__name__)
 
 
 class _Dreams(Protocol):
-    def dream(self, now: float) -> DreamReport: ...
+    def dream(self, now: float, *, profile: Profile | None = None) -> DreamReport: ...
+
+
+class _Counts(Protocol):
+    """What a dreamer looks at to know whether a cycle is due."""
+
+    def added(self) -> int:
+        """Count the memories, those deleted too."""
+
+    def dreamed_at(self) -> float | None:
+        """Return the clock of the store's last cycle, whoever ran it; None: there was none."""
 
 
 class Dreamer:
     """Runs the cycles of a schedule until it is stopped; a context manager that stops at its end.
 
     Made by ``Engine.keep_dreaming``. A cycle that fails is logged, and the next reason tries again.
+    One that another process runs is waited for, and counts as one.
 
     Args:
         mind: dreams.
         schedule: when.
         clock: the engine's.
-        added: counts the memories, those deleted too.
+        counts: of the store.
+        profile: whose phases; None: the engine's.
+        told: is called in the thread with every report, and instead of the log with every error;
+            with :class:`~oneiros.errors.DreamBusy` once a wait.
     """
 
     def __init__(
-        self, mind: _Dreams, schedule: DreamSchedule, clock: Clock, added: Callable[[], int]
+        self,
+        mind: _Dreams,
+        schedule: DreamSchedule,
+        clock: Clock,
+        counts: _Counts,
+        *,
+        profile: Profile | None = None,
+        told: Told | None = None,
     ) -> None:
         self.schedule = schedule
         self._mind = mind
         self._clock = clock
-        self._added = added
+        self._counts = counts
+        self._profile = profile
+        self._told = told
         self._began = clock()
-        self._cycle_at: float | None = None
-        self._counted = added()
+        self._cycle_at = self._seen = _past(counts.dreamed_at(), self._began)
+        self._counted = counts.added()
+        self._waits = False
+        self._fault = ""
         self._ended = threading.Event()
         self._wake = threading.Event()
         self._stopped = threading.Event()
@@ -99,28 +127,74 @@ class Dreamer:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            now = self._clock()
-            if self._is_due(now):
-                self._dream(now)
+            try:
+                self._look(self._clock())
+                self._fault = ""
+            except EngineClosed:
+                self._stopped.set()
+            except Exception as error:  # noqa: BLE001 - whatever it was, the thread goes on
+                if self._fault != repr(error):  # not once a second
+                    self._fault = repr(error)
+                    self._tell_failure(error)
             self._wake.wait(_LOOK_SECONDS)
             self._wake.clear()
+
+    def _look(self, now: float) -> None:
+        dreamed = _past(self._counts.dreamed_at(), now)
+        if dreamed != self._seen:  # another process's, or somebody's by hand
+            self._seen = dreamed
+            if dreamed is not None and (self._cycle_at is None or dreamed > self._cycle_at):
+                self._cycle_at, self._counted = dreamed, self._counts.added()
+        if self._is_due(now):
+            self._dream(now)
 
     def _is_due(self, now: float) -> bool:
         since = self._began if self._cycle_at is None else self._cycle_at
         return self.schedule.is_due(
             since_cycle=None if self._cycle_at is None else now - self._cycle_at,
             waited=now - since,
-            new=self._added() - self._counted,
+            new=self._counts.added() - self._counted,
             has_session_ended=self._ended.is_set(),
         )
 
     def _dream(self, now: float) -> None:
+        had_ended = self._ended.is_set()
         self._ended.clear()  # a session that ends while it dreams is a new reason
         try:
-            self._mind.dream(now)
+            report = self._mind.dream(now, profile=self._profile)
         except EngineClosed:
-            self._stopped.set()
-        except Exception:  # noqa: BLE001 - whatever it was, the thread goes on
-            _log.exception("a dream cycle in the background failed; the next reason tries again")
+            raise
+        except DreamBusy as error:
+            if had_ended:
+                self._ended.set()
+            self._wait_for_another(error)
+            return
+        except Exception as error:  # noqa: BLE001 - as above
+            self._tell_failure(error)
+        else:
+            self._seen = now
+            if self._told is not None:
+                self._told(report)
+        self._waits = False
         self._cycle_at = now
-        self._counted = self._added()
+        self._counted = self._counts.added()
+
+    def _wait_for_another(self, error: DreamBusy) -> None:
+        if not self._waits:
+            self._waits = True
+            if self._told is None:
+                _log.info("%s; its end is waited for", error)
+            else:
+                self._told(error)
+
+    def _tell_failure(self, error: Exception) -> None:
+        if self._told is None:
+            words = "a dream cycle in the background failed; the next reason tries again"
+            _log.error(words, exc_info=error)
+        else:
+            self._told(error)
+
+
+def _past(moment: float | None, now: float) -> float | None:
+    """Return a moment, unless it is still to come: whoever gave it had another clock."""
+    return None if moment is None or moment > now else moment
