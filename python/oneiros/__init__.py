@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
+    from oneiros.dream.drift_over import drift_over as drift_over
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.errors import DreamBusy as DreamBusy
@@ -81,6 +82,7 @@ _HOME = {  # public name -> the module it lives in
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
     "WhyNot": "why_not",
+    "drift_over": "dream.drift_over",
     "factors": "batch.factoring",
     "promote": "batch.promoting",
     "rescore": "batch.rescoring",
@@ -122,6 +124,7 @@ __all__ = [
     "WhyNot",
     "__version__",
     "analyzers",
+    "drift_over",
     "factors",
     "kernels",
     "profiles",

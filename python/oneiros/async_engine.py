@@ -203,6 +203,7 @@ class AsyncEngine(AsyncMemories[Engine]):
     dream = _awaited(Engine.dream)
     undo_dream = _awaited(Engine.undo_dream)
     dreams = _awaited(Engine.dreams)
+    drift = _awaited(Engine.drift)
     interrupted_dream = _awaited(Engine.interrupted_dream)
     purge = _awaited(Engine.purge)
     purgeable = _awaited(Engine.purgeable)

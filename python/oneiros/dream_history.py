@@ -10,6 +10,7 @@ from oneiros.bounded import Bounded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from oneiros.dream.drift_over import Drift
     from oneiros.dream.lock import Begun
     from oneiros.dream.report import DreamReport
 
@@ -32,6 +33,27 @@ class DreamHistory(Bounded):
             wrong; it can be undone all the same.
         """
         return list(self._reports(count("limit", limit, low=0)))
+
+    def drift(self, limit: int = 20) -> Drift:
+        """Return how the store drifts: figures of the last cycles, side by side.
+
+        The share that is as stale as what is pruned, the half-life of each kind, how concentrated
+        accesses are, how much the memories recalled most changed.
+
+        Args:
+            limit: of at most so many reports, undoings among them, >= 0.
+
+        Returns:
+            :class:`oneiros.dream.drift_over.Drift`, the oldest cycle first.
+
+        Raises:
+            StoreCorrupt: a report is damaged.
+
+        Source: docs/systems/reverie.md R19.
+        """
+        from oneiros.dream.drift_over import drift_over  # noqa: PLC0415 - a search dreams not
+
+        return drift_over(self._reports(count("limit", limit, low=0)))
 
     def _reports(self, most: int) -> Iterator[DreamReport]:
         """Yield the last reports, the newest first; what is not asked for is not decoded."""

@@ -10,6 +10,7 @@ from oneiros import __version__
 from oneiros.cli.asking import get, search, why_not
 from oneiros.cli.checking import doctor, stats
 from oneiros.cli.dreaming import dream
+from oneiros.cli.drifting import drift
 from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
@@ -57,6 +58,7 @@ application.command("get")(get)
 application.command("rescore")(rescore)
 application.command("promote")(promote)
 application.command("dream")(dream)
+application.command("drift")(drift)
 application.command("purge")(purge)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
