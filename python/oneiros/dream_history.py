@@ -44,10 +44,8 @@ class DreamHistory(Bounded):
             limit: of at most so many reports, undoings among them, >= 0.
 
         Returns:
-            :class:`oneiros.dream.drift_over.Drift`, the oldest cycle first.
-
-        Raises:
-            StoreCorrupt: a report is damaged.
+            :class:`oneiros.dream.drift_over.Drift`, the oldest cycle first; without those whose
+            report is damaged.
 
         Source: docs/systems/reverie.md R19.
         """

@@ -16,7 +16,33 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["new_file", "write_jsonl"]
+__all__ = ["foreign_file", "new_file", "write_jsonl"]
+
+_ENDS = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
+"""Of the names of a store's own files."""
+
+
+def foreign_file(name: str, path: str, store: str) -> Path:
+    """Return a path that is no folder, and names none of a store's own files.
+
+    Args:
+        name: of the argument, for messages.
+        path: as it was given.
+        store: the path of the store.
+
+    Raises:
+        ValueError: it is one.
+    """
+    from pathlib import Path  # noqa: PLC0415 - loads much
+
+    own = {os.path.realpath(store) + end for end in _ENDS}
+    if os.path.realpath(path) in own:
+        msg = f"{name}: must be another file than the store's own, got {path!r}"
+        raise ValueError(msg)
+    if Path(path).is_dir():
+        msg = f"{name}: must be a file's name, got the folder {path!r}"
+        raise ValueError(msg)
+    return Path(path)
 
 
 @contextmanager

@@ -268,18 +268,9 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
     def _foreign(self, path: str | os.PathLike[str]) -> Path:
         """Return a path that names none of the store's own files."""
-        target = file_name("path", path)
-        store = os.path.realpath(self._parts.store.path)
-        own = {store + end for end in ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")}
-        if os.path.realpath(target) in own:
-            msg = f"path: must be another file than the store's own, got {target!r}"
-            raise ValueError(msg)
-        from pathlib import Path  # noqa: PLC0415 - loads much
+        from oneiros.exporting import foreign_file  # noqa: PLC0415 - few export
 
-        if Path(target).is_dir():
-            msg = f"path: must be a file's name, got the folder {target!r}"
-            raise ValueError(msg)
-        return Path(target)
+        return foreign_file("path", file_name("path", path), self._parts.store.path)
 
     def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(ids), _LOAD_BATCH):

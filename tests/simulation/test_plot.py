@@ -8,7 +8,7 @@ from oneiros.simulation.figures import grouped
 from oneiros.simulation.plot import drawn
 from tests.simulation.courses import course
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="plots need it: pip install 'oneiros[plots]'")
 LIVES = grouped(
     course(name, is_dreaming=is_dreaming, months=({}, {"day": 60.0}))
     for name in ("oneiros", "ciar")

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from oneiros.cli import documents
+from oneiros.cli.dream_page import page_file, write_page
 from oneiros.cli.failures import CommandError, interrupt_held
 from oneiros.cli.moments import seconds_of
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.cli.watching_dreams import schedule_of, watch_dreams
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from oneiros.dream.impact import Impact
+    from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
 
 __all__ = ["dream"]
+
+_NEEDS: Final = {"--impact": "--dry-run", "--every": "--watch", "--after-new": "--watch"}
+_NOT_WITH: Final = {
+    "--profile": ("--undo", "--list"),  # which run no phases
+    "--html": ("--list", "--watch"),
+    "--now": ("--watch",),
+}
 
 
 def dream(
@@ -36,42 +48,79 @@ def dream(
             'each with a "text".'
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write it to this file, too, as a page with plots; needs oneiros[plots]."
+        ),
+    ] = None,
     undo: Annotated[str | None, typer.Option(help="Take the cycle of this id back.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Tell the last 20 cycles.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Dream again and again, until Ctrl-C or SIGTERM.")
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(help="With --watch: after so long, such as 90s, 30min, 4h, 2d; never. [4h]"),
+    ] = None,
+    after_new: Annotated[
+        int | None,
+        typer.Option(min=0, help="With --watch: after so many new memories; 0: never. [10]"),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run one dream cycle in one transaction, and tell what changed by which rule.
 
-    With --undo, take a cycle back; with --list, tell which ran.
+    With --undo, take a cycle back; with --list, tell which ran. With --watch, stay and run one
+    whenever it is due, half an hour apart or as --every says, and tell each on a line.
     """
-    given = {"--dry-run": dry_run, "--undo": undo is not None, "--list": listed}
-    wanted = [option for option, is_given in given.items() if is_given]
-    if len(wanted) > 1:
-        msg = f"{wanted[1]}: cannot go with {wanted[0]}"
-        raise CommandError(msg)
-    if impact is not None and not dry_run:
-        msg = "--impact: needs --dry-run"
-        raise CommandError(msg)
-    if profile is not None and (undo is not None or listed):
-        msg = f"--profile: cannot go with {wanted[0]}, which runs no phases"
-        raise CommandError(msg)
+    modes = {"--dry-run": dry_run, "--undo": undo, "--list": listed, "--watch": watch}
+    options = {"--impact": impact, "--every": every, "--after-new": after_new}
+    options |= {"--profile": profile, "--html": html, "--now": now}
+    _require_sense(_given(modes), _given(options))
+    page = None if html is None else page_file(html, existing(store))
     chosen = None if profile is None else named_profile("--profile", profile)
     clock = seconds_of("--now", now)
-    questions = [] if impact is None else _questions(impact)
+    questions = None if impact is None else _questions(impact)
+    schedule = schedule_of(every, after_new)
     with opened(existing(store)) as engine:
-        if listed:
+        if watch:
+            watch_dreams(engine, schedule, chosen, json=json)
+        elif listed:
             _tell_all(engine.dreams(), json=json)
-            return
-        with interrupt_held():  # what was done must be told
-            if undo is not None:
-                report = engine.undo_dream(undo, now=clock)
-            elif dry_run:
-                plan = engine.dream(clock, profile=chosen, dry_run=True)
-                report = plan.report
-            else:
-                report = engine.dream(clock, profile=chosen)
-            found = None if impact is None else plan.impact(questions)
-            _tell(report, found, json=json)
+        else:
+            with interrupt_held():  # what was done must be told
+                found = None
+                told: DreamPlan | DreamReport
+                if undo is not None:
+                    told = engine.undo_dream(undo, now=clock)
+                elif dry_run:
+                    told = engine.dream(clock, profile=chosen, dry_run=True)
+                    found = None if questions is None else told.impact(questions)
+                else:
+                    told = engine.dream(clock, profile=chosen)
+                _tell(told, found, json=json)
+                if page is not None:
+                    write_page(page, engine, told, found)
+
+
+def _given(options: Mapping[str, object]) -> list[str]:
+    return [name for name, value in options.items() if value is not None and value is not False]
+
+
+def _require_sense(modes: list[str], options: Collection[str]) -> None:
+    """Refuse options that do not go together."""
+    if len(modes) > 1:
+        msg = f"{modes[1]}: cannot go with {modes[0]}"
+        raise CommandError(msg)
+    for option in options:
+        if option in _NEEDS and _NEEDS[option] not in modes:
+            msg = f"{option}: needs {_NEEDS[option]}"
+            raise CommandError(msg)
+        for mode in modes:
+            if mode in _NOT_WITH.get(option, ()):
+                msg = f"{option}: cannot go with {mode}"
+                raise CommandError(msg)
 
 
 def _questions(path: Path) -> list[str]:
@@ -90,7 +139,10 @@ def _questions(path: Path) -> list[str]:
     return questions
 
 
-def _tell(report: DreamReport, impact: Impact | None, *, json: bool) -> None:
+def _tell(done: DreamPlan | DreamReport, impact: Impact | None, *, json: bool) -> None:
+    from oneiros.dream.report import DreamReport  # noqa: PLC0415  (--help must not pay for it)
+
+    report = done if isinstance(done, DreamReport) else done.report
     if json:
         told = {} if impact is None else {"impact": impact.record()}
         documents.write(report.record() | told)

@@ -66,7 +66,7 @@ def drift_over(reports: Iterable[DreamReport]) -> Drift:
 
     Args:
         reports: the newest first, as ``Engine.dreams`` returns them. Undoings have no figures: they
-            say which cycle they took back.
+            say which cycle they took back. Nor has one that is damaged.
     """
     given = list(reports)
     undone = {report.undoes for report in given}

@@ -26,6 +26,8 @@ __all__ = ["Applier", "DreamPlan"]
 
 _STATES: Final = ("deleted_at", "tier", "status", "depth", "canonical_layer")
 """The columns whose changes are told first."""
+_MOST_READ: Final = 1_000
+"""Memories of one change whose texts are read for a page: no report names more."""
 
 
 class Applier(Protocol):
@@ -97,10 +99,13 @@ class DreamPlan:
         columns = self.draft.columns
         first = [change for field in _STATES for change in columns if change.field == field]
         rest = [change for change in columns if change.field not in _STATES]
-        told = list(islice(self._other_changes(), most))
-        for change in (*first, *rest):
+        told: list[FieldChange] = []
+        for change in first:
             told += self._column_changes(change, max(0, most - len(told)))
-        return tuple(told[:most])
+        told += islice(self._other_changes(), max(0, most - len(told)))
+        for change in rest:
+            told += self._column_changes(change, max(0, most - len(told)))
+        return tuple(told)
 
     def _column_changes(self, change: ColumnChange, most: int) -> Iterator[FieldChange]:
         ids = self.draft.source.ids
@@ -227,6 +232,34 @@ class DreamPlan:
             OSError: the copy cannot be written.
         """
         return self._applier.impact(self, queries, k)
+
+    def html(self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()) -> str:
+        """Return the plan as :meth:`DreamReport.html` does, with what the memories say that would go.
+
+        Args:
+            impact: what :meth:`impact` returned, to be told, too.
+            earlier: reports of cycles before it, the newest first.
+
+        Raises:
+            ImportError: matplotlib is not installed (``oneiros[plots]``).
+        """
+        from oneiros.dream.page import page, require_plots  # noqa: PLC0415 - few look at it
+
+        require_plots()
+        return page(self.report, texts=self._texts_of_gone(), impact=impact, earlier=earlier)
+
+    def _texts_of_gone(self) -> dict[str, str]:
+        """What those memories say that the report names as taken away, by id."""
+        from oneiros.dream.page import taken_away  # noqa: PLC0415 - as above
+
+        gone = {change.id for change in self.report.named if taken_away(change)}
+        ids = self.draft.source.ids
+        held = (
+            change.rows[:_MOST_READ] for change in self.draft.columns if change.field in _STATES
+        )
+        rows = [row for some in held for row in some.tolist() if ids[row] in gone]
+        texts = self.draft.source.texts(np.array(rows, np.uint32))
+        return {ids[row]: text for row, text in zip(rows, texts, strict=True)}
 
     def __str__(self) -> str:
         return str(self.report)

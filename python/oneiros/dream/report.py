@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from oneiros.dream.impact import Impact
 
 __all__ = [
     "DecayCurve",
@@ -166,6 +168,33 @@ class DreamReport:
         parts["changed_since"] = tuple(parts["changed_since"])
         parts["decay"] = tuple(_curve(one) for one in parts.get("decay", ()))
         return cls(**parts)
+
+    def html(
+        self,
+        *,
+        texts: Mapping[str, str] | None = None,
+        impact: Impact | None = None,
+        earlier: Sequence[DreamReport] = (),
+    ) -> str:
+        """Return the report as an HTML page that needs nothing else, with plots.
+
+        Counts by phase and rule; strength, stability, age and kinds before and after; decay; what was
+        taken away, with reasons; what was left alone. Whatever the store holds is shown literally.
+
+        Args:
+            texts: what memories say, by id, to stand beside their names; None: names alone.
+            impact: of its plan, where it was asked for.
+            earlier: reports of cycles before it, the newest first, as ``Engine.dreams`` returns them,
+                for the drift over them.
+
+        Raises:
+            ImportError: matplotlib is not installed (``oneiros[plots]``).
+
+        Source: docs/systems/reverie.md R19.
+        """
+        from oneiros.dream.page import page  # noqa: PLC0415 - few look at it
+
+        return page(self, texts=texts, impact=impact, earlier=earlier)
 
     def counts(self) -> dict[str, int]:
         """Return how many memories changed by each rule, whatever the field that changed most."""

@@ -1,0 +1,114 @@
+"""The page as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from oneiros.display import moment
+from oneiros.dream.page import plots, sections
+from oneiros.dream.page.drift_section import drift_section
+from oneiros.dream.page.markup import Html, element
+from oneiros.dream.page.style import STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from oneiros.dream.impact import Impact
+    from oneiros.dream.page.sections import Section
+    from oneiros.dream.report import DreamReport
+
+__all__ = ["page"]
+
+# Nothing is loaded and nothing runs, whatever a stored text holds.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_FEW: Final = 3  # sections that need no list of them
+
+
+def page(
+    report: DreamReport,
+    *,
+    texts: Mapping[str, str] | None = None,
+    impact: Impact | None = None,
+    earlier: Sequence[DreamReport] = (),
+) -> str:
+    """Return a cycle's report as an HTML page that needs nothing else.
+
+    Args:
+        report: of the cycle.
+        texts: what memories say, by id, to stand beside their names; None: names alone.
+        impact: of its plan, if it was asked for.
+        earlier: reports of cycles before it, the newest first, for the drift over them.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    plots.require()
+    found = list(_sections(report, texts or {}, impact, earlier))
+    title = _title(report)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", STYLE),
+    )
+    body = element(
+        "body",
+        element("header", element("h1", title), *_summary(report), _contents(found)),
+        element("main", *map(_section, found)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _sections(
+    report: DreamReport,
+    texts: Mapping[str, str],
+    impact: Impact | None,
+    earlier: Sequence[DreamReport],
+) -> Iterator[Section]:
+    yield from sections.of_report(report, texts)
+    if impact is not None:
+        yield sections.impact(impact)
+    drift = drift_section(report, earlier)
+    if drift is not None:
+        yield drift
+
+
+def _title(report: DreamReport) -> str:
+    if report.undoes is not None:
+        return f"Dream {report.undoes} undone"
+    return f"Dream {report.id}" + (", a dry run" if report.is_dry_run else "")
+
+
+def _summary(report: DreamReport) -> Iterator[Html]:
+    when = f"as of {moment(report.now)}, profile {report.profile}"
+    yield element("p", when, class_="faint")
+    if report.damage:
+        yield element("p", f"Its report is damaged, and tells nothing else: {report.damage}")
+        return
+    if report.undoes is not None:
+        figures = {"fields restored": str(report.change_count), "by": report.id}
+    else:
+        left = sum(one.memories for one in report.left_alone)
+        verb = "would change" if report.is_dry_run else "changed"
+        figures = {
+            "memories": f"{report.live_before} → {report.live_after}",
+            f"fields that {verb}": str(report.change_count),
+            "left alone": str(left + len(report.changed_since)),
+        }
+    tiles = (
+        element("div", element("dt", name), element("dd", value)) for name, value in figures.items()
+    )
+    yield element("dl", *tiles)
+
+
+def _contents(found: Sequence[Section]) -> Html:
+    if len(found) <= _FEW:
+        return Html("")
+    links = (element("a", one.title, href=f"#{one.anchor}") for one in found)
+    return element("nav", *links, aria_label="contents")
+
+
+def _section(one: Section) -> Html:
+    return element("section", element("h2", one.title), one.body, id=one.anchor)

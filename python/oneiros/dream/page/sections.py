@@ -1,0 +1,238 @@
+"""The sections of the page: what a report says, as tables and plots."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros.display import moment
+from oneiros.dream.page import plots
+from oneiros.dream.page.markup import Html, cells, element, stored
+from oneiros.dream.page.rule_words import RULE_WORDS
+from oneiros.visible_text import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from oneiros.dream.impact import Impact
+    from oneiros.dream.report import DreamReport, FieldChange
+
+__all__ = ["TAKEN", "Section", "impact", "key", "of_report", "taken_away"]
+
+_TEXT: Final = 200  # characters of a stored text in a cell
+_MOST_QUESTIONS: Final = 200
+_PLOTTED: Final = ("strength", "stability", "age_days", "kind")
+
+TAKEN: Final = {
+    ("deleted_at", None): "deleted",
+    ("status", "archived"): "archived",
+    ("tier", "stub"): "cut to a stub",
+}
+"""Changes that take a memory away, by field and what it became; None: whatever."""
+
+
+class Section(NamedTuple):
+    """One part of the page."""
+
+    anchor: str
+    title: str
+    body: Html
+
+
+def of_report(report: DreamReport, texts: Mapping[str, str]) -> Iterator[Section]:
+    """Yield the sections that a report has something to say in.
+
+    Args:
+        report: which.
+        texts: what memories say, by id, as far as it is known.
+    """
+    if report.phases:
+        yield Section("phases", "What changed, by phase", _phases(report))
+    if report.distributions:
+        yield Section("distributions", "Before and after", _distributions(report))
+    if report.decay:
+        yield Section("decay", "How memories fade", _decay(report))
+    gone = [change for change in report.named if taken_away(change)]
+    if gone:
+        yield Section("gone", "Taken away", _gone(report, gone, texts))
+    if report.left_alone or report.changed_since:
+        yield Section("kept", "Left alone", _left_alone(report))
+    rest = [change for change in report.named if not taken_away(change)]
+    if rest:
+        yield Section("changes", "Other changes", _changes(report, rest, len(gone)))
+    if report.not_restored:
+        body = _change_table(report.not_restored)
+        yield Section("not-restored", "Not restored, because changed again", body)
+
+
+def taken_away(change: FieldChange) -> str | None:
+    """Return how a change takes its memory away; None where it does not."""
+    if change.field == "deleted_at":
+        return TAKEN[change.field, None] if change.after is not None else None
+    return TAKEN.get((change.field, change.after)) if isinstance(change.after, str) else None
+
+
+def key(names: Iterable[str], variables: Iterable[str]) -> Html:
+    """Return what the colours of a plot stand for.
+
+    Args:
+        names: texts of the store, or ours.
+        variables: of the page's style, such as "--before".
+    """
+    return element(
+        "ul",
+        *(
+            element("li", element("span", style=f"background: var({variable})"), stored(name))
+            for name, variable in zip(names, variables, strict=False)
+        ),
+        class_="key",
+    )
+
+
+def _phases(report: DreamReport) -> Html:
+    rows = []
+    for phase in report.phases:
+        counted = ", ".join(f"{name} {value:.4g}" for name, value in phase.figures.items())
+        first = (phase.name, counted, f"{phase.seconds:.3f}")
+        for rule, fields in phase.changes.items() or [("", {})]:
+            told = ", ".join(f"{field} {count}" for field, count in fields.items())
+            most = str(max(fields.values(), default=0))
+            rows.append((first[0], rule, RULE_WORDS.get(rule, ""), most, told, *first[1:]))
+            first = ("", "", "")
+    heads = ("phase", "rule", "what it does", "memories", "fields", "counted", "seconds")
+    return cells(heads, rows, numbers=("memories", "seconds"))
+
+
+def _distributions(report: DreamReport) -> Html:
+    figures = [
+        element("figure", element("figcaption", _name(one.name)), plots.before_and_after(one))
+        for one in report.distributions
+        if one.name in _PLOTTED and one.places
+    ]
+    rows = [
+        (_name(one.name), stored(place), str(before), str(after))
+        for one in report.distributions
+        for place, before, after in zip(one.places, one.before, one.after, strict=True)
+    ]
+    heads = ("of", "from, or which", "before", "after")
+    table = cells(heads, rows, numbers=("before", "after"))
+    return Html(
+        key(("before the cycle", "after it"), ("--before", "--after"))
+        + element("div", *figures, class_="plots")
+        + element("details", element("summary", "all of it in numbers"), table)
+    )
+
+
+def _decay(report: DreamReport) -> Html:
+    told = element(
+        "p",
+        "A line is a memory that nobody recalls, from the day it was added: what the factors of ",
+        f"{report.profile} make of a relevance of 1. A mark is where the store's memories of about ",
+        "one age stand, larger where they are many; use lifts them above the line, weakening and "
+        "verdicts press them below it.",
+    )
+    names = [curve.kind for curve in report.decay]
+    legend = key(names, [f"--kind-{place % plots.COLOURS}" for place in range(len(names))])
+    rows = [
+        (stored(curve.kind), f"{one.days:.1f}", f"{one.value:.4f}", str(one.memories))
+        for curve in report.decay
+        for one in curve.standing
+    ]
+    heads = ("kind", "days since the last use", "mean value", "memories")
+    table = cells(heads, rows, numbers=heads[1:])
+    numbers = element("details", element("summary", "where memories stand, in numbers"), table)
+    return Html(told + element("figure", legend, plots.decay(report.decay)) + numbers)
+
+
+def _gone(report: DreamReport, gone: Sequence[FieldChange], texts: Mapping[str, str]) -> Html:
+    heads = ["memory", "text", "what", "because", "rule"]
+    rows = [
+        [
+            stored(shortened(change.id, _TEXT)),
+            stored(shortened(texts.get(change.id, ""), _TEXT)),
+            taken_away(change) or "",
+            change.reason or RULE_WORDS.get(change.rule, ""),
+            change.rule,
+        ]
+        for change in gone
+    ]
+    if not texts:
+        for line in (heads, *rows):
+            del line[1]
+    told = f"What is named here can be restored until it is purged; this is cycle {report.id}."
+    return Html(element("p", told) + cells(heads, rows))
+
+
+def _left_alone(report: DreamReport) -> Html:
+    rows = [(one.phase, one.rule, one.reason, str(one.memories)) for one in report.left_alone]
+    table = cells(("phase", "rule", "because", "memories"), rows, numbers=("memories",))
+    if not report.changed_since:
+        return table
+    names = [stored(shortened(id, _TEXT)) for id in report.changed_since]
+    items = element("ul", *(element("li", name) for name in names))
+    told = f"{len(names)} that somebody changed after the plan was made"
+    since = element("details", element("summary", told), items)
+    return Html((table if rows else "") + since)
+
+
+def _changes(report: DreamReport, rest: Sequence[FieldChange], gone: int) -> Html:
+    more = report.change_count - len(rest) - gone
+    told = f"{len(rest)} by name" + (f"; {more} more are not told here" if more > 0 else "")
+    return element("details", element("summary", told), _change_table(rest))
+
+
+def _change_table(changes: Iterable[FieldChange]) -> Html:
+    rows = (
+        (
+            stored(shortened(change.id, _TEXT)),
+            change.field,
+            _value(change.field, change.before),
+            _value(change.field, change.after),
+            change.phase,
+            change.rule,
+        )
+        for change in changes
+    )
+    return cells(("memory", "field", "before", "after", "phase", "rule"), rows)
+
+
+def impact(found: Impact) -> Section:
+    """Return what a cycle would change for those who ask."""
+    lost = ", ".join(f"{rule} {count}" for rule, count in found.lost_by_rule().items()) or "none"
+    asked = [one for one in found.queries if one.shifts]
+    told = (
+        f"Of what {len(found.queries)} asked found among the best {found.k}, {found.mean_overlap:.1%} "
+        f"stay. Answers lost, by rule: {lost}. Other answers, or another order: {len(asked)}."
+    )
+    rows = []
+    for one in islice(asked, _MOST_QUESTIONS):
+        gone = {shift.id for shift in one.lost}
+        moved = [shift for shift in one.shifts if shift.id not in gone]
+        rows.append(
+            (
+                stored(shortened(one.query, _TEXT)),
+                f"{one.overlap:.0%}",
+                _listed((shift.id, shift.rule or "displaced") for shift in one.lost),
+                _listed((s.id, f"{s.before or '-'} → {s.after or '-'}") for s in moved),
+            )
+        )
+    table = cells(("question", "stay", "lost", "at another rank"), rows, numbers=("stay",))
+    hidden = len(asked) - len(rows)
+    more = element("p", f"... and {hidden} questions more", class_="faint") if hidden else ""
+    return Section("impact", "For those who ask", Html(element("p", told) + table + more))
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> Html:
+    items = (element("div", stored(shortened(id, _TEXT)), f" ({told})") for id, told in pairs)
+    return Html("".join(items))
+
+
+def _name(distribution: str) -> str:
+    return "age in days" if distribution == "age_days" else distribution
+
+
+def _value(field: str, value: Any) -> Html:
+    if isinstance(value, float) and not isinstance(value, bool):
+        told = moment(value) if field.endswith(("_at", "_since")) else f"{value:.4g}"
+        return element("span", told)
+    return stored("-" if value is None else shortened(str(value), _TEXT))
