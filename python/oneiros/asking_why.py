@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_utf8
 from oneiros.limiting import DeepLimits
-from oneiros.query.asking import Asking
-from oneiros.searching import Searching, require_asking
+from oneiros.query.asking import Asking, require_asking
+from oneiros.searching import Searching
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from oneiros.argument_checks import (
     require_callable,
     require_choice,
     require_flag,
-    require_utf8,
 )
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.embedders import name_of
 from oneiros.indexing_options import checked_options, recorded_options
+from oneiros.inspecting import Inspecting
 from oneiros.keeping_dreaming import KeepingDreaming
 from oneiros.memories import Memories
 from oneiros.projections import Projections
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(KeepingDreaming, Memories):
+class Engine(KeepingDreaming, Inspecting, Memories):
     """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
 
     Safe to use from many threads; many processes may open one file, each follows the others.
@@ -196,57 +195,6 @@ class Engine(KeepingDreaming, Memories):
         """
         name_of(embedder)
         return self._parts.remember.reembed(embedder)
-
-    def stats(self) -> dict[str, Any]:
-        """Return counts and sizes of the store and what is projected from it."""
-        parts = self._parts
-        projections = parts.projections
-        vectors = projections.indexes.vectors
-        return {
-            "memories": projections.live_count,
-            "deleted": len(projections.lifecycle.row_of) - projections.live_count,
-            "kinds": projections.kind_counts(),
-            "links": parts.store.link_count(),
-            "revision": parts.remember.revision,
-            "embedder": parts.remember.vectors.recorded_name,
-            "embedding_dimension": parts.remember.vectors.dimension,
-            "vectors": 0 if vectors is None else len(vectors),
-            "lexical": {
-                **asdict(self._options),
-                "documents": projections.indexes.lexical.document_count,
-                "segments": projections.indexes.lexical.segment_count,
-                "resident_bytes": projections.indexes.lexical.resident_bytes,
-                "merge_error": projections.indexes.lexical.merge_error or None,
-            },
-            "profile": parts.profile.name,
-        }
-
-    def check(self) -> list[str]:
-        """Return what is wrong with the store's file, its cycles and the projections; empty: nothing."""
-        from oneiros.dream.checking import problems_of_cycles  # noqa: PLC0415 - a search dreams not
-
-        parts = self._parts
-        problems = list(parts.store.quick_check())
-        with parts.remember.steady():
-            parts.remember.follow()
-            problems += parts.projections.problems(parts.store.live_count())
-        with parts.store.read() as reading:
-            return problems + problems_of_cycles(reading)
-
-    def verify_erased(self, text: str) -> bool:
-        """Return whether the bytes of this text stand nowhere in the store's files any more.
-
-        Args:
-            text: at least one character; of one over 128 bytes the beginning alone counts as found.
-
-        Raises:
-            TypeError, ValueError: no text, or an empty one.
-        """
-        require_utf8("text", text)
-        if not text:
-            msg = "text: must be at least one character, got ''"
-            raise ValueError(msg)
-        return self._parts.store.verify_erased(text.encode())
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import (
-    count,
-    is_scalar_array,
-    require_flag,
     require_utf8,
     texts,
 )
-from oneiros.fields import FIELDS
 from oneiros.limiting import DeepLimits
-from oneiros.query.asking import Asking
+from oneiros.query.asking import Asking, one_each, require_asking
 from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
 
-__all__ = ["Searching", "require_asking"]
+__all__ = ["Searching"]
 
 
 class Searching(Questioning):
@@ -246,7 +242,7 @@ class Searching(Questioning):
         asked = texts("queries", queries)
         require_utf8("syntax", syntax)
         spoken_in("", syntax)  # refuses what is no syntax, of no queries too
-        vectors = _one_each(embeddings, len(asked))
+        vectors = one_each(embeddings, len(asked))
         require_asking(session, reinforce, k, explain)
         thread_count = checked_threads(threads)
         self._follow_others()
@@ -283,27 +279,3 @@ class Searching(Questioning):
         )
         responses = self._together(asked, counts, questions, responses)
         return self._reinforced(responses, questions[0], session, reinforce)
-
-
-def require_asking(session: str | None, reinforce: bool | None, k: int, explain: bool) -> None:
-    """Refuse who asks, whether it counts, or how much is told, before anybody else is asked."""
-    count("k", k)
-    require_flag("explain", explain)
-    if session is not None:
-        FIELDS["session"].check(session)
-    if reinforce is not None:
-        require_flag("reinforce", reinforce)
-
-
-def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
-    """Return the vectors of a batch, one a query."""
-    if embeddings is None:
-        return [None] * count
-    if is_scalar_array(embeddings) or not isinstance(embeddings, Iterable):
-        msg = f"embeddings: expected {count}, one a query, got {type(embeddings).__name__}"
-        raise TypeError(msg)
-    vectors = list(embeddings)
-    if len(vectors) != count:
-        msg = f"embeddings: expected {count}, one a query, got {len(vectors)}"
-        raise ValueError(msg)
-    return vectors

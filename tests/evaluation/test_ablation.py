@@ -12,7 +12,8 @@ from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.factors import HalfLifeRecency, Priority
 from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedSum
 from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.profile import OPTIONAL_PARTS, Profile
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.profile_parts import OPTIONAL_PARTS
 
 WORDS, MEANING = LexicalChannel(), VectorChannel()
 RECENCY, PRIORITY = HalfLifeRecency(damping=0.5), Priority(damping=0.5)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros.evaluation.significance import Gain, paired_gain
 from oneiros.evaluation.tasks import Task, measure
 from oneiros.ranking.fusion import ReciprocalRankFusion
-from oneiros.ranking.profile import OPTIONAL_PARTS, Profile
+from oneiros.ranking.profile import Profile
+from oneiros.ranking.profile_parts import OPTIONAL_PARTS
 
 if TYPE_CHECKING:
     from oneiros.evaluation.run import Report

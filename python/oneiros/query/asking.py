@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneiros.argument_checks import require_instance
+from oneiros.argument_checks import count, is_scalar_array, require_flag, require_instance
 from oneiros.field_checks import text as text_check
+from oneiros.fields import FIELDS
 from oneiros.query.dates import TimeRange, given_range, range_in
 from oneiros.query.understood import PLAIN, Understood, asks_times, understand
 from oneiros.ranking.declaration import require_number
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.projections.row_sets import RowSets
     from oneiros.query.context import Context
     from oneiros.query.dates import Time
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
     TimePair = tuple[Time | None, Time | None]
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "one_each", "require_asking"]
 
 _check_hint = text_check("hint", low=1, high=64)
 
@@ -102,3 +106,31 @@ def _require_reranker(value: Reranker) -> Reranker:
 
 def _require_deadline(value: float) -> float:
     return require_number("deadline", value, low=0.0, above_low=True, finite=False)
+
+
+def require_asking(session: str | None, reinforce: bool | None, k: int, explain: bool) -> None:
+    """Refuse who asks, whether it counts, or how much is told, before anybody else is asked."""
+    count("k", k)
+    require_flag("explain", explain)
+    if session is not None:
+        FIELDS["session"].check(session)
+    if reinforce is not None:
+        require_flag("reinforce", reinforce)
+
+
+def one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
+    """Return the vectors of a batch, one a query, each perhaps None.
+
+    Raises:
+        TypeError, ValueError: what is no such batch.
+    """
+    if embeddings is None:
+        return [None] * count
+    if is_scalar_array(embeddings) or not isinstance(embeddings, Iterable):
+        msg = f"embeddings: expected {count}, one a query, got {type(embeddings).__name__}"
+        raise TypeError(msg)
+    vectors = list(embeddings)
+    if len(vectors) != count:
+        msg = f"embeddings: expected {count}, one a query, got {len(vectors)}"
+        raise ValueError(msg)
+    return vectors

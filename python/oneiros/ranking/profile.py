@@ -4,44 +4,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
-from oneiros.ranking import factors
 from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle
-from oneiros.ranking.expansion import EXPANSIONS, ExpansionDeclaration
+from oneiros.ranking.expansion import ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
-from oneiros.ranking.finishing import (
-    ABSTENTIONS,
-    AbstentionDeclaration,
-    AdaptiveRetry,
-    ByBest,
-    Duplicates,
-)
-from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, fusions, is_fusion
+from oneiros.ranking.finishing import AbstentionDeclaration, AdaptiveRetry, ByBest, Duplicates
+from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, is_fusion
 from oneiros.ranking.ingest import IngestAssociation
 from oneiros.ranking.initial_stability import InitialStability
-from oneiros.ranking.keep_rules import KEEP_RULES
 from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.phases import PHASES
+from oneiros.ranking.phases import PHASES, require_order
 from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.profile_record import (
-    content_hash,
-    parse_toml,
-    read_declaration,
-    record_of,
-    require_keys,
-    toml_of,
+from oneiros.ranking.profile_parts import (
+    KEYS,
+    LISTS,
+    OPTIONAL_PARTS,
+    PARTS,
+    checked_parts,
+    kinds_of,
+    read_fields,
+    require_part,
 )
+from oneiros.ranking.profile_record import content_hash, parse_toml, record_of, toml_of
 from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.rails import SafetyRails
-from oneiros.ranking.reinforcement import (
-    REINFORCEMENTS,
-    Reinforcement,
-    ReinforcementDeclaration,
-)
+from oneiros.ranking.reinforcement import Reinforcement, ReinforcementDeclaration
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
@@ -50,44 +41,10 @@ from oneiros.ranking.short_cuts import FastPath, StrongSignal, require_words_for
 if TYPE_CHECKING:
     from oneiros.ranking.understanding import Understanding
 
-__all__ = ["OPTIONAL_PARTS", "Profile"]
+__all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_LISTS = ("channels", "factors", "keep", "phases")
-_PARTS: dict[str, tuple[type[Any], ...]] = {
-    "fusion": (),  # see _kinds
-    "hot_set": (HotSet,),
-    "neighbours": (Neighbours,),
-    "statements": (Statements,),
-    "named_time": (NamedTime,),
-    "fast_path": (FastPath,),
-    "strong_signal": (StrongSignal,),
-    "selection": (Selection,),
-    "expansion": EXPANSIONS,
-    "rerank": (Reranking,),
-    "duplicates": (Duplicates,),
-    "abstention": ABSTENTIONS,
-    "retry": (AdaptiveRetry,),
-    "normalisation": (ByBest,),
-    "reinforcement": REINFORCEMENTS,
-    "promotion": (Promotion,),
-    "initial_stability": (InitialStability,),
-    "ingest": (IngestAssociation,),
-    "understanding": (),  # see _kinds
-    "cache": (ResponseCache,),
-    "rails": (SafetyRails,),
-}
-OPTIONAL_PARTS = (
-    *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
-    *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
-    *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
-    *("cache", "rails"),
-)
-"""What a profile may be without, by field."""
-_KEYS = ("name", *_LISTS, *_PARTS)
 _MOST_FACTORS = 32
-
-Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,17 +138,17 @@ class Profile:
 
     def __post_init__(self) -> None:
         _require_name(self.name)
-        settle(self, "channels", _checked_parts("channels", self.channels, *CHANNELS))
-        settle(self, "factors", _checked_parts("factors", self.factors, Factor))
-        settle(self, "keep", _checked_parts("keep", self.keep, KeepRule))
-        settle(self, "phases", _checked_parts("phases", self.phases, *PHASES))
-        _require_order(self.phases)
-        for key in _PARTS:
+        settle(self, "channels", checked_parts("channels", self.channels, *CHANNELS))
+        settle(self, "factors", checked_parts("factors", self.factors, Factor))
+        settle(self, "keep", checked_parts("keep", self.keep, KeepRule))
+        settle(self, "phases", checked_parts("phases", self.phases, *PHASES))
+        require_order(self.phases)
+        for key in PARTS:
             part = getattr(self, key)
             if key == "fusion" and is_fusion(part):
                 continue
             if part is not None or key not in OPTIONAL_PARTS:
-                _require_part(key, part, *_kinds(key))
+                require_part(key, part, *kinds_of(key))
         if not self.channels:
             msg = "channels: at least one, got none"
             raise ValueError(msg)
@@ -250,8 +207,8 @@ class Profile:
                 raise TypeError(msg)
             changes["fusion"] = fusion.reweighted(changes.pop("weights"))
         for key in changes:
-            if key not in _KEYS:
-                msg = f"{key}: a profile has no such field; known: {', '.join(_KEYS)}"
+            if key not in KEYS:
+                msg = f"{key}: a profile has no such field; known: {', '.join(KEYS)}"
                 raise TypeError(msg)
         return replace(self, **changes)
 
@@ -261,7 +218,7 @@ class Profile:
         Raises:
             ValueError: the profile has no factor of such a name.
         """
-        _checked_parts("factors", factors, Factor)
+        checked_parts("factors", factors, Factor)
         changed = {factor.name: factor for factor in factors}
         known = [factor.name for factor in self.factors]
         for name in changed:
@@ -277,11 +234,11 @@ class Profile:
         so that a new kind of part changes no hash of a profile without it.
         """
         record: dict[str, object] = {"name": self.name}
-        for key in _LISTS:
+        for key in LISTS:
             parts = getattr(self, key)
             if parts or key in ("channels", "factors"):
                 record[key] = [record_of(part) for part in parts]
-        for key in _PARTS:
+        for key in PARTS:
             part = getattr(self, key)
             if part is not None:
                 record[key] = record_of(part)
@@ -313,24 +270,7 @@ class Profile:
             ValueError: no TOML, an unknown key or name, a value out of its range; the message names
                 the place, as in ``factors[1].tau_days: must be > 0 and finite, got 0``.
         """
-        record = parse_toml(text)
-        require_keys(record, _KEYS, "profile")
-        if "name" not in record:
-            msg = "name: a profile must have one"
-            raise ValueError(msg)
-        parts: dict[str, Any] = {"name": record["name"]}
-        for key in _LISTS:
-            if key in record:
-                parts[key] = _read_parts(record[key], _kinds(key), key)
-        for key in _PARTS:
-            if key in record:
-                kinds = _kinds(key)
-                part = record[key]
-                is_absent = key in OPTIONAL_PARTS and part is False
-                parts[key] = (
-                    None if is_absent else read_declaration(part, kinds, key, has_default=True)
-                )
-        return cls(**parts)
+        return cls(**read_fields(parse_toml(text)))
 
     def compile(self, kinds: tuple[str, ...] = ()) -> CompiledProfile:
         """Return the profile as the core runs it. Equal profiles and kinds share one.
@@ -339,23 +279,6 @@ class Profile:
             kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
         """
         return compile_profile(self, kinds)
-
-
-def _kinds(key: str) -> tuple[type[Any], ...]:
-    """Return the classes that may stand there, loading those that no profile in use has."""
-    if key == "channels":
-        return CHANNELS
-    if key == "keep":
-        return KEEP_RULES
-    if key == "phases":
-        return PHASES
-    if key == "factors":
-        return (*factors.FACTORS, *factors.USER_FACTORS)
-    if key == "understanding":
-        from oneiros.ranking.understanding import Understanding  # noqa: PLC0415
-
-        return (Understanding,)
-    return fusions() if key == "fusion" else _PARTS[key]
 
 
 def _require_name(name: object) -> None:
@@ -371,40 +294,3 @@ def _require_scored(expansion: ExpansionDeclaration | None, fusion: Fusion) -> N
     if expansion is not None and expansion.needs_scores and not fusion.needs_scores:
         msg = f"expansion: {expansion.name} needs a fusion of raw scores, got {fusion.name}"
         raise ValueError(msg)
-
-
-def _require_order(phases: tuple[Phase, ...]) -> None:
-    names = [phase.name for phase in phases]
-    if "consolidate" in names and "scan" not in names[: names.index("consolidate")]:
-        msg = f"phases: consolidate must stand after scan, got {', '.join(names)}"
-        raise ValueError(msg)
-
-
-def _require_part(where: str, part: object, *kinds: type) -> None:
-    if isinstance(part, type) or not isinstance(part, kinds):
-        known = " or ".join(kind.__name__ for kind in kinds)
-        msg = f"{where}: expected {known}, got {type(part).__name__} {part!r}"
-        raise TypeError(msg)
-
-
-def _checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
-    if not isinstance(parts, tuple | list):
-        msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
-        raise TypeError(msg)
-    seen: set[str] = set()
-    for index, part in enumerate(parts):
-        _require_part(f"{where}[{index}]", part, *kinds)
-        if part.name in seen:
-            msg = f"{where}[{index}]: {part.name} stands there twice"
-            raise ValueError(msg)
-        seen.add(part.name)
-    return tuple(parts)
-
-
-def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:
-    if not isinstance(records, list):
-        msg = f"{where}: expected a list of tables, got {type(records).__name__} {records!r}"
-        raise TypeError(msg)
-    return tuple(
-        read_declaration(record, kinds, f"{where}[{index}]") for index, record in enumerate(records)
-    )

@@ -1,0 +1,71 @@
+"""A store looked through: counted, checked for damage, searched for what was erased."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from oneiros.argument_checks import require_utf8
+from oneiros.bounded import Bounded
+
+if TYPE_CHECKING:
+    from oneiros.projections import LexicalOptions
+
+__all__ = ["Inspecting"]
+
+
+class Inspecting(Bounded):
+    """Memories whose store can be looked through as a whole."""
+
+    _options: LexicalOptions
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts and sizes of the store and what is projected from it."""
+        parts = self._parts
+        projections = parts.projections
+        vectors = projections.indexes.vectors
+        return {
+            "memories": projections.live_count,
+            "deleted": len(projections.lifecycle.row_of) - projections.live_count,
+            "kinds": projections.kind_counts(),
+            "links": parts.store.link_count(),
+            "revision": parts.remember.revision,
+            "embedder": parts.remember.vectors.recorded_name,
+            "embedding_dimension": parts.remember.vectors.dimension,
+            "vectors": 0 if vectors is None else len(vectors),
+            "lexical": {
+                **asdict(self._options),
+                "documents": projections.indexes.lexical.document_count,
+                "segments": projections.indexes.lexical.segment_count,
+                "resident_bytes": projections.indexes.lexical.resident_bytes,
+                "merge_error": projections.indexes.lexical.merge_error or None,
+            },
+            "profile": parts.profile.name,
+        }
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store's file, its cycles and the projections; empty: nothing."""
+        from oneiros.dream.checking import problems_of_cycles  # noqa: PLC0415 - a search dreams not
+
+        parts = self._parts
+        problems = list(parts.store.quick_check())
+        with parts.remember.steady():
+            parts.remember.follow()
+            problems += parts.projections.problems(parts.store.live_count())
+        with parts.store.read() as reading:
+            return problems + problems_of_cycles(reading)
+
+    def verify_erased(self, text: str) -> bool:
+        """Return whether the bytes of this text stand nowhere in the store's files any more.
+
+        Args:
+            text: at least one character; of one over 128 bytes the beginning alone counts as found.
+
+        Raises:
+            TypeError, ValueError: no text, or an empty one.
+        """
+        require_utf8("text", text)
+        if not text:
+            msg = "text: must be at least one character, got ''"
+            raise ValueError(msg)
+        return self._parts.store.verify_erased(text.encode())

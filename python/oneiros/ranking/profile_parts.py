@@ -1,0 +1,157 @@
+"""Which parts a profile has, and of which kinds each may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from oneiros.ranking import factors
+from oneiros.ranking.caching import ResponseCache
+from oneiros.ranking.channels import CHANNELS
+from oneiros.ranking.expansion import EXPANSIONS
+from oneiros.ranking.finishing import ABSTENTIONS, AdaptiveRetry, ByBest, Duplicates
+from oneiros.ranking.fusion import fusions
+from oneiros.ranking.ingest import IngestAssociation
+from oneiros.ranking.initial_stability import InitialStability
+from oneiros.ranking.keep_rules import KEEP_RULES
+from oneiros.ranking.neighbours import Neighbours
+from oneiros.ranking.phases import PHASES
+from oneiros.ranking.profile_record import read_declaration, require_keys
+from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.rails import SafetyRails
+from oneiros.ranking.reinforcement import REINFORCEMENTS
+from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
+from oneiros.ranking.reranking import Reranking
+from oneiros.ranking.selection import Selection
+from oneiros.ranking.short_cuts import FastPath, StrongSignal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "KEYS",
+    "LISTS",
+    "OPTIONAL_PARTS",
+    "PARTS",
+    "checked_parts",
+    "kinds_of",
+    "read_fields",
+    "require_part",
+]
+
+LISTS = ("channels", "factors", "keep", "phases")
+"""The fields that hold several parts each."""
+PARTS: dict[str, tuple[type[Any], ...]] = {
+    "fusion": (),  # see kinds_of
+    "hot_set": (HotSet,),
+    "neighbours": (Neighbours,),
+    "statements": (Statements,),
+    "named_time": (NamedTime,),
+    "fast_path": (FastPath,),
+    "strong_signal": (StrongSignal,),
+    "selection": (Selection,),
+    "expansion": EXPANSIONS,
+    "rerank": (Reranking,),
+    "duplicates": (Duplicates,),
+    "abstention": ABSTENTIONS,
+    "retry": (AdaptiveRetry,),
+    "normalisation": (ByBest,),
+    "reinforcement": REINFORCEMENTS,
+    "promotion": (Promotion,),
+    "initial_stability": (InitialStability,),
+    "ingest": (IngestAssociation,),
+    "understanding": (),  # see kinds_of
+    "cache": (ResponseCache,),
+    "rails": (SafetyRails,),
+}
+"""The fields that hold one part, and the classes that may stand there, but for those of :func:`kinds_of`."""
+OPTIONAL_PARTS = (
+    *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
+    *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
+    *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
+    *("cache", "rails"),
+)
+"""What a profile may be without, by field."""
+KEYS = ("name", *LISTS, *PARTS)
+"""All fields that a profile is given."""
+
+Part = TypeVar("Part")
+
+
+def kinds_of(key: str) -> tuple[type[Any], ...]:
+    """Return the classes that may stand in a field, loading those that no profile in use has."""
+    if key == "channels":
+        return CHANNELS
+    if key == "keep":
+        return KEEP_RULES
+    if key == "phases":
+        return PHASES
+    if key == "factors":
+        return (*factors.FACTORS, *factors.USER_FACTORS)
+    if key == "understanding":
+        from oneiros.ranking.understanding import Understanding  # noqa: PLC0415
+
+        return (Understanding,)
+    return fusions() if key == "fusion" else PARTS[key]
+
+
+def require_part(where: str, part: object, *kinds: type) -> None:
+    """Refuse what is of none of some classes.
+
+    Raises:
+        TypeError: naming the place.
+    """
+    if isinstance(part, type) or not isinstance(part, kinds):
+        known = " or ".join(kind.__name__ for kind in kinds)
+        msg = f"{where}: expected {known}, got {type(part).__name__} {part!r}"
+        raise TypeError(msg)
+
+
+def checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
+    """Return the parts of a field that holds several.
+
+    Raises:
+        TypeError: they are no tuple or list, or one is of another class.
+        ValueError: two of one name.
+    """
+    if not isinstance(parts, tuple | list):
+        msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
+        raise TypeError(msg)
+    seen: set[str] = set()
+    for index, part in enumerate(parts):
+        require_part(f"{where}[{index}]", part, *kinds)
+        if part.name in seen:
+            msg = f"{where}[{index}]: {part.name} stands there twice"
+            raise ValueError(msg)
+        seen.add(part.name)
+    return tuple(parts)
+
+
+def read_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a profile, as a record tells them; what is absent is left out.
+
+    Raises:
+        TypeError, ValueError: naming the place.
+    """
+    require_keys(record, KEYS, "profile")
+    if "name" not in record:
+        msg = "name: a profile must have one"
+        raise ValueError(msg)
+    found: dict[str, Any] = {"name": record["name"]}
+    for key in LISTS:
+        if key in record:
+            found[key] = _read_parts(record[key], kinds_of(key), key)
+    for key in PARTS:
+        if key in record:
+            part, kinds = record[key], kinds_of(key)
+            is_absent = key in OPTIONAL_PARTS and part is False
+            found[key] = None if is_absent else read_declaration(part, kinds, key, has_default=True)
+    return found
+
+
+def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:
+    if not isinstance(records, list):
+        msg = f"{where}: expected a list of tables, got {type(records).__name__} {records!r}"
+        raise TypeError(msg)
+    return tuple(
+        read_declaration(record, kinds, f"{where}[{index}]") for index, record in enumerate(records)
+    )
