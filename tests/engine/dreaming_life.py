@@ -1,0 +1,283 @@
+"""What people do with stores between dream cycles, and what the file must hold after it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+import oneiros
+from oneiros.ranking.phases import PHASES
+from oneiros.ranking.rails import SafetyRails
+from oneiros.remember import write_behind
+from tests.dream.worlds import DAY, NOW
+from tests.engine.dream_model import State
+from tests.engine.test_dream_in_step import state
+
+__all__ = ["Life"]
+
+MEMORY_FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
+EVERY_PHASE = oneiros.profiles.get("reverie").replace(
+    name="every-phase",
+    phases=tuple(phase() for phase in PHASES),
+    rails=SafetyRails(youngest_days=2.0, most_pruned=0.4, most_changed=0.7),
+)
+PROFILES = {
+    name: oneiros.profiles.get(name) for name in ("oneiros", "reverie", "cognitive", "omega")
+} | {"every-phase": EVERY_PHASE}
+REINFORCED = {
+    *("access_count", "last_accessed_at", "stability", "sessions", "session_spread"),
+    *("core", "tier"),
+}
+OTHERS_OF_AN_ADD = {"duplicate_count", "stability"}
+VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
+WHICH = st.integers(0, 1)
+ONE = st.integers(0, 99)
+CHANGES = st.sampled_from(["revise", "pin", "outdated", "delete", "restore"])
+
+TEXTS = st.sampled_from(["ada likes coffee", "a story", "été", "long coffee " * 20])
+NEAR = [(1.0, 0.0), (0.96, 0.28)]
+COLD_SINCE = st.sampled_from([None, NOW - 200.0 * DAY])
+VARIED = st.fixed_dictionaries(
+    {
+        "text": TEXTS,
+        "age": st.sampled_from([0.0, 0.5, 20.0, 45.0, 200.0, 900.0]),
+        "kind": st.sampled_from(["note", "session", "bug", "code_chunk", "file_summary"]),
+        "category": st.sampled_from(["episodic", "semantic"]),
+        "stability": st.sampled_from([0.125, 1.0, 5.0]),
+        "strength": st.sampled_from([0.01, 0.2, 0.3, 1.0]),
+        "session": st.sampled_from([None, "s", "t"]),
+        "access_count": st.sampled_from([0, 0, 4, 9]),
+        "importance": st.sampled_from([0.0, 0.5]),
+        "embedding": st.sampled_from([None, *NEAR, (0.0, 1.0)]),
+        "tier": st.sampled_from(["hot", "hot", "cold"]),
+        "cold_since": COLD_SINCE,
+        "pinned": st.sampled_from([False] * 5 + [True]),
+        "core": st.sampled_from([False] * 5 + [True]),
+        "importance_tag": st.sampled_from(["none"] * 5 + ["explicit"]),
+    }
+)
+FADED = st.fixed_dictionaries(  # five of which make a summary, or stubs
+    {
+        "text": TEXTS,
+        "age": st.sampled_from([200.0, 900.0]),
+        "category": st.just("episodic"),
+        "stability": st.just(0.125),
+        "importance": st.just(0.0),
+        "embedding": st.sampled_from(NEAR),
+        "tier": st.sampled_from(["hot", "cold"]),
+        "cold_since": COLD_SINCE,
+    }
+)
+RECORDS = VARIED | FADED
+
+
+def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
+    """Return what an engine's columns and sets hold; of those once cold some may be hot again."""
+    left_out = {"in cold"}
+    return {
+        id: {name: value for name, value in row.items() if name not in left_out}
+        for id, row in state(mind).items()
+    }
+
+
+class Life(RuleBasedStateMachine):
+    """Engines of one store; each rule is one call, and then the file holds what it promised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # What searches leave is written when a rule says so, and never by the clock.
+        self.patience = mock.patch.object(write_behind, "FLUSH_SECONDS", 3_600.0)
+        self.patience.start()
+        self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=MEMORY_FOLDER)
+        self.now, self.count, self.places = NOW, 0, 0
+        self.minds: list[oneiros.Engine] = []
+        self.writer = 0
+        """The place of the engine that acted last."""
+        self.owed: dict[int, Counter[str]] = {}
+        """By the place of an engine, how often its searches returned what, not written yet."""
+        self.dreamt: list[tuple[str, str | None]] = []
+        """Every cycle and, of an undoing, what it undid; the newest first."""
+        self.cut_off: str | None = None
+        """The cycle that a crash ended, until the next one runs."""
+
+    @initialize(
+        profile=st.sampled_from([*PROFILES, "cognitive", "every-phase"]),
+        records=st.lists(RECORDS, min_size=8, max_size=12),
+    )
+    def begin(self, profile: str, records: list[dict[str, Any]]) -> None:
+        self.profile = PROFILES[profile]
+        self.path = Path(self.folder.name) / "0.db"
+        self.open()
+        self.state = State({}, {})
+        self.add(records, 0)
+
+    def open(self) -> None:
+        self.minds.append(oneiros.Engine(self.path, profile=self.profile, durability="normal"))
+
+    def teardown(self) -> None:
+        for mind in self.minds:
+            mind.close()
+        self.patience.stop()
+        self.folder.cleanup()
+
+    def mind(self, which: int) -> oneiros.Engine:
+        self.writer = which % len(self.minds)
+        return self.minds[self.writer]
+
+    def holds(
+        self,
+        promised: dict[str, dict[str, Any]],
+        also: Collection[str] = (),
+        *,
+        gone: Collection[str] = (),
+        are_links_same: bool = True,
+    ) -> None:
+        """Assert that the file holds what was promised and changed nothing else; take it over."""
+        now, was = State.of(self.path), self.state
+        assert now.memories.keys() == (was.memories.keys() | promised.keys()) - set(gone)
+        written = self._settled(now)
+        if are_links_same and not written:
+            there = now.memories.keys()
+            assert now.links == {pair: link for pair, link in was.links.items() if pair <= there}
+        for id, row in now.memories.items():
+            wanted, before = promised.get(id, {}), was.memories.get(id, {})
+            for name, value in row.items():
+                if name in wanted:
+                    assert value == wanted[name], (id, name)
+                elif before and not (name in also or (id in written and name in REINFORCED)):
+                    assert value == before[name], (id, name)
+        self.state = now
+        self.all_agree()
+
+    def _settled(self, now: State) -> set[str]:
+        """Return the ids whose uses were written; who writes any of its own writes all of them."""
+        owed = self.owed.get(self.writer, Counter())
+        known = {id: count for id, count in owed.items() if id in now.memories}
+        gained = {
+            id: now.memories[id]["access_count"] - self.state.memories[id]["access_count"]
+            for id in known
+        }
+        if not any(gained.values()):
+            return set()
+        assert gained == known
+        owed.clear()
+        return set(known)
+
+    def all_agree(self) -> None:
+        """Assert that every engine is sound, and holds what the file holds."""
+        told = []
+        for place, mind in enumerate(self.minds):
+            assert mind.check() == []
+            assert [(one.id, one.undoes) for one in mind.dreams(limit=100)] == self.dreamt
+            begun = mind.interrupted_dream()
+            assert (None if begun is None else begun.id) == self.cut_off
+            if not self.owed.get(place):
+                told.append(held(mind))
+        assert all(one == told[0] for one in told)
+        for id, row in self.state.memories.items():
+            assert 0.0 <= row["strength"] <= 1.0, id
+
+    # -- what people do ----------------------------------------------------------------------------
+
+    @rule(records=st.lists(RECORDS, min_size=1, max_size=3), which=WHICH)
+    def add(self, records: list[dict[str, Any]], which: int) -> None:
+        given = []
+        for record in records:
+            self.count += 1
+            one = {name: value for name, value in record.items() if name != "age"}
+            created = self.now - record["age"] * DAY
+            given.append(one | {"id": f"m{self.count}", "created_at": created})
+        mind = self.mind(which)
+        if len(given) == 1:
+            mind.add(now=self.now, **given[0])
+        else:
+            mind.add_many(given, now=self.now)
+        told = ("created_at", "text", "access_count", "session")
+        promised = {one["id"]: {name: one[name] for name in told if name in one} for one in given}
+        self.holds(promised, OTHERS_OF_AN_ADD, are_links_same=False)
+
+    @rule(which=WHICH, text=st.sampled_from(["coffee", "a story"]), k=st.integers(1, 4))
+    def search(self, which: int, text: str, k: int) -> None:
+        mind = self.mind(which)
+        found = mind.search(text, k, now=self.now, session="here", embedding=(0.8, 0.6)).ids
+        self.owed.setdefault(self.writer, Counter()).update(found)
+        self.holds({})
+
+    @rule(which=WHICH)
+    def flush(self, which: int) -> None:
+        mind = self.mind(which)
+        mind.flush()
+        self.holds({}, are_links_same=False)
+        assert not self.state.memories.keys() & self.owed.pop(self.writer, Counter()).keys()
+
+    @rule(which=WHICH, one=ONE, what=CHANGES)
+    def change(self, which: int, one: int, what: str) -> None:
+        rows = self.state.memories if what == "restore" else self.state.live
+        if rows:
+            self.does(which, list(rows)[one % len(rows)], what)
+
+    def does(self, which: int, id: str, what: str) -> None:
+        mind, row = self.mind(which), self.state.memories[id]
+        if what == "revise":
+            mind.update(id, text="fresh coffee", now=self.now)
+            own = {"text": "fresh coffee", "updated_at": self.now}
+            own["revision_count"] = row["revision_count"] + 1
+            self.holds({id: own}, {"text_digest", "status"})
+        elif what == "pin":
+            mind.pin(id, not row["pinned"])
+            self.holds({id: {"pinned": 1 - row["pinned"]}})
+        elif what in VERDICTS:
+            mind.feedback(id, what, now=self.now)
+            self.holds({id: {"feedback": row["feedback"] + VERDICTS[what]}})
+        elif what == "delete":
+            mind.delete(id, now=self.now)
+            self.holds({id: {"deleted_at": self.now}})
+        else:
+            mind.restore(id)
+            self.holds({id: {"deleted_at": None}}, {"status"})
+
+    @rule(which=WHICH, one=ONE, other=ONE)
+    def link(self, which: int, one: int, other: int) -> None:
+        live = list(self.state.live)
+        if len(live) < 2 or one % len(live) == other % len(live):
+            return
+        pair = live[one % len(live)], live[other % len(live)]
+        self.mind(which).link(*pair, weight=0.3, now=self.now)
+        self.holds({}, are_links_same=False)
+        assert self.state.links[frozenset(pair)]["weight"] == pytest.approx(0.3)
+
+    @rule(which=WHICH, one=ONE)
+    def forget(self, which: int, one: int) -> None:
+        if len(self.state.memories) > 4:
+            id = list(self.state.memories)[one % len(self.state.memories)]
+            self.mind(which).forget(id)
+            self.holds({}, gone=[id])
+
+    @rule(which=WHICH)
+    def purge(self, which: int) -> None:
+        limit = self.now - 30.0 * DAY
+        rows = self.state.memories.items()
+        gone = [
+            id for id, row in rows if row["deleted_at"] is not None and row["deleted_at"] < limit
+        ]
+        assert self.mind(which).purge(30.0, now=self.now) == len(gone)
+        self.holds({}, gone=gone)
+
+    @rule(which=WHICH, days=st.sampled_from([0.0, 0.5, 8.0, 100.0, 300.0]))
+    def end_session(self, which: int, days: float) -> None:
+        self.mind(which).end_session()  # no schedule runs: no reason for anything
+        self.holds({})
+        self.now += days * DAY
+
+    def all_flushed(self) -> None:
+        """Let every engine write what its searches left."""
+        for place in range(len(self.minds)):
+            self.flush(place)
