@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import oneiros
 from oneiros.cli.application import application
 
-COMMANDS = ("demo", "import", "search", "get", "stats", "doctor")
+COMMANDS = (*("demo", "import", "search", "get", "dream", "drift", "purge", "stats", "doctor"),)
 
 
 def test_help_lists_every_command() -> None:
@@ -64,6 +64,10 @@ def test_help_needs_no_engine() -> None:
     [
         ["search", "tea"],
         ["get", "m1"],
+        ["dream"],
+        ["dream", "--watch"],
+        ["drift"],
+        ["purge", "--yes"],
         ["stats"],
         ["doctor"],
         ["doctor", "--verify-erased", "x"],

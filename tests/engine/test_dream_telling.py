@@ -64,3 +64,17 @@ def test_what_is_pruned_is_told_with_every_reason_that_holds() -> None:
         assert {one.reason for one in plan.changes() if one.field == "strength"} <= {None}
         assert {one.id: one.reason for one in plan.apply().named if one.reason} == told
         assert mind.dreams(1)[0].named == plan.report.named
+
+
+def test_what_is_taken_away_is_named_before_all_the_links_that_a_cycle_makes() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        for number in range(50):  # all replayed, and of one session and topic: linked in pairs
+            created = NOW - DAY + number
+            mind.add(f"told {number}", session="s", topic="t", created_at=created)
+        mind.add("stale", id="stale", created_at=NOW - 400 * DAY, status="consolidated")
+        plan = mind.dream(dry_run=True)
+        fields = [change.field for change in plan.report.named]
+        assert fields.count("link") > 100
+        assert (plan.report.named[0].id, fields[0]) == ("stale", "deleted_at")
+        last_state = max(n for n, field in enumerate(fields) if field in {"deleted_at", "status"})
+        assert last_state < fields.index("link") < fields.index("strength")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.engine import Engine
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["dream"]
 
@@ -90,18 +92,28 @@ def dream(
             _tell_all(engine.dreams(), json=json)
         else:
             with interrupt_held():  # what was done must be told
-                found = None
-                told: DreamPlan | DreamReport
-                if undo is not None:
-                    told = engine.undo_dream(undo, now=clock)
-                elif dry_run:
-                    told = engine.dream(clock, profile=chosen, dry_run=True)
-                    found = None if questions is None else told.impact(questions)
-                else:
-                    told = engine.dream(clock, profile=chosen)
+                told, found = _done(engine, clock, chosen, undo, questions, dry_run=dry_run)
                 _tell(told, found, json=json)
                 if page is not None:
                     write_page(page, engine, told, found)
+
+
+def _done(
+    engine: Engine,
+    now: float | None,
+    profile: Profile | None,
+    undo: str | None,
+    questions: list[str] | None,
+    *,
+    dry_run: bool,
+) -> tuple[DreamPlan | DreamReport, Impact | None]:
+    """Dream, plan to, or take a cycle back; and what a plan changes for the questions."""
+    if undo is not None:
+        return engine.undo_dream(undo, now=now), None
+    if not dry_run:
+        return engine.dream(now, profile=profile), None
+    plan = engine.dream(now, profile=profile, dry_run=True)
+    return plan, None if questions is None else plan.impact(questions)
 
 
 def _given(options: Mapping[str, object]) -> list[str]:

@@ -6,14 +6,17 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneiros import dream
 from oneiros.clock import VirtualClock
 from oneiros.dream.decay import MOST_KINDS
 from oneiros.dream.page import markup
+from oneiros.dream.page.rule_words import RULE_WORDS
 from oneiros.dream.report import Distribution, DreamReport, FieldChange
 from oneiros.engine import Engine
 from tests.dream.page.reading import read
@@ -192,6 +195,15 @@ def test_no_text_opens_an_element(one: str, other: str) -> None:
     assert made.elements[0][1] == {"title": markup.visible(other), "class": "x"}
     # A parser takes \r\n for one line's end; visible() leaves no \r.
     assert made.texts.get("", "") == markup.visible(one) + markup.visible(other)
+
+
+def test_every_rule_of_a_phase_has_words() -> None:
+    sources = Path(dream.__file__).parent.glob("*.py")
+    named = {
+        rule for one in sources for rule in re.findall(r'"([A-Z]\d+)"', one.read_text("utf-8"))
+    }
+    assert {"R12", "R13", "C20", "O31"} <= named
+    assert named <= RULE_WORDS.keys()
 
 
 def test_an_empty_store_and_an_undoing_have_pages() -> None:

@@ -42,6 +42,7 @@ dt { color: var(--faint); font-size: .85rem; } dd { margin: 0; font-size: 1.25re
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: 0; background: var(--panel); border-radius: .5rem; padding: .75rem; min-width: 0; }
 figure svg { display: block; width: 100%; height: auto; }
+section > figure { overflow-x: auto; } section > figure svg { min-width: 36rem; }
 figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
 figure svg text { font-family: inherit !important; }
 figcaption { font-size: .9rem; margin-bottom: .25rem; }
