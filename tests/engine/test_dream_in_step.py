@@ -149,19 +149,19 @@ def test_undoing_gives_back_when_memories_were_replayed_before() -> None:
     with oneiros.Engine(":memory:", profile="reverie", clock=clock) as mind:
         mind.add_many({"id": name, "text": name, "session": "s"} for name in ("a", "b"))
 
-        def replayed() -> dict[str, float]:
+        def replayed() -> dict[int, float]:
             with mind._parts.store.read() as reading:
                 return reading.replayed_at()
 
         clock.advance(0.25 * DAY)
         mind.dream()
         first = replayed()
-        assert first == dict.fromkeys("ab", clock())
+        assert first == dict.fromkeys((1, 2), clock())
         clock.advance(60.0)
         mind.update("a", text="a, revised")
         mind.update("a", status="staged")
         clock.advance(0.25 * DAY)
         report = mind.dream()
-        assert replayed() == first | {"a": clock()}
+        assert replayed() == first | {1: clock()}
         mind.undo_dream(report.id)
         assert replayed() == first

@@ -129,10 +129,10 @@ class StoredSource:
         with self._store.read() as reading:
             groups = reading.repeated_texts()
         found = []
-        for ids in groups:
-            rows = [row for row in map(self.row_of, ids) if row is not None]
+        for sequences in groups:
+            rows = self._rows_of(sequences)
             if len(rows) > 1:
-                found.append(np.array(rows, np.uint32))
+                found.append(rows)
         return found
 
     def linked(self, row: int) -> Rows:
@@ -143,13 +143,20 @@ class StoredSource:
     def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
         """When rows were last replayed, seconds; NaN where never, or before they last changed."""
         with self._store.read() as reading:
-            times = reading.replayed_at()
-        ids = self._lifecycle.ids
-        if not times:
-            return np.full(len(rows), np.nan)
-        found = np.array([times.get(ids[row], np.nan) for row in rows.tolist()], np.float64)
+            held = reading.replayed_at()
+        every = np.full(self._count, np.nan)
+        if held:
+            own = self._lifecycle.rows_of_sequences(np.array(list(held), np.int64))
+            is_here = (own >= 0) & (own < self._count)
+            every[own[is_here]] = np.array(list(held.values()), np.float64)[is_here]
+        found = every[rows]
         found[found < self.column("updated_at")[rows]] = np.nan
         return found
+
+    def _rows_of(self, sequences: Sequence[int]) -> Rows:
+        """The rows of memories, in their order, without those that are not known."""
+        rows = self._lifecycle.rows_of_sequences(np.array(sequences, np.int64))
+        return rows[(rows >= 0) & (rows < self._count)].astype(np.uint32)
 
     def _stored(self, rows: Rows) -> list[StoredMemory | None]:
         ids = self._lifecycle.ids

@@ -38,7 +38,7 @@ FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
-SELECT text_digest, topic, text, id FROM memory
+SELECT text_digest, topic, text, sequence FROM memory
 WHERE deleted_at IS NULL AND text_digest IN (
   SELECT text_digest FROM memory INDEXED BY memory_by_text
   GROUP BY text_digest HAVING count(*) > 1)
@@ -130,9 +130,9 @@ ORDER BY number DESC LIMIT 1"""
         sql = "SELECT id FROM memory WHERE deleted_at < ? ORDER BY sequence"
         return [row[0] for row in self._rows(sql, (time,))]
 
-    def replayed_at(self) -> dict[str, float]:
-        """Return when memories were last replayed, by id."""
-        sql = "SELECT id, replayed_at FROM replay JOIN memory USING (sequence) WHERE replayed_at"
+    def replayed_at(self) -> dict[int, float]:
+        """Return when memories were last replayed, by sequence number."""
+        sql = "SELECT sequence, replayed_at FROM replay WHERE replayed_at"
         return dict(self._rows(f"{sql} {_IS_TIME}"))
 
     def changed_since(self, revision: int) -> set[int]:
@@ -163,14 +163,14 @@ ORDER BY number DESC LIMIT 1"""
         found = (self._rows(sql, (sequence,)) for sequence in sequences)
         return [rows[0][0] if rows else None for rows in found]
 
-    def repeated_texts(self) -> list[list[str]]:
-        """Return the ids of live memories that say the same in the same topic, group by group.
+    def repeated_texts(self) -> list[list[int]]:
+        """Return the sequence numbers of live memories that say the same in the same topic, group by group.
 
         A group has at least two, in order of insertion; what has no topic is of one topic, too.
         """
         groups = groupby(self._rows(_REPEATED), key=lambda row: row[:3])
         found = ([row[3] for row in group] for _, group in groups)
-        return [ids for ids in found if len(ids) > 1]
+        return [sequences for sequences in found if len(sequences) > 1]
 
 
 def _cycle(row: tuple[Any, ...]) -> StoredCycle:
