@@ -1,0 +1,98 @@
+"""A cycle taken back: what nobody changed since, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oneiros
+from tests.dream.worlds import DAY, NOW
+from tests.engine.dream_stores import filled_mind, memories
+
+LATER = NOW + DAY
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> oneiros.Engine:
+    return filled_mind(tmp_path / "mind.db")
+
+
+def test_an_undoing_leaves_what_changed_since_and_tells(
+    mind: oneiros.Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "mind.db"
+    with mind:
+        before = memories(path)
+        report = mind.dream(LATER)
+        ids = [id for id, was in before.items() if mind_holds(mind, id, was["strength"])][:2]
+        mind.update(ids[0], strength=0.75, now=LATER)
+        mind.update(ids[1], title="another", now=LATER)  # a field that the cycle left
+        undone = mind.undo_dream(report.id, now=LATER)
+        told = {(change.id, change.field): change for change in undone.not_restored}
+        assert told.keys() == {(ids[0], "strength")}
+        assert told[ids[0], "strength"].before == 0.75
+        assert told[ids[0], "strength"].after == before[ids[0]]["strength"]
+        after = memories(path)
+        assert after[ids[0]]["strength"] == 0.75
+        assert after[ids[1]]["strength"] == before[ids[1]]["strength"]
+        assert after[ids[1]]["title"] == "another"
+        assert {id: after[id] for id in before if id not in ids} == {
+            id: was for id, was in before.items() if id not in ids
+        }
+
+
+def mind_holds(mind: oneiros.Engine, id: str, strength: float) -> bool:
+    """Tell whether a memory is live and another strength than this is held."""
+    return any(one.id == id and one.strength != strength for one in mind.list(limit=1000))
+
+
+def test_what_cannot_be_undone_is_refused(mind: oneiros.Engine) -> None:
+    with mind:
+        report = mind.dream(LATER)
+        with pytest.raises(ValueError, match="no dream cycle"):
+            mind.undo_dream("unheard")
+        undoing = mind.undo_dream(report.id, now=LATER)
+        with pytest.raises(ValueError, match="was undone"):
+            mind.undo_dream(report.id)
+        with pytest.raises(ValueError, match="undid one"):
+            mind.undo_dream(undoing.id)
+        planned = mind.dream(LATER, dry_run=True)
+        with pytest.raises(ValueError, match="no dream cycle"):
+            mind.undo_dream(planned.id)
+        assert [one.id for one in mind.dreams()] == [undoing.id, report.id]
+
+
+class Wide:
+    """Vectors of three numbers; none of a story."""
+
+    name = "wide"
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[0, 0, 0] if "story" in text else [0, 0, 1] for text in texts], np.float32)
+
+
+def test_a_vector_that_no_longer_fits_is_not_brought_back(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="cognitive") as mind:
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        mind.add("a long story " * 50, embedding=(0.5, -0.5), id="cold", **cold)
+        report = mind.dream(NOW)
+        mind.add("another", id="other", embedding=(1.0, 0.0), now=NOW)
+        mind.reembed(Wide())
+        undone = mind.undo_dream(report.id, now=NOW)
+        assert [(one.id, one.field) for one in undone.not_restored] == [("cold", "embedding")]
+        assert mind.get("cold").text == "a long story " * 50
+        assert mind.check() == []
+    with oneiros.Engine(tmp_path / "mind.db", embedder=Wide()) as again:
+        assert again.search("another", reinforce=False).ids[0] == "other"
+
+
+def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
+    with mind:
+        first, *others = [mind.dream(LATER + number).id for number in range(31)]
+        with pytest.raises(ValueError, match="too old"):
+            mind.undo_dream(first)
+        mind.undo_dream(others[0], now=LATER)
+        assert len(mind.dreams(limit=100)) == 32
