@@ -170,6 +170,10 @@ def test_a_cycle_that_another_runs_is_told_once_and_waited_for(
             dreamer.look()
             assert comes_true(lambda: len(told) == 2)
             assert told[1] == mind.dreams()[0]
+            with lock.held(Begun("theirs again", NOW)):
+                mind.end_session()
+                assert comes_true(lambda: len(told) == 3)
+            assert isinstance(told[2], DreamBusy)
 
 
 def test_who_asked_is_told_of_failures_and_whose_phases_run(
@@ -190,6 +194,23 @@ def test_who_asked_is_told_of_failures_and_whose_phases_run(
         mind.end_session()
         assert comes_true(lambda: told[1:] == [fault])
     assert caplog.text == ""
+
+
+def test_who_is_told_may_fail_and_the_cycle_counts_all_the_same(
+    mind: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(report: Any) -> None:
+        msg = f"cannot hear {report.id}"
+        raise RuntimeError(msg)
+
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), told=fails) as dreamer:
+        mind.end_session()
+        assert comes_true(lambda: "cannot hear" in caplog.text)
+        assert dreamer.is_running
+        mind.end_session()
+        assert comes_true(lambda: len(mind.dreams()) == 2)
+    with pytest.raises(TypeError, match="told: expected a callable on reports"):
+        mind.keep_dreaming(told="me")  # type: ignore[arg-type]
 
 
 def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(

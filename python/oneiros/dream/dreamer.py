@@ -147,6 +147,8 @@ class Dreamer:
                 self._cycle_at, self._counted = dreamed, self._counts.added()
         if self._is_due(now):
             self._dream(now)
+        else:
+            self._waits = False  # the next wait is another
 
     def _is_due(self, now: float) -> bool:
         since = self._began if self._cycle_at is None else self._cycle_at
@@ -173,8 +175,7 @@ class Dreamer:
             self._tell_failure(error)
         else:
             self._seen = now
-            if self._told is not None:
-                self._told(report)
+            self._tell(report)
         self._waits = False
         self._cycle_at = now
         self._counted = self._counts.added()
@@ -184,15 +185,21 @@ class Dreamer:
             self._waits = True
             if self._told is None:
                 _log.info("%s; its end is waited for", error)
-            else:
-                self._told(error)
+            self._tell(error)
 
     def _tell_failure(self, error: Exception) -> None:
         if self._told is None:
             words = "a dream cycle in the background failed; the next reason tries again"
             _log.error(words, exc_info=error)
-        else:
-            self._told(error)
+        self._tell(error)
+
+    def _tell(self, what: DreamReport | Exception) -> None:
+        """Tell who asked to be told; a failure of theirs is not the cycle's."""
+        try:
+            if self._told is not None:
+                self._told(what)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("what is told of dream cycles failed")
 
 
 def _past(moment: float | None, now: float) -> float | None:
