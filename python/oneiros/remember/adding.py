@@ -11,7 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.remember.associating import links_of, raise_alike
 from oneiros.remember.batch import AddReport, Batch, Entry
 from oneiros.remember.cycles import Cycles
-from oneiros.remember.in_step import uncollected
+from oneiros.remember.following import uncollected
 from oneiros.remember.write_rules import Bounds, exists, keep_spread, restage, unknown
 from oneiros.store.cells import cells_of
 from oneiros.store.embedding_bytes import encoded

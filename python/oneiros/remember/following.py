@@ -1,0 +1,176 @@
+"""A store followed: what is committed comes into the projections, whoever wrote it."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from oneiros.errors import StoreCorrupt
+from oneiros.projections.column_write import ColumnWrite
+from oneiros.projections.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from oneiros.association import Associations
+    from oneiros.projections import Projections
+    from oneiros.remember.reinforcing import Reinforcing
+    from oneiros.remember.text_vectors import TextVectors
+    from oneiros.store import Reading, Store, StoredMemory
+    from oneiros.texts.memory_texts import MemoryTexts
+
+__all__ = ["Following", "uncollected"]
+
+
+class Following:
+    """Brings the projections to what the store holds.
+
+    Args:
+        store: the open store.
+        projections: what searches read; this object alone writes to them.
+        reinforcing: what searches strengthened and the store does not know of yet.
+        vectors: follows which embedder the store names.
+    """
+
+    def __init__(
+        self, store: Store, projections: Projections, reinforcing: Reinforcing, vectors: TextVectors
+    ) -> None:
+        self._store = store
+        self._projections = projections
+        self._lifecycle = projections.lifecycle
+        self.reinforcing = reinforcing
+        self.vectors = vectors
+        # Guards the store's writer and the projections; held across a commit and its projection.
+        self._lock = threading.RLock()
+        self._revision = 0
+        self._content_revision = 0
+        self._damaged_links = -1  # the revision at which links could not be read
+        self._is_behind = True  # a commit of our own may wait for its projection
+        self._snapshot = Snapshot(store.path)
+
+    @property
+    def revision(self) -> int:
+        """The last commit that the projections hold."""
+        return self._revision
+
+    @property
+    def content_revision(self) -> int:
+        """Goes up with every commit that the projections take up, but for our own reinforcement."""
+        return self._content_revision
+
+    def follow(self) -> None:
+        """Apply every commit since the last, whoever made it."""
+        with self._lock, self._store.read() as reading:
+            self._follow(reading)
+
+    def _read_all(self) -> None:
+        """Bring new projections to the store's state, from its snapshot where that holds."""
+        with self._lock, uncollected(), self._store.read() as reading:
+            self._revision = self._snapshot.load(reading, self._projections)
+            self._follow(reading)
+
+    def _follow(self, reading: Reading) -> None:
+        last = reading.last_revision()
+        if last == self._revision:
+            self._is_behind = False
+            return
+        self.vectors.follow(reading.settings())
+        for memory_id in reading.erased(self._revision):
+            self.reinforcing.forget(memory_id)
+            self._projections.erase(memory_id)
+        for batch in reading.changes_of_memories(self._revision):
+            self._apply(batch)
+        for states in reading.changes_of_states(self._revision):
+            rows = self.reinforcing.apply_states(states)
+            self._projections.changed_count += len(rows)
+            for name in ("status", "tier"):
+                column = self._lifecycle.column(name)
+                self._projections.apply_states(ColumnWrite(name, rows, column[rows]))
+        self._follow_links(reading)
+        self._revision = last
+        self._content_revision += 1  # the last: an answer of before must not be given after
+        self._is_behind = False
+
+    def _follow_links(self, reading: Reading) -> None:
+        associations = self._projections.associations
+        if not associations.are_read:
+            return
+        try:
+            for links in reading.links(self._revision):
+                self.reinforcing.apply_links(links)
+        except StoreCorrupt:  # whoever asks for links is told; all else goes on
+            associations.drop()
+
+    def associations(self) -> Associations:
+        """Return the links of the memories, which are read when they are first asked for."""
+        associations = self._projections.associations
+        if not associations.are_read:
+            with self._lock, uncollected(), self._store.read() as reading:
+                self._follow(reading)
+                self._read_links(reading)
+        return associations
+
+    def _read_links(self, reading: Reading) -> None:
+        """Read the links, of which those of memories not known yet come again with these."""
+        if not self._projections.associations.are_read:
+            self.reinforcing.read_links(reading.links(0))
+
+    def links_to_follow(self) -> Associations | None:
+        """Return the links for a search to follow; None where there are none, or damaged ones."""
+        associations = self._projections.associations
+        if not associations.are_read:
+            if self._damaged_links == self._revision:
+                return None
+            with self._lock, uncollected(), self._store.read() as reading:
+                try:
+                    self._read_links(reading)
+                except StoreCorrupt:  # whoever asks for links is told; searches go on without
+                    self._damaged_links = self._revision
+                    return None
+        return associations if len(associations) else None
+
+    def texts(self) -> MemoryTexts:
+        """Return the texts of the memories, which are read when they are first asked for.
+
+        Those of memories not known yet come again with these.
+        """
+        texts = self._projections.texts
+        if not texts.are_read:
+            with self._lock, uncollected(), self._store.read() as reading:
+                if not texts.are_read:
+                    texts.read(reading.texts())
+        return texts
+
+    def _apply(self, batch: Sequence[StoredMemory]) -> None:
+        self.reinforcing.apply_columns(batch)
+        self._projections.apply_indexes(batch)
+
+    def follow_others(self, *, is_asked: bool) -> None:
+        """Apply what was committed since; at once nothing when there is none or a write runs.
+
+        Args:
+            is_asked: look at other processes' commits too; else only at our own, where an interrupt
+                came between a commit and its projection.
+        """
+        if not self._is_behind and not (is_asked and self._store.revision() != self._revision):
+            return
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            self.follow()
+        finally:
+            self._lock.release()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cyclic garbage while a million objects are made that all stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
