@@ -43,10 +43,10 @@ def after_changes(
         name: the id of a row, or of a memory that is added.
         now: the cycle's clock.
     """
-    gains: dict[frozenset[int], LinkChange] = {}
-    weights: dict[frozenset[int], LinkChange] = {}
+    gains: dict[tuple[int, int], LinkChange] = {}
+    weights: dict[tuple[int, int], LinkChange] = {}
     for change in changes:
-        ends = frozenset((change.one, change.other))
+        ends = min(change.one, change.other), max(change.one, change.other)
         (gains if change.weight is None else weights)[ends] = change
     found = []
     for gain in dict.fromkeys(change.gain for change in gains.values()):
