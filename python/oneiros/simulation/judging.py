@@ -15,7 +15,7 @@ class Shown(NamedTuple):
 
     id: str
     text: str
-    """As the store holds it after the search."""
+    """As the store holds it after the search; of a memory that was told and is none of the fact's, any."""
     is_made: bool
     """Whether a dream made the memory."""
 

@@ -214,10 +214,13 @@ class _Life:
             phrase.text, DEPTH, embedding=phrase.vector, now=self.clock(), reinforce=False
         )
         seconds = perf_counter() - started
-        shown = [
-            Shown(one.id, one.memory.text, one.id not in self.told) for one in response.results
-        ]
         current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
+        shown = []
+        for one in response.results:
+            is_made = one.id not in self.told
+            # A text is read from the store: only where it can tell something.
+            is_read = is_made or one.id in current or one.id in untrue
+            shown.append(Shown(one.id, one.memory.text if is_read else "", is_made))
         return judged(shown, current, untrue), seconds
 
 
