@@ -79,7 +79,7 @@ def test_a_page_and_a_picture(run: Run, tmp_path: Path) -> None:
     page, picture = tmp_path / "life.html", tmp_path / "life.svg"
     outcome = run(*SMALL, "--profile", "ciar", "--html", page, "--plot", picture)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert b"<svg" in picture.read_bytes()
 
 

@@ -38,7 +38,7 @@ def test_the_last_rule_that_moved_it_took_it_away() -> None:
         *(memory("e", status="consolidated"), memory("f", tier="hot")),
     ]
     assert takings.by_kind(kinds, memories) == [
-        Forgotten("bug", 3, {"R13 stale, superseded": 1, "R14": 1}),
+        Forgotten("bug", 3, {"R13 stale": 1, "R14": 1}),
         Forgotten("note", 2, {"C20": 1}),
         Forgotten("fact", 1, {}),
     ]

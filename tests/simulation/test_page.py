@@ -25,7 +25,7 @@ class Cells(HTMLParser):
         self.feed(written)
 
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as called
-        self._is_inside = tag in ("td", "th", "caption")
+        self._is_inside = tag in ("td", "th", "h2")
 
     def handle_data(self, data: str) -> None:
         if self._is_inside:

@@ -40,7 +40,8 @@ class Checkpoint:
     untrue: float
     """The share in whose first ten stands an untrue memory of the fact at all."""
     p50_ms: float
-    """Median time of these searches, in milliseconds by the machine's stopwatch."""
+    """Median time of these searches, in milliseconds of the processor: what else the machine does
+    meanwhile is not in it."""
     p99_ms: float
 
     @property

@@ -33,7 +33,7 @@ class Forgotten(NamedTuple):
     kind: str
     told: int
     taken: Mapping[str, int]
-    """How many of them, by the rule that took them, with its reason where it has several."""
+    """How many of them, by the rule that took them, and its reason where a rule has several."""
 
 
 class Takings:
@@ -45,8 +45,9 @@ class Takings:
     def note(self, changes: Iterable[FieldChange]) -> None:
         """Note the changes of a cycle to :data:`TAKING_FIELDS`; the last one counts."""
         for change in changes:
-            rule, reason = change.rule, change.reason
-            self._rules[change.field, change.id] = f"{rule} {reason}" if reason else rule
+            # Of several reasons the first would have done.
+            reason = (change.reason or "").partition(",")[0]
+            self._rules[change.field, change.id] = f"{change.rule} {reason}".strip()
 
     def by_kind(
         self, kinds: Mapping[str, str], memories: Iterable[Memory | None]

@@ -34,7 +34,7 @@ _PANELS: Final = (
     _Panel("memories that recall looks at", "active", 1.0, True),
     _Panel("still relevant facts found (recall@10), %", "found", 100.0, False),
     _Panel("answers with a value that no longer holds, %", "untrue", 100.0, False),
-    _Panel("median time of a search, ms", "p50_ms", 1.0, True),
+    _Panel("processor time of a search, median, ms", "p50_ms", 1.0, True),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -56,8 +56,8 @@ def simulate(
 ) -> Course:
     """Run a world under one profile, and measure it month by month.
 
-    All times are the virtual clock's, from :data:`BEGINNING` on; the machine's is looked at for
-    latencies alone. What sessions ask counts as use (five results each); what is measured does not:
+    All times are the virtual clock's, from :data:`BEGINNING` on; the machine's is looked at for what
+    searches and cycles take alone. What sessions ask counts as use (five results each); what is measured does not:
     probes see what they see, and leave no trace.
 
     Args:
@@ -209,11 +209,11 @@ class _Life:
     def _probed(self, probe: Probe) -> tuple[Outcome, float]:
         """Return what came of a question that leaves no trace, and the seconds that it took."""
         phrase = probe.phrase
-        started = perf_counter()
+        started = thread_time()
         response = self.mind.search(
             phrase.text, DEPTH, embedding=phrase.vector, now=self.clock(), reinforce=False
         )
-        seconds = perf_counter() - started
+        seconds = thread_time() - started
         current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
         shown = []
         for one in response.results:

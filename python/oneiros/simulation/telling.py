@@ -18,7 +18,7 @@ _HEADS: Final = (
     *("recall@10", "misled", "untrue", "p50 ms", "p99 ms"),
 )
 
-_MOST_KINDS: Final = 8
+_MOST_KINDS: Final = 7
 """Kinds with a column of their own; the others share one."""
 
 _OTHERS: Final = "other"
