@@ -49,6 +49,11 @@ class Takings:
             reason = (change.reason or "").partition(",")[0]
             self._rules[change.field, change.id] = f"{change.rule} {reason}".strip()
 
+    @property
+    def deleted_count(self) -> int:
+        """How many memories were deleted; nobody restores them."""
+        return sum(field == "deleted_at" for field, _ in self._rules)
+
     def by_kind(
         self, kinds: Mapping[str, str], memories: Iterable[Memory | None]
     ) -> Sequence[Forgotten]:

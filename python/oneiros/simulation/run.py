@@ -188,15 +188,15 @@ class _Life:
         milliseconds = [1e3 * seconds for _, seconds in asked] or [0.0]
         live = len(self.mind)
         set_aside = self.mind.count(SET_ASIDE)
-        kept = sum(one is not None for one in self.mind.get_many(list(self.told)))
+        deleted = self.takings.deleted_count
         self.checkpoints.append(
             Checkpoint(
                 day=day,
                 told=len(self.told),
                 active=live - set_aside,
                 set_aside=set_aside,
-                deleted=len(self.told) - kept,
-                added=live - kept,
+                deleted=deleted,
+                added=live - (len(self.told) - deleted),
                 questions=len(probes),
                 found=_share([one.found for one in outcomes]),
                 misled=_share([one.misled for one in outcomes]),
