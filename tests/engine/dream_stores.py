@@ -13,6 +13,7 @@ import apsw
 import oneiros
 from oneiros import _core
 from oneiros.fields import FIELDS
+from oneiros.ranking.profile import Profile
 from tests.dream.worlds import DAY, NOW, World
 from tests.oracles.ieee import as_float32
 
@@ -31,7 +32,9 @@ PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 
-def random_mind(path: Path | str, world: World, profile: str = "oneiros") -> oneiros.Engine:
+def random_mind(
+    path: Path | str, world: World, profile: Profile | str = "oneiros"
+) -> oneiros.Engine:
     """Return an engine on a new file that holds a world of :mod:`tests.dream.random_worlds`."""
     mind = oneiros.Engine(path, profile=profile)
     mind.add_many(list(map(_record, world.memories)), now=NOW)

@@ -60,6 +60,7 @@ _WEIGHS = "engine/test_questions_weigh.py"
 _WHOLE = "engine/test_whole_pipelines.py::test_what_a_store_answers_and_keeps_is_what_the_pages_say"
 _CYCLE = "dream/test_reverie_phases.py::test_a_cycle_is_what_the_page_says"
 _ALONE = "dream/test_reverie_phases.py::test_each_phase_can_run_alone"
+_BESIDE = "engine/test_dreams_beside_changes.py"
 _FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
 
 TESTS = {
@@ -105,6 +106,7 @@ TESTS = {
     "C19": (
         "dream/test_cooling.py::test_what_goes_cold_is_what_the_page_says",
         "dream/test_cooling.py::test_days_count_from_the_first_cycle_that_sees_it_at_its_floor",
+        "engine/test_second_cycles.py::test_the_cycle_after_dates_a_summary_at_its_floor_and_no_other_does",
     ),
     "C20": ("dream/test_stubbing.py::test_what_is_cut_is_what_the_page_says",),
     "C21": (
@@ -246,7 +248,12 @@ TESTS = {
         "dream/test_reverie_by_hand.py::test_a_replay_gives_what_its_peers_and_age_say",
         "dream/test_reverie_by_hand.py::test_many_of_a_session_are_linked_within_bounds",
     ),
-    "R12": (_CYCLE, _ALONE),
+    "R12": (
+        _CYCLE,
+        _ALONE,
+        "engine/test_second_cycles.py::test_a_second_cycle_at_once_only_downscales",
+        "engine/test_second_cycles.py::test_what_a_budget_left_is_taken_by_the_next",
+    ),
     "R13": (
         _CYCLE,
         _ALONE,
@@ -263,11 +270,22 @@ TESTS = {
         "dream/test_schedule.py::test_time_by_the_engines_clock_and_sessions_are_reasons",
         "dream/test_schedule.py::test_new_memories_are_a_reason",
     ),
+    "R19": (
+        "engine/test_dreaming.py::test_a_cycle_undone_was_never_there",
+        "engine/test_dreaming.py::test_a_dry_run_changes_nothing",
+        "engine/test_dreaming.py::test_what_the_plan_tells_is_what_is_done",
+        f"{_BESIDE}::test_what_changed_since_the_plan_stays",
+        f"{_BESIDE}::test_a_group_of_which_one_changed_since_is_not_half_replaced",
+        "engine/test_undoing_dreams.py::test_an_undoing_leaves_what_changed_since_and_tells",
+        "engine/test_undoing_dreams.py::test_the_last_thirty_can_be_undone",
+        "engine/test_restoring.py::test_what_cycles_took_away_is_found_again",
+        "crash/test_dream_kills.py::test_kill_9_leaves_no_half_of_a_cycle",
+        "dream/test_distributions.py::test_the_counts_are_those_of_the_memories",
+        "dream/test_drift.py::test_the_figures_are_those_of_plain_counts",
+    ),
     "R20": ("engine/test_strengthening.py::test_stability_follows_the_oracle", _WHOLE),
 }
 """Rule -> tests, under tests/."""
 
-WAITING = {
-    "the dream cycle": ("R19"),
-}
+WAITING: dict[str, str] = {}
 """What a rule waits for -> rules."""
