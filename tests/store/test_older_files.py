@@ -185,7 +185,7 @@ def test_flipped_bits_of_an_older_file_are_noticed_or_lose_nothing(tmp_path: Pat
     whole = path.read_bytes()
     rng = random.Random(11)
     noticed = 0
-    for _ in range(60):
+    for _ in range(30):
         place = rng.choice([rng.randrange(100), rng.randrange(len(whole))])
         damaged = bytearray(whole)
         damaged[place] ^= 1 << rng.randrange(8)
@@ -199,7 +199,7 @@ def test_flipped_bits_of_an_older_file_are_noticed_or_lose_nothing(tmp_path: Pat
             assert path.read_bytes() == bytes(damaged)
         for left in tmp_path.glob("old.db-*"):
             left.unlink()
-    assert noticed > 10
+    assert noticed > 5
 
 
 # Killed on the way
