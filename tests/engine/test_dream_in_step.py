@@ -93,6 +93,31 @@ def test_an_impact_is_of_the_same_memories_though_rows_differ(profile: str) -> N
         assert [one.after for one in impact.queries] == answers
 
 
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_what_a_cycle_took_away_is_found_by_nothing(tmp_path: Path, is_reopened: bool) -> None:
+    mind, clock = world(tmp_path / "agent.db", "reverie")
+    mind.update("m30", tags=["blue", "green"], metadata={"url": "a"})
+    mind.update("m40", tags=["blue"], metadata={"url": "b", "n": 1})
+    if is_reopened:  # the attributes are read from the snapshot then
+        mind.close()
+        mind = oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock)
+        mind.update("m40", tags=["blue", "red"])
+    clock.advance(200 * DAY)
+    with mind:
+        report = mind.dream()
+        gone = {id for id, held in state(mind).items() if held["deleted_at"] is not None}
+        assert {"m30", "m40"} <= gone
+        projections = mind._parts.projections
+        rows = {projections.lifecycle.row_of[id] for id in gone}
+        index = projections.row_sets.attributes.index
+        for sets in index.places().values():
+            for value, held in sets.items():
+                assert rows.isdisjoint([held] if isinstance(held, int) else held), value
+        mind.undo_dream(report.id)
+        blue = mind.search("memory", k=200, where=oneiros.where(tags=["blue"]), reinforce=False)
+        assert {"m30", "m40"} == set(blue.ids)
+
+
 @pytest.mark.parametrize("is_followed", [False, True])
 def test_a_plan_passes_over_what_was_erased_since(tmp_path: Path, is_followed: bool) -> None:
     mind, clock = world(tmp_path / "agent.db", "reverie")

@@ -89,6 +89,32 @@ def test_add_after_remove_is_as_if_new() -> None:
         assert list(index.compile(condition, columns_of([record]))) == [0]
 
 
+@given(st.lists(RECORDS, min_size=1, max_size=12), st.data())
+def test_many_are_taken_out_as_one_by_one(records: list[Record], data: st.DataObject) -> None:
+    gone = sorted(data.draw(st.sets(st.sampled_from(range(len(records))))))
+    at_once, singly = (_with_ids_outside(records) for _ in range(2))
+    for row in gone:
+        singly.remove(row, records[row])
+    left = [records[row] for row in gone]
+    at_once.purge_many(
+        gone,
+        **{name: [getattr(r, name) for r in left] for name in ("kind", "project", "session")},
+        topic=[r.topic for r in left],
+        tags=[r.tags for r in left],
+        metadata=[r.metadata for r in left],
+    )
+    assert at_once.rows == singly.rows
+    for place, sets in singly.places().items():
+        assert dict(at_once.places()[place].items()) == dict(sets.items()), place
+
+
+def _with_ids_outside(records: list[Record]) -> AttributeIndex:
+    index = AttributeIndex({}.get)
+    for row, record in enumerate(records):
+        index.add(row, record)
+    return index
+
+
 def test_a_known_row_is_not_added_again() -> None:
     index = filled([Record(id="a")])
     with pytest.raises(ValueError, match="row: 0 is known already"):

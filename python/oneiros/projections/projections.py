@@ -108,13 +108,13 @@ class Projections:
                 for.
         """
         if write.field == "deleted_at":
+            self.row_sets.delete(write.rows)
             for start in range(0, len(write.rows), _DELETED_AT_ONCE):
                 self._delete(write.rows[start : start + _DELETED_AT_ONCE])
         else:
             self.row_sets.apply_states(write)
 
     def _delete(self, rows: npt.NDArray[np.uint32]) -> None:
-        self.row_sets.delete(rows)
         self.indexes.delete(rows)
         self.sessions.apply(rows.tolist())
         self.texts.delete(rows)

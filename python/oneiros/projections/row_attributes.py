@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from oneiros.numpy_on_use import np
 from oneiros.scopes import AttributeIndex
 from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy.typing as npt
     from pyroaring import BitMap
 
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.stored_records import StoredRecords
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import StoredMemory
+
+    Rows = npt.NDArray[np.uint32]
 
 __all__ = ["RowAttributes"]
 
@@ -140,6 +144,34 @@ class RowAttributes:
             (tags, metadata),
         )
 
+    def forget_many(self, rows: Rows) -> None:
+        """Drop what rows have, many at once."""
+        for row in self._unsure.keys() & set(rows.tolist()):
+            self.forget(row)
+        known = [row for row in rows.tolist() if row in self.index]
+        later = [row for row in known if row in self._attributes]
+        stored = np.array([row for row in known if row not in self._attributes], np.uint32)
+        if later:
+            held = [self._attributes[row] for row in later]
+            fields = {name: [getattr(one, name) for one in held] for name in (*_SINGLE, *_MANY)}
+            self.index.purge_many(later, **fields)
+            for row in later:
+                del self._attributes[row]
+        if self.stored is not None and len(stored):
+            self.index.purge_many(stored.tolist(), **self._fields_of_snapshot(self.stored, stored))
+
+    def _fields_of_snapshot(self, stored: StoredRecords, rows: Rows) -> dict[str, list[Any]]:
+        """The attributes that a snapshot has of rows, a list a field."""
+        fields: dict[str, list[Any]] = {name: stored.words(name, rows) for name in _SINGLE}
+        pairs = list(zip(rows.tolist(), stored.with_records(rows), strict=True))
+        tags = (stored.tags(row) if has else None for row, has in pairs)
+        metadata = (stored.metadata(row) if has else None for row, has in pairs)
+        fields["tags"] = [_NO_TAGS if text is None else tags_of(text) for text in tags]
+        fields["metadata"] = [
+            _NO_METADATA if text is None else metadata_of(text) for text in metadata
+        ]
+        return fields
+
     def forget(self, row: int) -> None:
         """Drop what a row has."""
         held = self._held(row)
@@ -149,6 +181,8 @@ class RowAttributes:
         self._unsure.pop(row, None)
 
 
+_SINGLE: Final = ("kind", "project", "session", "topic")
+_MANY: Final = ("tags", "metadata")
 # One of each for all the rows without, which are most.
 _NO_TAGS: Final[Sequence[str]] = ()
 _NO_METADATA: Final[dict[str, object]] = {}

@@ -250,8 +250,7 @@ class RowSets:
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
         """Let rows be live no longer; all else that is known of them stays as it is."""
         self.live -= set_of(rows)
-        for row in rows.tolist():
-            self.attributes.forget(row)
+        self.attributes.forget_many(rows)
 
     def _keep_where(
         self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]

@@ -13,7 +13,10 @@ from oneiros.store.rows import metadata_of, sessions_of, tags_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    import numpy.typing as npt
     from typing_extensions import Buffer
+
+    Rows = npt.NDArray[np.uint32]
 
 __all__ = ["CODE_COLUMNS", "StoredRecords", "records_part"]
 
@@ -76,6 +79,17 @@ class StoredRecords:
     def word(self, name: str, row: int) -> str | None:
         """Return the kind, topic, project or session of a row."""
         return self._word(name, self._codes[name][row])
+
+    def words(self, name: str, rows: Rows) -> list[str | None]:
+        """Return the kinds, topics, projects or sessions of rows."""
+        codes = np.asarray(self._codes[name])[rows].tolist()
+        word_of = {code: self._word(name, code) for code in set(codes)}
+        return list(map(word_of.__getitem__, codes))
+
+    def with_records(self, rows: Rows) -> list[bool]:
+        """Return of each row whether it may have sessions, tags or metadata."""
+        found: list[bool] = np.isin(rows, np.asarray(self._rows)).tolist()
+        return found
 
     def sessions(self, row: int) -> frozenset[str]:
         """Return the sessions that have seen a row's memory."""

@@ -182,19 +182,38 @@ class AttributeIndex:
             tagged = ((tag, row) for many, row in pairs for tag in set(many))
             _add_grouped(self._at(TAGS), tagged)
         if metadata is not None and any(metadata):
-            self._add_metadata(zip(metadata, numbers, strict=True))
+            for key, group in _by_key(zip(metadata, numbers, strict=True)).items():
+                _add_grouped(self._at(("metadata", key)), group)
         if self._own_ids is not None:
             self._own_ids.update(zip(ids or (), numbers, strict=False))
         self._known |= added
 
-    def _add_metadata(self, pairs: Iterable[tuple[Mapping[str, object] | None, int]]) -> None:
-        groups: dict[str, list[tuple[object, int]]] = {}
-        for mapping, row in pairs:
-            if mapping:
-                for key, scalar in scalars_of(mapping):
-                    groups.setdefault(key, []).append((scalar, row))
-        for key, group in groups.items():
-            _add_grouped(self._at(("metadata", key)), group)
+    def purge_many(
+        self,
+        rows: Sequence[int],
+        *,
+        tags: Sequence[Iterable[str]],
+        metadata: Sequence[Mapping[str, object]],
+        **single: Sequence[str | None],
+    ) -> None:
+        """Take out many rows at once, one list of the attributes they have a field.
+
+        Whoever is interrupted before the end finds the rows known, and does it again. REQUIRES: ids
+        are the caller's.
+
+        Args:
+            rows: which; each once.
+            tags: a row's.
+            metadata: a row's.
+            single: by field, what else they have: kind, project, session, topic.
+        """
+        for name, values in single.items():
+            _discard_grouped(self._at((name,)), zip(values, rows, strict=True))
+        tagged = ((tag, row) for many, row in zip(tags, rows, strict=True) for tag in many)
+        _discard_grouped(self._at(TAGS), tagged)
+        for key, pairs in _by_key(zip(metadata, rows, strict=True)).items():
+            _discard_grouped(self._at(("metadata", key)), pairs)
+        self._known -= set_of(rows)
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
         """Return the rows that match, of those the index knows.
@@ -260,7 +279,29 @@ class AttributeIndex:
         return self._at((name,)).rows_of_any(values)
 
 
+def _by_key(
+    pairs: Iterable[tuple[Mapping[str, object] | None, int]],
+) -> dict[str, list[tuple[object, int]]]:
+    """Return the scalars of metadata and whose they are, by key."""
+    found: dict[str, list[tuple[object, int]]] = {}
+    for mapping, row in pairs:
+        if mapping:
+            for key, scalar in scalars_of(mapping):
+                found.setdefault(key, []).append((scalar, row))
+    return found
+
+
 def _add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
+    for value, rows in _grouped(pairs).items():
+        sets.add_all(value, rows)
+
+
+def _discard_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
+    for value, rows in _grouped(pairs).items():
+        sets.discard_all(value, rows)
+
+
+def _grouped(pairs: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
     groups: dict[object, list[int]] = {}
     for value, row in pairs:
         if value is not None:
@@ -269,5 +310,4 @@ def _add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None
                 groups[value] = [row]
             else:
                 group.append(row)
-    for value, rows in groups.items():
-        sets.add_all(value, rows)
+    return groups

@@ -149,6 +149,16 @@ class RowsByValue:
             if not held:
                 del self._sets[value]
 
+    def discard_all(self, value: object, rows: list[int]) -> None:
+        held = self._sets.get(value)
+        if len(rows) == 1 or not isinstance(held, BitMap):
+            for row in rows:
+                self.discard(value, row)
+            return
+        held -= set_of(rows)
+        if not held:
+            del self._sets[value]
+
     def items(self) -> Iterable[tuple[object, int | BitMap]]:
         """Return each value with its row or its set, not the caller's own."""
         return self._sets.items()
