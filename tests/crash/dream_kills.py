@@ -1,8 +1,9 @@
-"""Kill -9 amid dream cycles: ``python -m tests.crash.dream_kills --kills 200`` ."""
+"""Kill -9 amid dream cycles: ``python -m tests.crash.dream_kills --kills 200 --profile omega`` ."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import re
@@ -12,16 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
 
 import oneiros
+from oneiros.dream.lock import Begun
 
 ROOT = Path(__file__).parents[2]
 NOW = 1_750_000_000.0
 DAY = 86_400.0
+PROFILES = tuple(name for name in oneiros.profiles.names() if oneiros.profiles.get(name).phases)
 
 _ADDED = re.compile(r"\b[0-9A-Z]{26}\+")  # ids of added memories begin with their cycle's
 _MEMORIES = "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence"
@@ -54,9 +58,9 @@ class Report:
         )
 
 
-def dreaming_mind(path: Path | str) -> oneiros.Engine:
+def dreaming_mind(path: Path | str, profile: str) -> oneiros.Engine:
     """Return an engine on the store, as dreamer and harness use it."""
-    return oneiros.Engine(path, profile="reverie")
+    return oneiros.Engine(path, profile=profile)
 
 
 def step(mind: oneiros.Engine) -> None:
@@ -68,46 +72,78 @@ def step(mind: oneiros.Engine) -> None:
         mind.dream(NOW, summarise=" and ".join)
 
 
-def run(folder: Path, *, kills: int, seed: int) -> Report:
-    """Kill a dreamer again and again on one store, and look at the store after each kill.
+class Watched:
+    """A store on which cycles are applied and undone in turns, looked at after each kill.
 
-    The dreamer applies one cycle and undoes it in turns, so that the store may be in one of two
-    states, and the number of its cycles says in which.
+    So it may be in one of two states, and the number of its cycles says in which.
+
+    Args:
+        path: of the store, which is made.
+        profile: whose cycles.
+        rng: for its memories.
+    """
+
+    def __init__(self, path: Path, profile: str, rng: random.Random) -> None:
+        self.path = path
+        self.profile = profile
+        self.report = Report()
+        with dreaming_mind(path, profile) as mind:
+            mind.add_many([_record(number, rng) for number in range(300)], now=NOW)
+        self.states = [contents(path), self._after_a_cycle()]
+        if self.states[0] == self.states[1]:
+            msg = "the cycle changes nothing"
+            raise RuntimeError(msg)
+        self._count = 0
+        self._interrupted: Begun | None = None
+
+    def _after_a_cycle(self) -> str:
+        copy = self.path.with_name("copy.db")
+        shutil.copy(self.path, copy)
+        with dreaming_mind(copy, self.profile) as mind:
+            step(mind)
+            return contents(copy)
+
+    def look(self, words: Sequence[str]) -> None:
+        """Look at the store after a kill, and count what there is in the report.
+
+        Args:
+            words: what the dreamer said.
+        """
+        report = self.report
+        done, is_cut_off = words.count("done"), list(words[-1:]) == ["begin"]
+        report.kills, report.done = report.kills + 1, report.done + done
+        report.cut_off += is_cut_off
+        before, self._count = self._count + done, cycles(self.path)
+        kept = self._count - before
+        if kept not in ((0, 1) if is_cut_off else (0,)):
+            report.problems.append(f"kill {report.kills}: {self._count} cycles, {before} were told")
+        report.kept += kept
+        with dreaming_mind(self.path, self.profile) as mind:
+            report.problems += mind.check()
+            if contents(self.path) != self.states[self._count % 2]:
+                report.problems.append(f"kill {report.kills}: neither before nor after")
+            begun = mind.interrupted_dream()
+            if begun is not None and begun != self._interrupted:
+                report.told += 1
+                if not is_cut_off or kept:
+                    report.problems.append(f"kill {report.kills}: none was interrupted")
+            self._interrupted = begun
+
+
+def run(folder: Path, *, kills: int, seed: int, profile: str = "reverie") -> Report:
+    """Kill a dreamer again and again on one store, and look at the store after each kill.
 
     Args:
         folder: where the files are made.
         kills: how many.
         seed: of the store and of the moments.
+        profile: whose cycles.
     """
     rng = random.Random(seed)
-    report = Report()
-    path = folder / "mind.db"
-    _fill(path, rng)
-    states = [contents(path), _after_a_cycle(path, folder / "copy.db")]
-    if states[0] == states[1]:
-        msg = "the cycle changes nothing"
-        raise RuntimeError(msg)
-    count, interrupted = 0, None
+    watched = Watched(folder / "mind.db", profile, rng)
     for _ in range(kills):
-        words = _killed(path, rng)
-        done, is_cut_off = words.count("done"), words[-1:] == ["begin"]
-        report.kills, report.done = report.kills + 1, report.done + done
-        report.cut_off += is_cut_off
-        before, count = count + done, _cycles(path)
-        if count - before not in ((0, 1) if is_cut_off else (0,)):
-            report.problems.append(f"kill {report.kills}: {count} cycles, {before} were told")
-        report.kept += count - before
-        with dreaming_mind(path) as mind:
-            report.problems += mind.check()
-            begun = mind.interrupted_dream()
-            if contents(path) != states[count % 2]:
-                report.problems.append(f"kill {report.kills}: neither before nor after")
-            if begun is not None and begun != interrupted:
-                report.told += 1
-                if not is_cut_off or count != before:
-                    report.problems.append(f"kill {report.kills}: none was interrupted")
-            interrupted = begun
-    return report
+        watched.look(_killed(watched.path, profile, rng))
+    return watched.report
 
 
 def contents(path: Path) -> str:
@@ -123,7 +159,8 @@ def contents(path: Path) -> str:
         connection.close()
 
 
-def _cycles(path: Path) -> int:
+def cycles(path: Path) -> int:
+    """Return how many cycles and undoings the store tells of."""
     connection = apsw.Connection(str(path))
     try:
         return int(connection.execute("SELECT count(*) FROM dream_cycle").get)
@@ -131,33 +168,28 @@ def _cycles(path: Path) -> int:
         connection.close()
 
 
-def _fill(path: Path, rng: random.Random) -> None:
-    with dreaming_mind(path) as mind:
-        mind.add_many([_record(number, rng) for number in range(300)], now=NOW)
-
-
 def _record(number: int, rng: random.Random) -> dict[str, object]:
+    angle = number % 8 + rng.uniform(-0.1, 0.1)
     return {
         "id": f"m{number}",
-        "text": f"story {rng.randrange(120)}",
+        "text": f"story {rng.randrange(120)} " + "told at length " * 20,
+        "kind": rng.choice(["note", "session", "code_chunk", "file_summary"]),
+        "category": rng.choice(["episodic", "semantic"]),
         "session": f"s{number % 9}",
         "created_at": NOW - rng.uniform(0.0, 700.0) * DAY,
         "strength": rng.choice([0.03125, 0.25, 1.0]),
+        "stability": rng.choice([0.125, 1.0]),
+        "importance": rng.choice([0.0, 0.5]),
         "access_count": rng.randrange(4),
-        "embedding": [rng.gauss(0.0, 1.0) for _ in range(8)],
+        "tier": rng.choice(["hot", "cold"]),
+        "cold_since": rng.choice([None, NOW - 200.0 * DAY]),
+        "embedding": [math.cos(angle), math.sin(angle)],
     }
 
 
-def _after_a_cycle(path: Path, copy: Path) -> str:
-    shutil.copy(path, copy)
-    with dreaming_mind(copy) as mind:
-        step(mind)
-        return contents(copy)
-
-
-def _killed(path: Path, rng: random.Random) -> list[str]:
+def _killed(path: Path, profile: str, rng: random.Random) -> list[str]:
     """Start a dreamer, kill it after a while, return what it said."""
-    command = [sys.executable, str(Path(__file__).with_name("dreamer.py")), str(path)]
+    command = [sys.executable, str(Path(__file__).with_name("dreamer.py")), str(path), profile]
     places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     said = path.with_name("said.txt")
@@ -178,11 +210,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--profile", choices=PROFILES, help="default: each in turn")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        report = run(Path(folder), kills=given.kills, seed=given.seed)
-    sys.stdout.write("\n  ".join([str(report), *report.problems]) + "\n")
-    return 0 if report.done and not report.problems else 1
+    is_sound = True
+    for profile in [given.profile] if given.profile else PROFILES:
+        with tempfile.TemporaryDirectory() as folder:
+            report = run(Path(folder), kills=given.kills, seed=given.seed, profile=profile)
+        sys.stdout.write("\n  ".join([f"{profile}: {report}", *report.problems]) + "\n")
+        is_sound &= bool(report.done) and not report.problems
+    return 0 if is_sound else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The process that is killed while it dreams: applies one cycle and undoes it, without end.
 
-Usage: dreamer.py FILE
+Usage: dreamer.py FILE PROFILE
 Prints lines: "open", then "begin" before each cycle or undoing and "done" after it.
 """
 
@@ -19,7 +19,7 @@ def say(word: str) -> None:
 
 def main() -> None:
     """Dream until killed."""
-    mind = dreaming_mind(sys.argv[1])
+    mind = dreaming_mind(sys.argv[1], sys.argv[2])
     say("open")
     while True:
         say("begin")
