@@ -138,7 +138,11 @@ def main() -> None:
             for phase in plan.report.phases:
                 say(f"  {phase.name}", f"{phase.seconds:.3f} s")
             say("the arithmetic in plain NumPy", f"{plain_numpy(mind):.3f} s")
-            report = beside_searches(mind, "apply", plan.apply)
+            with oneiros.Engine(path, profile=given.profile, clock=lambda: NOW) as other:
+                report = beside_searches(mind, "apply", plan.apply)
+                mark = time.perf_counter()
+                other.refresh()
+                say("another process follows", f"{time.perf_counter() - mark:.2f} s")
             say("  fields changed", f"{report.change_count:,}")
             say("  memories", f"{report.live_before:,} -> {report.live_after:,}")
             log = path.with_name("mind.db-wal").stat().st_size / 1e6

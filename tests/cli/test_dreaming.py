@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from oneiros.engine import Engine
@@ -100,6 +102,23 @@ def test_the_cycles_are_listed_the_newest_first(run: Run, store: Path) -> None:
     lines = run("dream", "-s", store, "--list").stdout.splitlines()
     assert f"undoes {told['id']}" in lines[-2]
     assert lines[-1].startswith(str(told["id"]))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["report = '{'", "report = '{}'", "report = CAST(x'FF' AS TEXT)", "dreamed_at = 1e300"],
+)
+def test_a_damaged_cycle_is_listed_as_one(run: Run, store: Path, damage: str) -> None:
+    told = dreamed(run, store)
+    with closing(apsw.Connection(str(store))) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(f"UPDATE dream_cycle SET {damage}")
+    outcome = run("dream", "-s", store, "--list")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert str(told["id"]) in outcome.stdout
+    assert "damaged: " in outcome.stdout
+    again = run("dream", "-s", store, "--list", "--json")
+    assert (again.exit_code, len(again.document["dreams"])) == (0, 1)
 
 
 @pytest.mark.parametrize(

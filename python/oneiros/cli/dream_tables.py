@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Final
 
 from rich import box
@@ -56,12 +57,26 @@ def show_reports(reports: Sequence[DreamReport]) -> None:
     for report in reports:
         table.add_row(
             text(report.id),
-            text(moment(float(round(report.now)))),
-            text(f"undoes {report.undoes}" if report.undoes else report.profile),
-            str(report.change_count),
-            *(("", "") if report.undoes else (str(report.live_before), str(report.live_after))),
+            text("" if isnan(report.now) else moment(float(round(report.now)))),
+            text(_made_by(report)),
+            *_counts(report),
         )
     console.print(table)
+
+
+def _made_by(report: DreamReport) -> str:
+    if report.damage:
+        return f"damaged: {report.damage}"
+    return f"undoes {report.undoes}" if report.undoes else report.profile
+
+
+def _counts(report: DreamReport) -> tuple[str, str, str]:
+    """How much changed, and how many memories there were before and after; of some, only that."""
+    if report.damage:
+        return "", "", ""
+    if report.undoes:
+        return str(report.change_count), "", ""
+    return str(report.change_count), str(report.live_before), str(report.live_after)
 
 
 def _headline(report: DreamReport) -> str:

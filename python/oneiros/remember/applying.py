@@ -118,9 +118,10 @@ class Applying:
             touched[rows] = True
         for pair in draft.rests:
             touched[np.concatenate(pair)] = True
-        others = [content.row for content in draft.contents]
-        others += [row for link in draft.links for row in (link.one, link.other)]
-        touched[[row for row in others if row >= 0]] = True
+        for part in draft.links.parts:
+            for ends in map(np.asarray, (part.ones, part.others)):
+                touched[ends[ends >= 0]] = True
+        touched[[content.row for content in draft.contents if content.row >= 0]] = True
         if draft.peer_counts is not None:
             touched[draft.candidates] = True
         return touched
