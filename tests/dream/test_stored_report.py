@@ -82,6 +82,24 @@ def test_whatever_stands_there_is_told_or_can_be_shown(
     assert str(drift_over([found]))
 
 
+@pytest.mark.parametrize("field", ["id", "field", "phase", "rule", "reason", "before", "after"])
+def test_a_change_that_is_none_is_named(report: DreamReport, field: str) -> None:
+    record: Any = json.loads(json.dumps(report.record()))
+    broken = record["named"][-1]
+    if field in ("before", "after"):  # may be anything, but not absent
+        del broken[field]
+    else:
+        broken[field] = 7
+    assert field in stored_report(cycle_of(json.dumps(record), report)).damage
+
+
+@pytest.mark.parametrize("field", ["before", "after"])
+def test_a_change_to_no_number_is_damage(report: DreamReport, field: str) -> None:
+    record: Any = json.loads(json.dumps(report.record()))
+    record["named"][0][field] = math.nan
+    assert field in stored_report(cycle_of(json.dumps(record), report)).damage
+
+
 @pytest.mark.parametrize("held", [("other", NOW, None), ("d", NOW + 1, None), ("d", NOW, "e")])
 def test_the_report_of_another_cycle_is_damage(held: tuple[str, float, str | None]) -> None:
     report = DreamReport(id="d", now=NOW, profile="p", profile_hash="", is_dry_run=False)

@@ -85,8 +85,11 @@ def require_report(record: Any) -> None:
 def _require(name: str, value: Any, shape: Any) -> None:
     if isinstance(shape, list):
         _require_type(name, value, list)
+        # A report names a thousand changes, and is read by the next cycle: one look at each.
+        is_sound = _is_change if shape[0] is _CHANGE else _never
         for one in value:
-            _require(name, one, shape[0])
+            if not is_sound(one):
+                _require(name, one, shape[0])
     elif isinstance(shape, dict):
         _require_type(name, value, dict)
         if str in shape:
@@ -99,6 +102,25 @@ def _require(name: str, value: Any, shape: Any) -> None:
             _require(name, value, shape[0])
     else:
         _require_type(name, value, shape)
+
+
+def _is_change(value: Any) -> bool:
+    """Whether this has the shape of a change; if not, :func:`_require` says what is wrong."""
+    return (
+        type(value) is dict
+        and all(type(value.get(name)) is str for name in ("id", "field", "phase", "rule"))
+        and all(name in value and _is_held(value[name]) for name in ("before", "after"))
+        and (value.get("reason") is None or type(value["reason"]) is str)
+    )
+
+
+def _is_held(value: Any) -> bool:
+    """Whether a memory can have held this: any JSON, whose numbers are finite."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _never(_: Any) -> bool:
+    return False
 
 
 def _require_named(name: str, value: dict[str, Any], shape: dict[str, Any]) -> None:
@@ -119,7 +141,7 @@ def _require_type(name: str, value: Any, kind: type) -> None:
     elif kind is int:
         fits = isinstance(value, int) and not is_flag and value >= 0
     else:
-        fits = isinstance(value, kind)
+        fits = isinstance(value, kind) and _is_held(value)
     if not fits:
         msg = f"{name}: must be {kind.__name__}, got {value!r:.80}"
         raise TypeError(msg)
