@@ -18,6 +18,7 @@ from tests.dream.worlds import DAY, NOW, World
 from tests.oracles.ieee import as_float32
 
 __all__ = [
+    "IN_MEMORY",
     "PROFILES",
     "as_held",
     "columns",
@@ -29,6 +30,9 @@ __all__ = [
 ]
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where a file costs no disk's time; None: the machine's own temporary folder."""
+
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 
@@ -36,7 +40,7 @@ def random_mind(
     path: Path | str, world: World, profile: Profile | str = "oneiros"
 ) -> oneiros.Engine:
     """Return an engine on a new file that holds a world of :mod:`tests.dream.random_worlds`."""
-    mind = oneiros.Engine(path, profile=profile)
+    mind = oneiros.Engine(path, profile=profile, durability="normal")
     mind.add_many(list(map(_record, world.memories)), now=NOW)
     for memory in world.memories:
         if memory["erased"]:

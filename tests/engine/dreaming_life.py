@@ -19,11 +19,11 @@ from oneiros.ranking.rails import SafetyRails
 from oneiros.remember import write_behind
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_model import State
+from tests.engine.dream_stores import IN_MEMORY
 from tests.engine.test_dream_in_step import state
 
 __all__ = ["Life"]
 
-MEMORY_FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
 EVERY_PHASE = oneiros.profiles.get("reverie").replace(
     name="every-phase",
     phases=tuple(phase() for phase in PHASES),
@@ -96,7 +96,7 @@ class Life(RuleBasedStateMachine):
         # What searches leave is written when a rule says so, and never by the clock.
         self.patience = mock.patch.object(write_behind, "FLUSH_SECONDS", 3_600.0)
         self.patience.start()
-        self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=MEMORY_FOLDER)
+        self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=IN_MEMORY)
         self.now, self.count, self.places = NOW, 0, 0
         self.minds: list[oneiros.Engine] = []
         self.writer = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import oneiros
 from tests.dream.random_worlds import WORLDS
 from tests.dream.worlds import DAY, NOW, World
 from tests.engine.dream_stores import (
+    IN_MEMORY,
     PROFILES,
     as_held,
     columns,
@@ -26,7 +28,8 @@ from tests.engine.dream_stores import (
 )
 from tests.oracles.ieee import as_float32
 
-SMALL = settings(max_examples=5, deadline=None)
+SOME = settings(max_examples=500 if os.environ.get("ONEIROS_LONG") else 20, deadline=None)
+DREAMING = tuple(name for name in PROFILES if oneiros.profiles.get(name).phases)
 LATER = NOW + DAY
 
 
@@ -34,13 +37,13 @@ def joined(texts: Any) -> str:
     return " and ".join(texts)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", DREAMING)
 @given(world=WORLDS, summarise=st.sampled_from([None, joined]))
-@SMALL
+@SOME
 def test_a_cycle_undone_was_never_there(
     profile: str, world: World, summarise: Callable[[Any], str] | None
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         path = Path(folder) / "mind.db"
         with random_mind(path, world, profile) as mind:
             mind.dream(NOW - 1.0)  # leaves links and stubs for the next one
@@ -73,11 +76,11 @@ def test_a_dry_run_changes_nothing(profile: str, tmp_path: Path) -> None:
         assert bool(len(plan)) == bool(oneiros.profiles.get(profile).phases)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", DREAMING)
 @given(world=WORLDS)
-@SMALL
+@SOME
 def test_what_the_plan_tells_is_what_is_done(profile: str, world: World) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         path = Path(folder) / "mind.db"
         with random_mind(path, world, profile) as mind:
             before = memories(path)
@@ -103,11 +106,11 @@ def test_what_the_plan_tells_is_what_is_done(profile: str, world: World) -> None
                     assert after[id][field] == as_held(field, value), (id, field)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", DREAMING)
 @given(world=WORLDS)
-@SMALL
+@SOME
 def test_strengths_stay_in_bounds_and_the_protected_stays(profile: str, world: World) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         path = Path(folder) / "mind.db"
         with random_mind(path, world, profile) as mind:
             before = memories(path)
