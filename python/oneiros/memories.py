@@ -194,7 +194,10 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         self._parts.remember.restore(id, seen=self._seen)
 
     def forget(self, id: str) -> None:
-        """Erase a memory for good, soft-deleted or not: text, vector, log.
+        """Erase a memory for good, soft-deleted or not: text, vector, log, what cycles changed of it.
+
+        A summary that a cycle made of it, named by its ``superseded_by``, says what it said and is a
+        memory of its own, to be forgotten as well.
 
         Raises:
             UnknownMemory: there is no such memory.

@@ -75,7 +75,10 @@ class Cycles(InStep):
                 cycle = undoable(transaction, id)
                 known = associations if associations.are_read else None
                 undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
-                return undoing.run(own)
+                done = undoing.run(own)
+        if undoing.has_erased:
+            self._snapshot.remove()
+        return done
 
     def purge(self, deleted_before: float) -> int:
         """Erase for good what was soft-deleted before a moment; returns how many."""

@@ -86,6 +86,8 @@ class Undoing:
         self._report = report
         self._not_restored: list[FieldChange] = []
         self._restored = 0
+        self.has_erased = False
+        """Whether a memory that the cycle added is gone for good."""
 
     def run(self, own: OwnWrites) -> DreamReport:
         """Restore what can be, note it as a cycle of its own, and tell ``own`` of it.
@@ -219,6 +221,7 @@ class Undoing:
             raise StoreCorrupt(msg)
         if held.revision == self._cycle.revision:
             self._transaction.erase(held.id)
+            self.has_erased = True
         else:
             self._transaction.update_columns([(held.id, {"deleted_at": self._report.now})])
             self._leave(held.id, "memory", None, None)
