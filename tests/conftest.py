@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 import oneiros
 
 NOW = 1_750_000_000.0
+
+# How long an example takes says how busy the machine is, and nothing of what is tested.
+settings.register_profile("untimed", settings.default, deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

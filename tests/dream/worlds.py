@@ -80,6 +80,8 @@ class World:
             if name == "superseded":
                 return float(memory["superseded_by"] is not None)
             value = memory.get(name, COLUMN_DEFAULTS[name])
+            if name == "deleted_at" and memory["erased"]:
+                return math.nan
             if name == "kind":
                 return self.kinds.index(value)
             if name in ENUMS:

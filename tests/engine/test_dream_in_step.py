@@ -139,6 +139,16 @@ def test_a_plan_passes_over_what_was_erased_since(tmp_path: Path, is_followed: b
         assert mind.check() == other.check() == []
 
 
+def test_what_is_purged_counts_in_no_half_life(tmp_path: Path) -> None:
+    mind, clock = world(tmp_path / "agent.db", "reverie")
+    with mind:
+        mind.dream()
+        clock.advance(40 * DAY)
+        assert mind.dream(dry_run=True).report.drift["half_life_days"]["note"] is not None
+        assert mind.purge(older_than_days=30.0) > 0
+        assert "note" not in mind.dream(dry_run=True).report.drift["half_life_days"]
+
+
 def test_who_follows_a_cycle_keeps_what_its_own_searches_strengthened(tmp_path: Path) -> None:
     mind, clock = world(tmp_path / "agent.db", "reverie")
     with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:

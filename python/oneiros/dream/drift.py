@@ -118,13 +118,8 @@ def half_life_days(lived: Days, has_died: Column) -> float | None:
 
 def _half_lives(draft: Draft) -> dict[str, float | None]:
     """Return the half-life of each kind, over what is live or soft-deleted; what was erased is gone."""
-    ids = draft.source.ids
     deleted = draft.column("deleted_at")
-    counted = draft.live.copy()
-    dead = np.flatnonzero(~np.isnan(deleted) & ~draft.live)
-    is_there = np.fromiter(map(bool, map(ids.__getitem__, dead.tolist())), np.bool_, len(dead))
-    counted[dead[is_there]] = True
-    rows = np.flatnonzero(counted)
+    rows = np.flatnonzero(draft.live | ~np.isnan(deleted))
     has_died = ~draft.live[rows]
     ends = np.where(has_died, deleted[rows], draft.now)
     lived = np.maximum((ends - draft.column("created_at")[rows]) / _DAY, 0.0)

@@ -33,7 +33,7 @@ class Source(Protocol):
         """The row of an id; None where there is none."""
 
     def column(self, name: str) -> Column:
-        """A read-only view of a column, one value a row."""
+        """A read-only view of a column, one value a row; an erased one's ``deleted_at`` is NaN."""
 
     def live_rows(self) -> Rows:
         """The rows of memories that are not deleted, rising."""

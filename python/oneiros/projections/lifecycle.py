@@ -262,11 +262,15 @@ class Lifecycle:
         return rows.astype(np.uint32)
 
     def erase(self, memory_id: str) -> int | None:
-        """Drop an id and its sessions; returns its row, which stays unused."""
+        """Drop an id and its sessions; returns its row, which stays unused.
+
+        Nothing tells then when it was deleted.
+        """
         row = self.row_of.pop(memory_id, None)
         if row is not None:
             self.ids[row] = ""
             self.erased_rows.add(row)
+            self.columns.write(rows=[row], values={"deleted_at": [None]})
             if self.sessions_of(row):
                 self._sessions[row] = frozenset()
         return row
