@@ -18,7 +18,6 @@ from tests.dream.worlds import DAY, NOW, World
 from tests.oracles.ieee import as_float32
 
 __all__ = [
-    "IN_MEMORY",
     "PROFILES",
     "as_held",
     "columns",
@@ -30,9 +29,6 @@ __all__ = [
 ]
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
-IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where a file costs no disk's time; None: the machine's own temporary folder."""
-
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 

@@ -19,8 +19,8 @@ from oneiros.ranking.rails import SafetyRails
 from oneiros.remember import write_behind
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_model import State
-from tests.engine.dream_stores import IN_MEMORY
 from tests.engine.test_dream_in_step import state
+from tests.folders import IN_MEMORY
 
 __all__ = ["Life"]
 

@@ -16,7 +16,6 @@ import oneiros
 from tests.dream.random_worlds import WORLDS
 from tests.dream.worlds import DAY, NOW, World
 from tests.engine.dream_stores import (
-    IN_MEMORY,
     PROFILES,
     as_held,
     columns,
@@ -26,6 +25,7 @@ from tests.engine.dream_stores import (
     random_mind,
     tables,
 )
+from tests.folders import IN_MEMORY
 from tests.oracles.ieee import as_float32
 
 SOME = settings(max_examples=500 if os.environ.get("ONEIROS_LONG") else 20, deadline=None)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from oneiros.memory import Memory
 from oneiros.store import Store
+from tests.folders import IN_MEMORY
 from tests.store.faulty_vfs import Event, registered
 
 NOW = 1_780_000_000.0
-STATES = 100_000 if os.environ.get("ONEIROS_LONG") else 250
+STATES = 100_000 if os.environ.get("ONEIROS_LONG") else 500
 SECTOR = 512
 State = dict[str, float]
 
@@ -66,12 +69,20 @@ class Recording:
         self._acknowledge({k: v for k, v in self.states[-1].items() if k != name})
 
 
+class Pending(NamedTuple):
+    """Something that was told to the disk and not synced."""
+
+    event: Event
+    acknowledged: int
+    """Number of the last commit that was acknowledged before it."""
+
+
 class Disk:
     """What the disk holds for sure, and what may or may not have reached it."""
 
     def __init__(self) -> None:
         self.sure: dict[str, bytearray] = {}
-        self.open: dict[str, list[Event]] = {}
+        self.open: dict[str, list[Pending]] = {}
         self.promised = 0
         """Number of the last commit that must survive."""
         self.last = 0
@@ -81,29 +92,46 @@ class Disk:
         if event.kind == "sync":
             content = self.sure.setdefault(event.path, bytearray())
             for pending in self.open.pop(event.path, []):
-                apply(pending, content)
+                apply(pending.event, content)
         elif event.kind == "delete":  # SQLite syncs the folder where it matters
             self.sure.pop(event.path, None)
             self.open.pop(event.path, None)
         elif event.kind in {"write", "truncate"}:
-            self.open.setdefault(event.path, []).append(event)
+            self.open.setdefault(event.path, []).append(Pending(event, self.last))
         elif event.kind == "ack":
             self.last = event.offset
         if durability == "full" or event.kind == "synced all":
             self.promised = self.last
 
-    def after_power_loss(self, rng: random.Random) -> dict[str, bytes]:
-        """Return files as they may be found: any part of what was not synced, in any order."""
+    def after_power_loss(self, rng: random.Random) -> tuple[dict[str, bytes], int]:
+        """Return files as they may be found, any part of what was not synced, in any order.
+
+        With them the number of the last commit that must be in them: what was promised, and, as far
+        as all writes of the log came through whole and in their order, what was not.
+        """
         files = {path: bytearray(content) for path, content in self.sure.items()}
         share = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0])
-        torn_share = rng.choice([0.0, 0.3])
+        torn_share = rng.choice([0.0, 0.03, 0.3])
+        least = self.last
         for path, pending in self.open.items():
-            kept = [event for event in pending if rng.random() < share]
+            made = [
+                torn(one.event, rng, torn_share) if rng.random() < share else None
+                for one in pending
+            ]
+            if path.endswith("-wal"):
+                damaged = (
+                    one.acknowledged
+                    for one, found in zip(pending, made, strict=True)
+                    if found != one.event
+                )
+                least = min(least, next(damaged, self.last))
+            kept = [event for event in made if event is not None]
             if rng.random() < 0.5:
                 rng.shuffle(kept)
+                least = 0
             for event in kept:
-                apply(torn(event, rng, torn_share), files.setdefault(path, bytearray()))
-        return {path: bytes(content) for path, content in files.items()}
+                apply(event, files.setdefault(path, bytearray()))
+        return {path: bytes(content) for path, content in files.items()}, max(least, self.promised)
 
 
 def apply(event: Event, content: bytearray) -> None:
@@ -123,14 +151,14 @@ def torn(event: Event, rng: random.Random, share: float) -> Event:
     return Event("write", event.path, event.offset, event.data[: sectors * SECTOR])
 
 
-def found_in(folder: Path, files: dict[str, bytes]) -> State:
-    folder.mkdir()
-    for path, content in files.items():
-        if not path.endswith("-shm"):
-            (folder / Path(path).name).write_bytes(content)
-    with Store(folder / "mind.db") as store:
-        assert store.quick_check() == []
-        return {row.id: row.importance for part in store.changes(0) for row in part}
+def found_in(files: dict[str, bytes]) -> State:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        for path, content in files.items():
+            if not path.endswith("-shm"):
+                (Path(folder) / Path(path).name).write_bytes(content)
+        with Store(Path(folder) / "mind.db") as store:
+            assert store.quick_check() == []
+            return {row.id: row.importance for part in store.changes(0) for row in part}
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
@@ -140,14 +168,19 @@ def test_a_loss_of_power_leaves_a_prefix_with_every_promised_commit(
     recording = Recording(tmp_path / "mind.db", durability)
     rng = random.Random(20)
     moments = sorted(rng.randrange(len(recording.log) + 1) for _ in range(STATES))
-    disk, place, survivors = Disk(), 0, set()
+    disk, place, survivors, beyond = Disk(), 0, set(), 0
     for number, moment in enumerate(moments):
         for event in recording.log[place:moment]:
             disk.take(event, durability)
         place = moment
-        state = found_in(tmp_path / str(number), disk.after_power_loss(rng))
+        files, least = disk.after_power_loss(rng)
+        state = found_in(files)
         commits = [n for n, known in enumerate(recording.states) if known == state]
         assert commits, f"state {number}: no prefix of the commits"
         assert commits[-1] >= disk.promised, f"state {number}: an acknowledged commit is gone"
+        assert commits[-1] >= least, f"state {number}: a commit is gone that the log has whole"
         survivors.add(commits[-1])
-    assert len(survivors) >= 6, "the test looked at too few states"
+        beyond += least > disk.promised
+    every = len(recording.states)
+    assert len(survivors) >= (every if durability == "full" else every // 2), "too few states"
+    assert beyond > 0 or durability == "full", "no log came through beyond what was promised"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-from oneiros.errors import OneirosError, StoreCorrupt
+from oneiros.errors import StoreCorrupt
 from oneiros.memory import Memory
 from oneiros.store import Store
 from oneiros.store.salvage import salvage
+from tests.folders import IN_MEMORY
 from tests.store.samples import FULL, memory, rows
 
 PAGE = 4096
@@ -35,6 +38,12 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        yield Path(folder)
+
+
 def test_a_sound_store_comes_over_whole(tmp_path: Path, damaged: Path) -> None:
     before = damaged.read_bytes()
     assert salvage(damaged, tmp_path / "new.db") == (99, 0, 0, 1, 0)
@@ -47,16 +56,16 @@ def test_a_sound_store_comes_over_whole(tmp_path: Path, damaged: Path) -> None:
         assert new.settings() == {"embedder": "mini"}
 
 
-def test_every_page_but_the_first_may_be_lost(tmp_path: Path, damaged: Path) -> None:
+def test_every_page_but_the_first_may_be_lost(damaged: Path, in_memory: Path) -> None:
     whole = damaged.read_bytes()
     with Store(damaged) as store:
         wanted = {row.id: row.text for row in rows(store)}
     most_lost = 0
     for page in range(1, len(whole) // PAGE):
-        path = tmp_path / "page.db"
+        path = in_memory / "page.db"
         path.write_bytes(whole[: page * PAGE] + b"\xff" * PAGE + whole[(page + 1) * PAGE :])
         before = path.read_bytes()
-        target = tmp_path / f"new{page}.db"
+        target = in_memory / f"new{page}.db"
         found = salvage(path, target)
         assert path.read_bytes() == before
         with Store(target) as store:
@@ -69,22 +78,57 @@ def test_every_page_but_the_first_may_be_lost(tmp_path: Path, damaged: Path) -> 
     assert 0 < most_lost < len(wanted) + 1
 
 
-def test_a_store_cut_short_gives_up_what_is_left(tmp_path: Path, damaged: Path) -> None:
-    whole = damaged.read_bytes()
+class Pages:
+    """Where a store's rows lie, as SQLite tells it of the sound file."""
+
+    def __init__(self, path: Path) -> None:
+        connection = apsw.Connection(str(path))
+        self._found: list[tuple[str, int, str, int]] = connection.execute(
+            "SELECT name, pageno, pagetype, ncell FROM dbstat"
+        ).fetchall()
+        connection.close()
+
+    def start(self, table: str) -> int:
+        """Return where the first page of a table begins."""
+        return min(number - 1 for name, number, _, _ in self._found if name == table) * PAGE
+
+    def readable(self, table: str, size: int) -> tuple[int, int]:
+        """Return of how many rows a file cut at a size holds the whole page, and any of it."""
+        pages = [page[1:] for page in self._found if page[0] == table]
+        if any(kind == "internal" and number * PAGE > size for number, kind, _ in pages):
+            return 0, 0
+        leaves = [(number * PAGE, cells) for number, kind, cells in pages if kind == "leaf"]
+        whole = sum(cells for end, cells in leaves if end <= size)
+        return whole, sum(cells for end, cells in leaves if end - PAGE < size)
+
+
+def test_a_store_cut_short_gives_up_all_that_is_left(damaged: Path, in_memory: Path) -> None:
+    whole, pages = damaged.read_bytes(), Pages(damaged)
     counts = []
-    step = 1 if os.environ.get("ONEIROS_LONG") else 3001
+    step = 1 if os.environ.get("ONEIROS_LONG") else 1501
     for size in range(PAGE, len(whole) + 1, step):
-        path = tmp_path / "cut.db"
+        path = in_memory / "cut.db"
         path.write_bytes(whole[:size])
-        target = tmp_path / f"new{size}.db"
-        try:
-            counts.append(salvage(path, target).memories)
-        except OneirosError:
-            counts.append(0)
+        target = in_memory / "new.db"
+        target.unlink(missing_ok=True)
+        found = salvage(path, target)
+        least, most = pages.readable("memory", size)
+        assert least <= found.memories <= most, size
+        lived, may_have_lived = pages.readable("lifecycle", size)
+        assert found.begun_anew >= found.memories - may_have_lived, size
+        assert found.begun_anew <= 99 - lived, size
+        counts.append(found.memories)
     assert counts == sorted(counts)
-    assert counts[0] == 0
-    assert counts[len(counts) * 5 // 6] > 30  # the first pages hold the roots of tables
-    assert counts[-1] > 90
+    assert (counts[0], salvage(damaged, damaged.with_name("new.db")).memories) == (0, 99)
+
+
+@pytest.mark.parametrize("kept", [0, PAGE // 2, PAGE - 64])
+def test_settings_that_make_no_sense_cost_nothing_else(damaged: Path, kept: int) -> None:
+    whole = bytearray(damaged.read_bytes())
+    start = Pages(damaged).start("setting")
+    whole[start + kept : start + PAGE] = bytes(PAGE - kept)
+    damaged.write_bytes(whole)
+    assert salvage(damaged, damaged.with_name("new.db")) == (99, 0, 0, 0, 0)
 
 
 def test_a_value_out_of_range_costs_only_its_memory(tmp_path: Path, damaged: Path) -> None:

@@ -160,11 +160,13 @@ class _Search(Reading):
         return found
 
     def settings(self) -> dict[str, str]:
-        """Return the settings, or none where they cannot be read."""
+        """Return the settings that make sense, or none where they cannot be read."""
         try:
-            return super().settings()
+            found = super().settings().items()
         except (StoreCorrupt, StoreIOError):
             return {}
+        # A damaged page may give anything, whatever the table allows.
+        return {key: value for key, value in found if _are_texts(key, value)}
 
     def _last_sequence(self) -> int:
         """Ask the counter, or else the tree's last leaf, or else hope for a short gap."""
@@ -218,3 +220,7 @@ def _made_of(rows: list[tuple[Any, ...]]) -> tuple[Memory, bytes | None] | None:
         for held in stored(rows):
             return held.memory(), held.embedding
     return None
+
+
+def _are_texts(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
