@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import contextmanager
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["foreign_file", "new_file", "write_jsonl"]
+__all__ = ["foreign_file", "new_file", "require_replaceable", "write_jsonl"]
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What only a write fails of, and which the system tells without a name."""
 
 _ENDS = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
 """Of the names of a store's own files."""
@@ -45,6 +49,24 @@ def foreign_file(name: str, path: str, store: str) -> Path:
     return Path(path)
 
 
+def require_replaceable(name: str, path: Path) -> None:
+    """Refuse what :func:`new_file` does not replace.
+
+    Args:
+        name: of the argument, for messages.
+        path: where a file is to be.
+
+    Raises:
+        ValueError: it is a symbolic link, a folder or a device.
+    """
+    if path.is_symlink():
+        msg = f"{name}: {path} is a symbolic link, and exports do not follow links"
+        raise ValueError(msg)
+    if path.exists() and not path.is_file():
+        msg = f"{name}: {path} is not a file, and would be one"
+        raise ValueError(msg)
+
+
 @contextmanager
 def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
     """Open a file that takes its name only when the block ends well; readable by its owner only.
@@ -57,12 +79,7 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
         ValueError: ``path`` is a symbolic link, a folder or a device.
         OSError: the file cannot be written.
     """
-    if path.is_symlink():
-        msg = f"path: {path} is a symbolic link, and exports do not follow links"
-        raise ValueError(msg)
-    if path.exists() and not path.is_file():
-        msg = f"path: {path} is not a file, and would be one"
-        raise ValueError(msg)
+    require_replaceable("path", path)
     if draft is None:
         import secrets  # noqa: PLC0415 - loads much
 
@@ -75,8 +92,10 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         draft.replace(path)
         sync_folder(str(path))
-    except BaseException:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            error.filename = str(path)
         raise
 
 

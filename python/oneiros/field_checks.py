@@ -162,6 +162,7 @@ def time(name: str) -> Check:
 
 
 def _time_of(name: str, value: object) -> float:
+    given = value
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -169,7 +170,7 @@ def _time_of(name: str, value: object) -> float:
             raise ValueError(wrong(name, "ISO 8601 with an offset", value)) from None
     if isinstance(value, datetime):
         if value.utcoffset() is None:
-            raise ValueError(wrong(name, "aware (it has no time zone)", value))
+            raise ValueError(wrong(name, "aware (it has no time zone)", given))
         return value.timestamp()
     seconds = _exact_float(name, value)
     if not math.isfinite(seconds):

@@ -85,13 +85,32 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
         (".", "--html: must be a file's name, got the folder"),
         ("dreams.db", "--html: must be another file than the store's own"),
         ("dreams.db-wal", "--html: must be another file than the store's own"),
+        ("link.html", "link.html is a symbolic link"),
     ],
 )
 def test_where_no_page_can_be_nothing_is_done(run: Run, store: Path, name: str, words: str) -> None:
     pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
+    (store.parent / "link.html").symlink_to("elsewhere.html")
     outcome = run("dream", "-s", store, "--html", f"{store.parent}{os.sep}{name}")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert words in outcome.stderr
+    with Engine(store) as mind:
+        assert mind.dreams() == []
+
+
+def test_a_page_replaces_no_questions_and_needs_a_folder_to_write_in(
+    run: Run, store: Path, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
+    page.write_text('{"text": "tea"}\n', encoding="utf-8")
+    outcome = run("dream", "-s", store, "--dry-run", "--impact", page, "--html", page)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "--html: must be another file than that of --impact" in outcome.stderr
+    assert page.read_text(encoding="utf-8") == '{"text": "tea"}\n'
+    monkeypatch.setattr("os.access", lambda _, mode: mode == os.R_OK)  # root may write anywhere
+    outcome = run("dream", "-s", store, "--html", page)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert f"--html: {page.parent}: nothing can be written in this folder" in outcome.stderr
     with Engine(store) as mind:
         assert mind.dreams() == []
 

@@ -113,7 +113,7 @@ def test_of_many_the_first_fifty_are_shown(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--older-than", "-1"], "older_than_days"), (["--now", "soon"], "--now")],
+    [(["--older-than", "-1"], "--older-than: must be >= 0"), (["--now", "soon"], "--now")],
 )
 def test_what_cannot_be_is_refused(run: Run, store: Path, options: list[str], words: str) -> None:
     outcome = run("purge", "-s", store, "--yes", *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -116,9 +117,11 @@ def test_data_of_ones_own_are_told(run: Run, tmp_path: Path) -> None:
         (("--profile", "all", "--profile", "ciar"), "--profile: each once, got oneiros, "),
         (("--seed", "1", "--seed", "1"), "--seed: each once, got 1, 1"),
         (("--plot", "life.gif"), "--plot: expected a name that ends in .svg or .png"),
-        (("--days", "0"), "days: must be > 0"),
+        (("--days", "0"), "days: must be >= 1"),
+        (("--days", "1e-9"), "days: must be >= 1"),
         (("--memories", "0"), "memories: must be >= 1"),
-        (("--dream-every", "0"), "dream_every_days: must be"),
+        (("--dream-every", "0"), "--dream-every: must be >= 0.01"),
+        (("--dream-every", "2", "--no-dream"), "--no-dream, --dream-every: only one of them"),
         (("--memories", "5", "--data", "demo"), "--memories, --data: only one of them"),
         (("--data", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
@@ -128,6 +131,55 @@ def test_wrong_input_is_named(run: Run, arguments: tuple[str, ...], message: str
     assert outcome.exit_code in (1, 2)
     assert message in outcome.stderr
     assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--html", "."), "--html: must be a file's name, got the folder '.'"),
+        (("--html", "none/life.html"), "--html: none: no such folder"),
+        (("--plot", "none/life.svg"), "--plot: none: no such folder"),
+        (("--html", "life.svg", "--plot", "life.svg"), "--html: must be another file than"),
+        (("--html", "life.jsonl", "--data", "life.jsonl"), "--html: must be another file than"),
+        (("--html", "link.html"), "--html: link.html is a symbolic link"),
+    ],
+)
+def test_what_could_not_be_written_is_told_before_anybody_lives(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    told = "\n".join(map(json.dumps, LINES))
+    Path("life.jsonl").write_text(told, encoding="utf-8")
+    Path("link.html").symlink_to("life.jsonl")
+    outcome = run("simulate", *options)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert message in outcome.stderr
+    assert Path("life.jsonl").read_text(encoding="utf-8") == told
+    assert not Path("life.svg").exists()
+
+
+def test_a_page_that_cannot_be_written_costs_no_figures(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    picture = tmp_path / "life.svg"
+    picture.write_text("what was there before", encoding="utf-8")
+    monkeypatch.setattr("os.fsync", full)
+    outcome = run(*SMALL, "--profile", "ciar", "--plot", picture)
+    assert outcome.exit_code == 1
+    assert "60 memories in 40 days" in outcome.stdout
+    assert outcome.stderr == f"error: {picture}: No space left on device\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["life.svg"]
+    assert picture.read_text(encoding="utf-8") == "what was there before"
 
 
 def test_a_line_that_breaks_the_format_is_named(run: Run, tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def test_what_is_marked_as_superseded_is_untrue_and_stood_till_then(marked: floa
 @pytest.mark.parametrize(
     ("name", "value", "error", "message"),
     [
-        ("days", 0.0, ValueError, "days: must be > 0 and <= 36525, got 0.0"),
-        ("days", float("nan"), ValueError, "days: must be > 0"),
+        ("days", 0.0, ValueError, "days: must be >= 1 and <= 36525, got 0.0"),
+        ("days", float("nan"), ValueError, "days: must be >= 1"),
         ("days", "365", TypeError, "days: expected number, got '365'"),
         ("memories", 0, ValueError, "memories: must be >= 1"),
         ("memories", 2.0, TypeError, "memories: expected int, got 2.0"),

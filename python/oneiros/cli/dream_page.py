@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneiros.cli.failures import CommandError
+from oneiros.cli.new_files import require_writable
 
 if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["page_file", "write_page"]
 
 
-def page_file(path: Path, store: Path) -> Path:
+def page_file(path: Path, store: Path, read: Path | None) -> Path:
     """Return the file of a page; that it cannot be written is to be known before anything is done.
 
+    Args:
+        path: of the page.
+        store: the store's file.
+        read: that of the questions; None: none are asked.
+
     Raises:
-        CommandError: matplotlib is not installed, there is no such folder, or it is a folder or one
-            of the store's own files.
+        CommandError: matplotlib is not installed, or the file cannot be written.
+        ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
     """
     from oneiros.dream.page import require_plots  # noqa: PLC0415  (few draw)
     from oneiros.exporting import foreign_file  # noqa: PLC0415
@@ -31,9 +37,7 @@ def page_file(path: Path, store: Path) -> Path:
     except ImportError as error:
         msg = f"--html: {error}"
         raise CommandError(msg) from error
-    if not path.parent.is_dir():
-        msg = f"--html: {path.parent}: no such folder"
-        raise CommandError(msg)
+    require_writable("--html", path, {"--impact": read})
     return foreign_file("--html", str(path), str(store))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -30,7 +31,7 @@ _NEEDS: Final = {"--impact": "--dry-run", "--every": "--watch", "--after-new": "
 _NOT_WITH: Final = {
     "--profile": ("--undo", "--list"),  # which run no phases
     "--html": ("--list", "--watch"),
-    "--now": ("--watch",),
+    "--now": ("--list", "--watch"),
 }
 
 
@@ -67,7 +68,11 @@ def dream(
     ] = None,
     after_new: Annotated[
         int | None,
-        typer.Option(min=0, help="With --watch: after so many new memories; 0: never. [10]"),
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="With --watch: after so many new memories; 0: never. [10]",
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -80,7 +85,7 @@ def dream(
     options = {"--impact": impact, "--every": every, "--after-new": after_new}
     options |= {"--profile": profile, "--html": html, "--now": now}
     _require_sense(_given(modes), _given(options))
-    page = None if html is None else page_file(html, existing(store))
+    page = None if html is None else page_file(html, existing(store), impact)
     chosen = None if profile is None else named_profile("--profile", profile)
     clock = seconds_of("--now", now)
     questions = None if impact is None else _questions(impact)
@@ -91,7 +96,8 @@ def dream(
         elif listed:
             _tell_all(engine.dreams(), json=json)
         else:
-            with interrupt_held():  # what was done must be told
+            # What was done must be told; of a dry run there is nothing.
+            with nullcontext() if dry_run else interrupt_held():
                 told, found = _done(engine, clock, chosen, undo, questions, dry_run=dry_run)
                 _tell(told, found, json=json)
                 if page is not None:

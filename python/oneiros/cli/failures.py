@@ -130,8 +130,8 @@ def _exit_code(error: Exception) -> int | None:
 def _words(error: Exception) -> str:
     if hasattr(error, "format_message"):
         return str(error.format_message())
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
 
 

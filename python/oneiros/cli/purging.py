@@ -40,7 +40,9 @@ def purge(
     It tells which memories these are, and asks. Text, vector and links go; nothing brings them back.
     """
     from oneiros.clock import system_clock  # noqa: PLC0415  (--help must not pay for it)
+    from oneiros.ranking.declaration import require_number  # noqa: PLC0415
 
+    require_number("--older-than", older_than, low=0.0)
     given = seconds_of("--now", now)
     clock = (
         system_clock() if given is None else given

@@ -10,6 +10,7 @@ import typer
 
 from oneiros.cli import documents
 from oneiros.cli.failures import CommandError
+from oneiros.cli.new_files import require_writable
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption
 from oneiros.cli.terminal import output, progress_bar, text
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 _ALL: Final = ("oneiros", "reverie", "cognitive", "mnemosyne", "omega", "ciar")
+_DEMO: Final = "demo"
+"""What --data calls the demo's own memories."""
 
 
 def simulate(
@@ -35,7 +38,9 @@ def simulate(
         list[str] | None,
         typer.Option(help=f'Live under this; may be given again. {PROFILE_HELP} Or "all" six.'),
     ] = None,
-    days: Annotated[float, typer.Option(help="How long the life is, in its own days.")] = 365.0,
+    days: Annotated[
+        float, typer.Option(help="How long the life is, in its own days, at least 1.")
+    ] = 365.0,
     memories: Annotated[
         int | None, typer.Option(help="Memories that are made up; default 5000.")
     ] = None,
@@ -43,7 +48,9 @@ def simulate(
         list[int] | None,
         typer.Option(help="The same seed is the same life; default 0; may be given again."),
     ] = None,
-    dream_every: Annotated[float, typer.Option(help="Days between two dream cycles.")] = 1.0,
+    dream_every: Annotated[
+        float | None, typer.Option(help="Days between two dream cycles, at least 0.01; default 1.")
+    ] = None,
     no_dream: Annotated[bool, typer.Option("--no-dream", help="Only live without dreams.")] = False,
     data: Annotated[
         Path | None,
@@ -78,17 +85,20 @@ def simulate(
     if data is not None and memories is not None:
         msg = "--memories, --data: only one of them; the data are as many as they are"
         raise CommandError(msg)
-    _check_pictures(plot, html)
+    if no_dream and dream_every is not None:
+        msg = "--no-dream, --dream-every: only one of them"
+        raise CommandError(msg)
+    _check_pictures(plot, html, data)
     worlds = _worlds(days, memories, seed or [0], None if data is None else _script(data))
-    every = None if no_dream else dream_every
+    every = None if no_dream else _interval(dream_every)
     courses = list(_lived(worlds, chosen, every))
     told = list(_told(worlds, grouped(courses)))
-    _draw(plot, html, grouped(courses), told)
     if json:
         documents.write(_document(worlds, every, courses))
-        return
-    for place, one in enumerate(told):
-        output().print(*([""] if place else []), _table(one), sep="\n")
+    else:
+        for place, one in enumerate(told):
+            output().print(*([""] if place else []), _table(one), sep="\n")
+    _draw(plot, html, grouped(courses), told)  # last: should it fail, the figures are told
 
 
 def _chosen(names: list[str] | None) -> list[Profile]:
@@ -100,7 +110,19 @@ def _chosen(names: list[str] | None) -> list[Profile]:
     return found
 
 
-def _check_pictures(plot: Path | None, html: Path | None) -> None:
+def _interval(days: float | None) -> float:
+    """Return the days between two cycles.
+
+    Raises:
+        ValueError: they break their rule.
+    """
+    from oneiros.ranking.declaration import require_number  # noqa: PLC0415
+    from oneiros.simulation.run import SHORTEST_DAYS  # noqa: PLC0415
+
+    return 1.0 if days is None else require_number("--dream-every", days, low=SHORTEST_DAYS)
+
+
+def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> None:
     """Refuse what could not be written in the end, before anything takes its time."""
     if plot is not None and plot.suffix not in (".svg", ".png"):
         msg = f"--plot: expected a name that ends in .svg or .png, got {plot.name!r}"
@@ -115,16 +137,17 @@ def _check_pictures(plot: Path | None, html: Path | None) -> None:
     except ImportError as error:
         msg = f"{option}: {error}"
         raise CommandError(msg) from error
-    for name, path in (("--plot", plot), ("--html", html)):
-        if path is not None and not path.absolute().parent.is_dir():
-            msg = f"{name}: no folder {str(path.parent)!r}"
-            raise CommandError(msg)
+    read = None if data is None or str(data) == _DEMO else data
+    if plot is not None:
+        require_writable("--plot", plot, {"--data": read})
+    if html is not None:
+        require_writable("--html", html, {"--data": read, "--plot": plot})
 
 
 def _script(data: Path) -> Script:
     from oneiros.simulation import given  # noqa: PLC0415
 
-    if str(data) == "demo":
+    if str(data) == _DEMO:
         return given.demo_script()
     try:
         return given.read_script(data)
@@ -182,11 +205,19 @@ def _draw(plot: Path | None, html: Path | None, lives: list[Lives], told: list[T
     if plot is not None:
         from oneiros.simulation.plot import drawn  # noqa: PLC0415
 
-        plot.write_bytes(drawn(lives, plot.suffix.removeprefix(".")))
+        _write(plot, drawn(lives, plot.suffix.removeprefix(".")))
     if html is not None:
         from oneiros.simulation.page import page  # noqa: PLC0415
 
-        html.write_text(page(lives, told, "Simulated lives"), encoding="utf-8")
+        _write(html, page(lives, told, "Simulated lives").encode())
+
+
+def _write(path: Path, made: bytes) -> None:
+    """Write a file, whole or not at all."""
+    from oneiros.exporting import new_file  # noqa: PLC0415
+
+    with new_file(path) as file:
+        file.write(made)
 
 
 def _table(told: Told) -> Table:

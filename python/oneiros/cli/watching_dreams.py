@@ -48,7 +48,7 @@ def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
     wanted = None if wanted == _NEVER else wanted
     gap = duration_seconds("min_gap", default.min_gap)
     if wanted is not None:  # who asks for less than the gap means it
-        gap = min(gap, duration_seconds("--every", wanted))
+        gap = min(gap, duration_seconds("--every", wanted, above_zero=True))
     new = default.after_new if after_new is None else after_new or None
     if wanted is None and new is None:
         msg = "--every, --after-new: one of them must be a reason to dream"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from dataclasses import dataclass
 from typing import Final
 
-from oneiros.argument_checks import require_flag
+from oneiros.argument_checks import as_float, require_flag
 from oneiros.ranking.declaration import require_int
 
 __all__ = ["DreamSchedule", "duration_seconds"]
@@ -37,9 +38,8 @@ class DreamSchedule:
     """Whether ``end_session`` is a reason."""
 
     def __post_init__(self) -> None:
-        if self.every is not None and duration_seconds("every", self.every) == 0:
-            msg = f"every: must be above 0, got {self.every!r}"
-            raise ValueError(msg)
+        if self.every is not None:
+            duration_seconds("every", self.every, above_zero=True)
         if self.after_new is not None:
             require_int("after_new", self.after_new, low=1, high=_MOST_NEW)
         duration_seconds("min_gap", self.min_gap)
@@ -64,12 +64,13 @@ class DreamSchedule:
         return is_time or are_enough or (self.on_session_end and has_session_ended)
 
 
-def duration_seconds(name: str, given: str | float) -> float:
+def duration_seconds(name: str, given: str | float, *, above_zero: bool = False) -> float:
     """Return the seconds of a duration, finite and >= 0.
 
     Args:
         name: of the argument, for messages.
         given: seconds, or a number and one of the units s, min, h and d.
+        above_zero: 0 is none.
 
     Raises:
         ValueError, TypeError: it is none.
@@ -84,8 +85,9 @@ def duration_seconds(name: str, given: str | float) -> float:
             raise ValueError(msg)
         seconds = float(written[1]) * _UNITS[written[2]]
     else:
-        seconds = float(given)
-    if not 0 <= seconds < math.inf:
-        msg = f"{name}: must be finite and at least 0, got {given!r}"
+        seconds = as_float(given)
+    if not 0 <= seconds < math.inf or (above_zero and not seconds):
+        rule = "above 0" if above_zero else "at least 0"
+        msg = f"{name}: must be {rule} and finite, got {reprlib.repr(given)}"
         raise ValueError(msg)
     return seconds

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Advance = Callable[[int], None]
 
-__all__ = ["BEGINNING", "DEPTH", "simulate", "step_count"]
+__all__ = ["BEGINNING", "DEPTH", "SHORTEST_DAYS", "simulate", "step_count"]
 
 BEGINNING: Final = 1_735_689_600.0
 """When a simulated life begins: 2025-01-01T00:00:00Z."""
@@ -39,7 +39,7 @@ DEPTH: Final = 10
 _ASKED_DEPTH: Final = 5
 """Results that a session asks for, and uses."""
 
-_SHORTEST_DAYS: Final = 0.01
+SHORTEST_DAYS: Final = 0.01
 """Between two cycles."""
 
 _DAY: Final = 86_400.0
@@ -114,7 +114,7 @@ def _steps(world: World, dream_every_days: float | None) -> list[tuple[float, st
         if session.at < world.days
     ]
     if dream_every_days is not None:
-        require_number("dream_every_days", dream_every_days, low=_SHORTEST_DAYS)
+        require_number("dream_every_days", dream_every_days, low=SHORTEST_DAYS)
         count = int(world.days / dream_every_days)
         steps += [(turn * dream_every_days, 1, "dream") for turn in range(1, count + 1)]
     months = max(1, round(world.days / _MONTH_DAYS))

@@ -23,8 +23,9 @@ _BETWEEN: Final = 60.0 / 86_400.0
 """Days between two questions of a session, and before what is told at its end."""
 
 _SHARES: Final = ("chatter", "revisions", "repeats", "contradictions", "recent", "marked")
-_ABOVE_ZERO: Final = ("days", "session_size", "recent_days")
+_ABOVE_ZERO: Final = ("session_size", "recent_days")
 _NOT_BELOW_ZERO: Final = ("questions", "zipf")
+_LONGEST: Final = 36_525.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Workload:
     """
 
     days: float = 365.0
-    """How long, > 0. Virtual: nobody waits."""
+    """How long, >= 1. Virtual: nobody waits."""
     memories: int = 5_000
     """Memories told, >= 1."""
     seed: int = 0
@@ -196,7 +197,9 @@ def _range(name: str) -> tuple[float, float, bool]:
     if name in _SHARES:
         return 0.0, 1.0, False
     if name in _ABOVE_ZERO:
-        return 0.0, 100.0 if name == "session_size" else 36_525.0, True
+        return 0.0, 100.0 if name == "session_size" else _LONGEST, True
     if name in _NOT_BELOW_ZERO:
         return 0.0, 100.0, False
+    if name == "days":
+        return 1.0, _LONGEST, False
     return (1.0, 1e6, False) if name == "memories" else (0.0, 2.0**63, False)
