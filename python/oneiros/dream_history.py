@@ -31,6 +31,9 @@ class DreamHistory(Bounded):
         Returns:
             Of a cycle whose report is damaged, what else is known of it, and ``damage`` says what is
             wrong; it can be undone all the same.
+
+        Raises:
+            ValueError, TypeError: ``limit`` is out of its range, or no int.
         """
         return list(self._reports(count("limit", limit, low=0)))
 
@@ -46,6 +49,9 @@ class DreamHistory(Bounded):
         Returns:
             :class:`oneiros.dream.drift_over.Drift`, the oldest cycle first; without those whose
             report is damaged.
+
+        Raises:
+            ValueError, TypeError: as :meth:`dreams`.
 
         Source: docs/systems/reverie.md R19.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
-from oneiros.argument_checks import count, require_callable, require_flag, require_utf8
+from oneiros.argument_checks import count, require_callable, require_flag, require_utf8, texts
 from oneiros.dream_history import DreamHistory
 from oneiros.purging import Purging
 from oneiros.ulid import new_ulid
@@ -80,7 +80,8 @@ class Dreaming(DreamHistory, Purging):
         Raises:
             DreamBusy: another cycle runs on this store, in this process or another.
             StoreBusy: another process kept the store locked for too long; nothing was changed.
-            ValueError, TypeError: an argument breaks its rule, or a callable its promise.
+            ValueError, TypeError: an argument breaks its rule, or a callable its promise. What a
+                callable raises comes through, with a note that names it.
 
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
@@ -114,7 +115,8 @@ class Dreaming(DreamHistory, Purging):
             those that had changed again.
 
         Raises:
-            ValueError: there is no such cycle, or it cannot be undone.
+            ValueError, TypeError: there is no such cycle, it cannot be undone, or an argument breaks
+                its rule.
             DreamBusy, StoreBusy: as :meth:`dream`.
 
         Source: docs/systems/reverie.md R19.
@@ -197,8 +199,8 @@ class _Cycles:
         from oneiros.dream.impact import impact_of  # noqa: PLC0415 - few try
 
         most = count("k", k, low=1)
-        asked = list(queries)
-        for query in asked:
-            require_utf8("queries", query)
+        asked = list(texts("queries", queries))
+        for place, query in enumerate(asked):
+            require_utf8(f"queries[{place}]", query)
         with self._parts.aside(self._parts, plan.now) as aside:
             return impact_of(plan, asked, most, aside)

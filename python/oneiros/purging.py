@@ -34,6 +34,10 @@ class Purging(Bounded):
 
         Returns:
             How many memories were erased.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range, or no number.
+            StoreBusy: as :meth:`forget`.
         """
         return self._parts.remember.purge(self._before(older_than_days, now))
 
@@ -43,6 +47,9 @@ class Purging(Bounded):
         Args:
             older_than_days: since the deletion, >= 0.
             now: the clock, as in :meth:`add`.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range, or no number.
         """
         before = self._before(older_than_days, now)
         with self._parts.store.read() as reading:

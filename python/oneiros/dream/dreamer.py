@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
 from oneiros.errors import DreamBusy, EngineClosed
+from oneiros.ranking.declaration import require_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,11 +104,16 @@ class Dreamer:
         """Run no further cycle, and wait for the one that runs. Stopping twice is once.
 
         Args:
-            timeout: how many seconds to wait at most; None: as long as it takes.
+            timeout: how many seconds to wait at most, >= 0; None: as long as it takes.
 
         Returns:
             Whether the thread has ended.
+
+        Raises:
+            ValueError, TypeError: ``timeout`` is out of its range, or no number; it goes on.
         """
+        if timeout is not None:
+            require_number("timeout", timeout, low=0.0, high=threading.TIMEOUT_MAX)
         self._stopped.set()
         self._wake.set()
         if threading.current_thread() is not self._thread:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneiros.argument_checks import require_instance
 from oneiros.display import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from oneiros.dream.report import DreamReport
 
@@ -67,8 +69,16 @@ def drift_over(reports: Iterable[DreamReport]) -> Drift:
     Args:
         reports: the newest first, as ``Engine.dreams`` returns them. Undoings have no figures: they
             say which cycle they took back. Nor has one that is damaged.
+
+    Raises:
+        TypeError: that are no reports.
     """
+    from oneiros.dream.report import DreamReport  # noqa: PLC0415 - whoever has one loaded it
+
+    require_instance("reports", reports, (Iterable,), "several DreamReport")
     given = list(reports)
+    for place, one in enumerate(given):
+        require_instance(f"reports[{place}]", one, (DreamReport,), "a DreamReport")
     undone = {report.undoes for report in given}
     return Drift(
         cycles=tuple(

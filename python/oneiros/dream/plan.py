@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from oneiros.argument_checks import texts
 from oneiros.dream.report import FieldChange
 from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
@@ -26,6 +27,8 @@ __all__ = ["Applier", "DreamPlan"]
 
 _STATES: Final = ("deleted_at", "tier", "status", "depth", "canonical_layer")
 """The columns whose changes are told first."""
+_MADE: Final = ("link", "memory")
+"""What a cycle changes that is no field of a memory."""
 _MOST_READ: Final = 1_000
 """Memories of one change whose texts are read for a page: no report names more."""
 
@@ -82,7 +85,14 @@ class DreamPlan:
         Args:
             fields: only of these; default: of all. A cycle changes the strength of all memories, and
                 takes away a few.
+
+        Raises:
+            TypeError: ``fields`` is no collection of str.
+            ValueError: a memory has no such field.
         """
+        return self._changes(None if fields is None else _fields(fields))
+
+    def _changes(self, fields: Collection[str] | None) -> Iterator[FieldChange]:
         for change in self.draft.columns:
             if fields is None or change.field in fields:
                 yield from self._column_changes(change, len(change.rows))
@@ -207,6 +217,7 @@ class DreamPlan:
 
         Raises:
             ValueError: it was applied already.
+            EngineClosed: the engine is closed.
             DreamBusy: another cycle runs on this store.
             StoreBusy: another process kept the store locked for too long.
         """
@@ -228,7 +239,9 @@ class DreamPlan:
             and the rule that is responsible.
 
         Raises:
-            TypeError, ValueError: a query that is no text, or another ``k``.
+            TypeError, ValueError: a query that is no text or too large, or another ``k``; or the
+                plan was applied already.
+            EngineClosed: the engine is closed.
             OSError: the copy cannot be written.
         """
         return self._applier.impact(self, queries, k)
@@ -242,6 +255,8 @@ class DreamPlan:
 
         Raises:
             ImportError: matplotlib is not installed (``oneiros[plots]``).
+            TypeError: ``impact`` or ``earlier`` is something else.
+            EngineClosed: the engine is closed, and nobody knows what the memories say.
         """
         from oneiros.dream.page import page, require_plots  # noqa: PLC0415 - few look at it
 
@@ -263,3 +278,15 @@ class DreamPlan:
 
     def __str__(self) -> str:
         return str(self.report)
+
+
+def _fields(given: Collection[str]) -> set[str]:
+    """Return the fields that were asked for."""
+    from oneiros.fields import FIELDS  # noqa: PLC0415 - few ask for some alone
+
+    known = {*FIELDS, *_MADE}
+    wanted = set(texts("fields", given))
+    if unknown := sorted(wanted - known):
+        msg = f"fields: must be of a memory, or one of {', '.join(_MADE)}, got {unknown[0]!r}"
+        raise ValueError(msg)
+    return wanted

@@ -189,6 +189,7 @@ class DreamReport:
 
         Raises:
             ImportError: matplotlib is not installed (``oneiros[plots]``).
+            TypeError: an argument is something else.
 
         Source: docs/systems/reverie.md R19.
         """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from oneiros.argument_checks import require_instance
 from oneiros.display import moment
 from oneiros.dream.page import plots, sections
 from oneiros.dream.page.drift_section import drift_section
@@ -11,7 +13,7 @@ from oneiros.dream.page.markup import Html, element
 from oneiros.dream.page.style import STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from oneiros.dream.impact import Impact
     from oneiros.dream.page.sections import Section
@@ -41,8 +43,10 @@ def page(
 
     Raises:
         ImportError: matplotlib is not installed.
+        TypeError: an argument is something else.
     """
     plots.require()
+    _require_arguments(texts, impact, earlier)
     found = list(_sections(report, texts or {}, impact, earlier))
     title = _title(report)
     head = element(
@@ -59,6 +63,21 @@ def page(
         element("main", *map(_section, found)),
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _require_arguments(texts: object, impact: object, earlier: object) -> None:
+    from oneiros.dream.impact import Impact  # noqa: PLC0415 - whoever has one loaded it
+    from oneiros.dream.report import DreamReport  # noqa: PLC0415 - imports this one
+
+    if texts is not None:
+        require_instance("texts", texts, (Mapping,), "a dict of id to text")
+        for id, text in texts.items():  # type: ignore[attr-defined]
+            require_instance(f"texts[{id!r}]", text, (str,), "str")
+    if impact is not None:
+        require_instance("impact", impact, (Impact,), "what plan.impact returned")
+    require_instance("earlier", earlier, (Sequence,), "a sequence of DreamReport")
+    for place, one in enumerate(earlier):  # type: ignore[arg-type, var-annotated]
+        require_instance(f"earlier[{place}]", one, (DreamReport,), "a DreamReport")
 
 
 def _sections(
