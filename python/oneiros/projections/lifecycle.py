@@ -10,7 +10,6 @@ from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
-from oneiros.store.rows import sessions_of
 from oneiros.texts.asking import asking_share
 
 if TYPE_CHECKING:
@@ -256,9 +255,8 @@ class Lifecycle:
             values = {name: [column[n] for n in known] for name, column in values.items()}
             sessions = [sessions[n] for n in known]
         self.columns.write(rows=rows.astype(np.uint32), values=values)
-        for row, text in zip(rows.tolist(), sessions, strict=True):
-            if text is not None:  # a set of sessions only grows
-                self._sessions[row] = sessions_of(text)
+        seen = zip(rows.tolist(), sessions, strict=True)
+        self._sessions.update((row, by) for row, by in seen if by is not None)  # they only grow
         return rows.astype(np.uint32)
 
     def erase(self, memory_id: str) -> int | None:

@@ -27,8 +27,8 @@ class StoredStates(NamedTuple):
     values: Mapping[str, Sequence[Any]]
     """Of each field that lies in the table but ``sessions``, one a memory: codes of enumerations,
     None for no time."""
-    sessions: Sequence[str | None]
-    """As JSON."""
+    sessions: Sequence[frozenset[str] | None]
+    """That have seen a memory; equal sets are one object, as many memories share theirs."""
 
 
 def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
@@ -48,9 +48,8 @@ def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
         msg = f"memory {found}: a value in the store lies outside its field's range"
         raise StoreCorrupt(msg)
     try:
-        for text in {text for text in sessions if text is not None}:
-            sessions_of(text)
+        parsed = {text: sessions_of(text) for text in set(sessions) if text is not None}
     except (TypeError, ValueError, RecursionError) as error:
         msg = f"sessions in the store are not what their field holds ({error})"
         raise StoreCorrupt(msg) from error
-    return StoredStates(sequences, values, sessions)
+    return StoredStates(sequences, values, list(map(parsed.get, sessions)))
