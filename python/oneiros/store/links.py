@@ -69,13 +69,20 @@ def stored_link(path: str, row: Sequence[Any]) -> StoredLink:
         StoreCorrupt: it makes no sense.
     """
     link = StoredLink(*row)
-    times = (link.created_at, 0.0 if link.co_retrieved_at is None else link.co_retrieved_at)
-    if not (
-        link.one != link.other
-        and 0 <= link.kind < len(KINDS)
-        and 0.0 <= link.weight <= 1.0
-        and all(map(math.isfinite, times))
-    ):
+    if not _makes_sense(link):
         msg = f"{path}: a link of {link.one!r} makes no sense: {row[2:]!r}"
         raise StoreCorrupt(msg)
     return link
+
+
+def _makes_sense(link: StoredLink) -> bool:
+    times = (link.created_at, 0.0 if link.co_retrieved_at is None else link.co_retrieved_at)
+    try:
+        return (
+            link.one != link.other
+            and 0 <= link.kind < len(KINDS)
+            and 0.0 <= link.weight <= 1.0
+            and all(map(math.isfinite, times))
+        )
+    except TypeError:  # a damaged page may give anything, whatever the table allows
+        return False
