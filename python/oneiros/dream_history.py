@@ -59,6 +59,15 @@ class DreamHistory(Bounded):
 
         return drift_over(self._reports(count("limit", limit, low=0)))
 
+    def _noted_top(self, most: int) -> list[str] | None:
+        """Return the memories recalled most as the last of so many reports notes them; else None."""
+        from oneiros.dream.stored_report import noted_top  # noqa: PLC0415 - a search dreams not
+
+        with self._parts.store.read() as reading:
+            cycles = reading.dream_cycles(most)
+        found = (noted_top(cycle) for cycle in cycles)
+        return next((top for top in found if top is not None), None)
+
     def _reports(self, most: int) -> Iterator[DreamReport]:
         """Yield the last reports, the newest first; what is not asked for is not decoded."""
         from oneiros.dream.stored_report import stored_report  # noqa: PLC0415 - a search dreams not

@@ -170,14 +170,13 @@ class Dreaming(DreamHistory, Purging):
             factors=profile.factors,
             embeds=remember.vectors.is_present,
         )
-        noted = (report.drift["top"] for report in self._reports(_LOOKED_BACK) if report.drift)
         return planned(
             draft,
             profile,
             id=id,
             revision=revision,
             applier=_Cycles(parts),
-            top_before=next(noted, None),
+            top_before=self._noted_top(_LOOKED_BACK),
         )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oneiros.dream.drift_over import drift_over
 from oneiros.dream.report import DreamReport
-from oneiros.dream.stored_report import stored_report
+from oneiros.dream.stored_report import noted_top, stored_report
 from oneiros.store.cycle_reading import StoredCycle
 from tests.dream.worlds import NOW
 from tests.engine.dream_stores import filled_mind
@@ -108,6 +108,22 @@ def test_the_report_of_another_cycle_is_damage(held: tuple[str, float, str | Non
     found = stored_report(cycle)
     assert (found.id, found.now, found.undoes) == held
     assert "not of this cycle" in found.damage
+
+
+def test_the_memories_recalled_most_are_read_alone(report: DreamReport) -> None:
+    drift = {**report.drift, "top": ["a", "b"]}
+    cases: list[tuple[dict[str, Any], list[str] | None]] = [
+        ({"drift": drift}, ["a", "b"]),
+        ({"drift": drift, "named": "damaged"}, ["a", "b"]),
+        ({"drift": {}}, None),
+        ({"drift": {**drift, "top": "a"}}, None),
+        ({"drift": {**drift, "top": [1]}}, None),
+        ({"drift": 7}, None),
+    ]
+    for altered, top in cases:
+        assert noted_top(cycle_of(json.dumps(report.record() | altered), report)) == top
+    for text in ("", "[]", "7", "[" * 100_000):
+        assert noted_top(cycle_of(text, report)) is None
 
 
 def test_a_clock_that_is_none_is_told_as_the_first_second() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-__all__ = ["require_report"]
+__all__ = ["require_drift", "require_report"]
 
 _CHANGE: Final = {
     "id": str,
@@ -79,7 +79,16 @@ def require_report(record: Any) -> None:
             msg = f"decay of {one['kind']!r}: not one value for each day"
             raise ValueError(msg)
     if drift := record.get("drift"):
-        _require("drift", drift, _DRIFT)
+        require_drift(drift)
+
+
+def require_drift(record: Any) -> None:
+    """Refuse what is no record of a report's drift.
+
+    Raises:
+        TypeError, ValueError: naming the field.
+    """
+    _require("drift", record, _DRIFT)
 
 
 def _require(name: str, value: Any, shape: Any) -> None:

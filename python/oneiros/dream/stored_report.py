@@ -7,13 +7,13 @@ import math
 from typing import TYPE_CHECKING
 
 from oneiros.dream.report import DreamReport
-from oneiros.dream.report_record import require_report
+from oneiros.dream.report_record import require_drift, require_report
 from oneiros.field_checks import LAST_NUMBER
 
 if TYPE_CHECKING:
     from oneiros.store.cycle_reading import StoredCycle
 
-__all__ = ["is_clock", "stored_report"]
+__all__ = ["is_clock", "noted_top", "stored_report"]
 
 
 def stored_report(cycle: StoredCycle) -> DreamReport:
@@ -34,6 +34,23 @@ def stored_report(cycle: StoredCycle) -> DreamReport:
             undoes=None if cycle.undoes is None else _shown(cycle.undoes),
             damage=_shown(str(error) or type(error).__name__),
         )
+
+
+def noted_top(cycle: StoredCycle) -> list[str] | None:
+    """Return the memories recalled most, as a cycle noted them.
+
+    None where it noted none, or its report is damaged. The rest of the report is not looked at: every
+    cycle asks this of the one before, and the changes that it names are a thousand.
+    """
+    try:
+        record = json.loads(cycle.report)
+        if not record["drift"]:
+            return None
+        require_drift(record["drift"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    top: list[str] = record["drift"]["top"]
+    return top
 
 
 def is_clock(seconds: float) -> bool:
