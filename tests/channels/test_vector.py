@@ -300,3 +300,39 @@ def test_no_memory_leaves_the_index_as_it_was(
     np.testing.assert_array_equal(index.reconstruct(np.arange(32, 232)), vectors[200:])
     want = plain_cosines(dict(enumerate(index.reconstruct(np.arange(232)))), vectors[0])
     assert_is_top(*index.search(vectors[0], 50), want, 50)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("step", [(PositionTable, "put"), (GrowingArray, "append")])
+def test_what_an_interrupt_cut_off_is_as_if_it_had_not_begun(
+    step: tuple[type, str], call: int, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = unit(clustered(60, 4, 5))
+    index, other = VectorIndex(4), VectorIndex(4)
+    for one in (index, other):
+        one.add(np.arange(40), vectors[:40])
+        one.remove([3])
+    owner, name = step
+    whole, calls = getattr(owner, name), []
+
+    def cut_off(*given: object) -> None:
+        calls.append(given)
+        if len(calls) < call or moment == "after":
+            whole(*given)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        index.add([7, 50, 51], vectors[40:43])
+    monkeypatch.undo()
+    assert index.search(vectors[0], 60).rows.tolist() == other.search(vectors[0], 60).rows.tolist()
+    np.testing.assert_array_equal(index.reconstruct([7, 50]), other.reconstruct([7, 50]))
+    for one in (index, other):
+        assert one.remove([7, 50]) == 1
+        one.add([50, 3], vectors[43:45])
+    rows = np.arange(60)
+    np.testing.assert_array_equal(index.reconstruct(rows), other.reconstruct(rows))
+    for mine, its in zip(index.search(vectors[9], 60), other.search(vectors[9], 60), strict=True):
+        np.testing.assert_array_equal(mine, its)

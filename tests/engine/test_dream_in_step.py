@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +201,31 @@ def test_undoing_gives_back_when_memories_were_replayed_before() -> None:
         assert replayed() == first | {1: clock()}
         mind.undo_dream(report.id)
         assert replayed() == first
+
+
+def test_an_id_given_again_before_a_cycle_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows stand in order of insertion, whoever wrote between a cycle's commit and what follows."""
+    mind, clock = world(tmp_path / "agent.db", "reverie")
+    with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:
+        report = mind.dream()
+        taken = {change.id for change in report.named if change.field == "deleted_at"}
+        again = min(taken)
+        take_up = mind._parts.remember._take_up
+
+        def later(*given: Any) -> None:
+            other.add("memory 200", id="m200")
+            other.forget(again)
+            other.add("memory of it, again", id=again)
+            take_up(*given)
+
+        monkeypatch.setattr(mind._parts.remember, "_take_up", later)
+        mind.undo_dream(report.id)
+        mind.refresh()
+        assert state(mind) == state(other)
+        clock.advance(2 * DAY)
+        other.dream()
+        mind.refresh()
+        assert state(mind) == state(other)
+        assert mind.check() == []

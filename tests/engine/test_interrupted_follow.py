@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import oneiros
+from oneiros.clock import VirtualClock
+from tests.engine.test_dream_in_step import DAY, state
 
 STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "columns": lambda p: (p.lifecycle, "apply"),
@@ -55,3 +58,31 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind.add("ant three", id="a3", tags=["u"])
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2", "a3"]
     assert [memory.id for memory in mind.list()] == ["a0", "a1", "a2", "a3"]
+
+
+def test_an_id_given_again_keeps_its_row_though_following_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows stand in order of insertion: by that, states that change later are told."""
+    clock = VirtualClock(1.7e9)
+    path = tmp_path / "agent.db"
+    with oneiros.Engine(path, clock=clock) as mind, oneiros.Engine(path, clock=clock) as other:
+        mind.add_many({"id": f"m{n}", "text": f"memory {n}"} for n in range(20))
+        other.refresh()
+        mind.forget("m3")
+        mind.add("memory 3, again", id="m3")
+        mind.add("memory 20", id="m20")
+
+        def cut_off(*_: object) -> None:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(other._parts.remember, "_follow_links", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            other.refresh()
+        other.refresh()
+        clock.advance(2 * DAY)
+        mind.dream(profile="reverie")
+        other.refresh()
+        assert state(other) == state(mind)
+        assert other.check() == []

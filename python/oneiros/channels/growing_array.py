@@ -51,3 +51,7 @@ class GrowingArray(Generic[Value]):
         count = self._count + len(more)
         self._held[self._count : count] = more
         self._count = count
+
+    def keep(self, count: int) -> None:
+        """Keep the first so many values. REQUIRES: nobody was given those after them."""
+        self._count = count

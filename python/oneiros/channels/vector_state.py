@@ -23,6 +23,7 @@ class VectorState:
         self._fresh = GrowingArray(np.empty((0, dimension), np.float32))
         self._rows = GrowingArray(np.empty(0, np.int64))
         self._table = PositionTable()
+        self._is_cut_off = False  # or in the middle of a change
         self.now = Snapshot(None, self._fresh.values, self._rows.values, None, 0, 0, True)
         """The latest state."""
 
@@ -36,10 +37,12 @@ class VectorState:
 
     def positions_of(self, rows: Positions) -> Positions:
         """Return each row's position in the latest state, or ABSENT."""
+        self._mend()
         return self._table.of(rows)
 
     def change(self, *, dead: Positions, rows: Positions, vectors: Matrix) -> None:
         """Publish the state without the vectors of the rows ``dead`` and with these new ones."""
+        self._mend()
         now = self.now
         row_end = max(now.row_end, int(rows.max(initial=-1)) + 1)
         gone = self._table.of(dead)
@@ -48,8 +51,9 @@ class VectorState:
         self._rows.reserve(len(rows))
         self._fresh.reserve(len(rows))
         self._table.reserve(row_end)
-        # All memory there is to get has been got: from here on nothing fails half way.
         positions = np.arange(now.count, now.count + len(rows))
+        # All memory there is to get has been got: from here on only an interrupt comes half way.
+        self._is_cut_off = True
         self._table.put(dead, ABSENT)
         self._table.put(rows, positions)
         self._rows.append(rows)
@@ -63,6 +67,18 @@ class VectorState:
             row_end=row_end,
             is_in_row_order=now.is_in_row_order and np.array_equal(rows, positions),
         )
+        self._is_cut_off = False
+
+    def _mend(self) -> None:
+        """Bring the books back to the latest state, if a change of them was cut off."""
+        if self._is_cut_off:
+            now = self.now
+            self._rows.keep(now.count)
+            self._fresh.keep(len(now.fresh))
+            held = now.live_positions()
+            self._table.clear()
+            self._table.put(now.rows[held], held)
+            self._is_cut_off = False
 
     def take_over(self, built: Built, former: Snapshot) -> None:
         """Publish what was built from ``former``, with all that changed since."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros import _core
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
+from oneiros.projections.codes import Codes
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
 from oneiros.store import StoredMemory
 from oneiros.texts.asking import asking_share
@@ -42,74 +43,6 @@ _DEFAULTS: Final = {
 }
 
 
-class _Codes:
-    """Numbers for words, in order of appearance; 0 is "none"."""
-
-    def __init__(self, field: str, limit: int) -> None:
-        self._code_of: dict[str | None, int] = {None: 0}
-        self._field = field
-        self._limit = limit
-        self._stored: Callable[[], Sequence[str]] | None = None
-        self._stored_words: Sequence[str] = ("",)
-
-    def take_over(self, words: Callable[[], Sequence[str]]) -> None:
-        """Hold the words that the codes of a snapshot stand for, read when first needed.
-
-        REQUIRES: no word was given a code. One thread at a time asks for codes or words then.
-        """
-        self._stored = words
-
-    def read(self) -> None:
-        """Read the words of the snapshot, unless that was done."""
-        if self._stored is not None:
-            self._stored_words = ("", *self._stored())
-            self._code_of.update(
-                (word, code) for code, word in enumerate(self._stored_words) if code
-            )
-            self._stored = None
-
-    def stored_word(self, code: int) -> str | None:
-        """Return the word that a code of the snapshot stands for."""
-        self.read()
-        return self._stored_words[code] if code else None
-
-    def __call__(self, word: str | None) -> int:
-        self.read()
-        code = self._code_of.get(word)
-        if code is None:
-            self.require([word])
-            code = self._code_of[word] = len(self._code_of)
-        return code
-
-    def of(self, words: Sequence[str | None]) -> list[int]:
-        """Return the codes of many words."""
-        self.read()
-        known = list(map(self._code_of.get, words))
-        if None in known:
-            return [self(word) for word in words]
-        return known  # type: ignore[return-value]
-
-    def require(self, words: Iterable[object]) -> None:
-        """Raise ValueError if the words, None left out, would be too many."""
-        self.read()
-        fresh = {word for word in words if word is not None and word not in self._code_of}
-        if len(self._code_of) + len(fresh) > self._limit + 1:
-            msg = (
-                f"{self._field}: at most {self._limit} distinct ones, got {min(map(str, fresh))!r} "
-                f"beyond {len(self._code_of) - 1}"
-            )
-            raise ValueError(msg)
-
-    def __len__(self) -> int:
-        return len(self._code_of)
-
-    def words(self) -> tuple[str, ...]:
-        """The words by code; the word of 0 is empty."""
-        self.read()
-        # In one step: another thread may be adding words.
-        return ("", *tuple(self._code_of)[1:])  # type: ignore[arg-type]
-
-
 class Lifecycle:
     """Row numbers in order of insertion, never reused, and the core's columns over them."""
 
@@ -123,7 +56,7 @@ class Lifecycle:
         self._sessions: dict[int, frozenset[str]] = {}
         self._stored: StoredRecords | None = None
         self._kinds: tuple[str, ...] = ("",)
-        self._codes = {name: _Codes(name, limit) for name, _column, limit in _CODED_COLUMNS}
+        self._codes = {name: Codes(name, limit) for name, _column, limit in _CODED_COLUMNS}
 
     def take_over(
         self,
@@ -224,25 +157,36 @@ class Lifecycle:
         """Bring the columns to what the store says; memories not seen before get a row."""
         row_of = self.row_of
         new = [memory.id for memory in batch if memory.id not in row_of]
-        values = self._values(
-            batch, are_new=len(new) == len(batch)
-        )  # may refuse; so it comes first
         if new:
-            # In this order, and by the number of ids: an interrupt between two of these lines
-            # leaves at most rows that nothing uses.
-            first = len(self.ids)
-            missing = first + len(new) - len(self.columns)
-            if missing > 0:
-                self.columns.append(count=missing)
-            self.ids.extend(new)
-            self.row_of.update(zip(new, range(first, first + len(new)), strict=True))
-        rows = self.rows_of(batch)
+            self._drop_unfound()
+        first = len(self.ids)
+        left = len(self.columns) - first  # rows that an interrupt left, which may hold anything
+        values = self._values(
+            batch, are_new=len(new) == len(batch) and not left
+        )  # may refuse; so it comes first
+        if len(new) > left:
+            self.columns.append(count=len(new) - left)
+        fresh = dict(zip(new, range(first, first + len(new)), strict=True))
+        rows = [
+            row_of[memory.id] if (row := fresh.get(memory.id)) is None else row for memory in batch
+        ]
         self.columns.write(rows=rows, values=values)
+        # The last, and ids before rows: whoever finds a row finds what it holds, and an interrupt
+        # leaves at most rows that nobody finds.
+        self.ids.extend(new)
+        row_of.update(fresh.items())
         for row, memory in zip(rows, batch, strict=True):
             if memory.sessions_json or row in self._sessions or self._stored is not None:
                 sessions = memory.sessions
                 if sessions or self.sessions_of(row):
                     self._sessions[row] = sessions
+
+    def _drop_unfound(self) -> None:
+        """Drop the ids of rows, the last ones, that an interrupt left before they could be found."""
+        end = len(self.ids)
+        while end and self.ids[end - 1] and self.row_of.get(self.ids[end - 1]) != end - 1:
+            end -= 1
+        del self.ids[end:]
 
     def apply_states(self, states: StoredStates) -> Rows:
         """Bring the columns of states to what the store says; returns the rows, of those known."""
@@ -264,13 +208,14 @@ class Lifecycle:
 
         Nothing tells then when it was deleted.
         """
-        row = self.row_of.pop(memory_id, None)
+        row = self.row_of.get(memory_id)
         if row is not None:
-            self.ids[row] = ""
             self.erased_rows.add(row)
+            self.ids[row] = ""
             self.columns.write(rows=[row], values={"deleted_at": [None]})
             if self.sessions_of(row):
                 self._sessions[row] = frozenset()
+            self.row_of.pop(memory_id, None)  # the last: who was interrupted before finds the row
         return row
 
     def _values(

@@ -56,6 +56,12 @@ class StoredIdsByRow:
         yield from ids
         yield from self._later
 
+    def __delitem__(self, rows: slice) -> None:
+        """Drop the last ids. REQUIRES: none of a stored row."""
+        first, _, _ = rows.indices(len(self))
+        assert first >= self._stored_count
+        del self._later[first - self._stored_count :]
+
     def extend(self, ids: Iterable[str]) -> None:
         """Add ids of later rows."""
         self._later.extend(ids)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oneiros.remember.reinforcing import Reinforcing
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import Reading, Store, StoredMemory
+    from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Following", "uncollected"]
@@ -71,15 +72,13 @@ class Following:
             self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
 
-    def _follow(self, reading: Reading) -> None:
+    def _follow(self, reading: CycleReading) -> None:
         last = reading.last_revision()
         if last == self._revision:
             self._is_behind = False
             return
         self.vectors.follow(reading.settings())
-        for memory_id in reading.erased(self._revision):
-            self.reinforcing.forget(memory_id)
-            self._projections.erase(memory_id)
+        self._follow_erased(reading)
         for batch in reading.changes_of_memories(self._revision):
             self._apply(batch)
         for states in reading.changes_of_states(self._revision):
@@ -92,6 +91,20 @@ class Following:
         self._revision = last
         self._content_revision += 1  # the last: an answer of before must not be given after
         self._is_behind = False
+
+    def _follow_erased(self, reading: CycleReading) -> None:
+        """Drop what was erased.
+
+        An id may have been given again since, and an interrupt may have come when that was taken up
+        already: it keeps its row.
+        """
+        ids = reading.erased(self._revision)
+        held = self._lifecycle.column("sequence")
+        for memory_id, sequence in zip(ids, reading.sequences(ids), strict=True):
+            row = self._lifecycle.row_of.get(memory_id)
+            if row is None or held[row] != sequence:
+                self.reinforcing.forget(memory_id)
+                self._projections.erase(memory_id)
 
     def _follow_links(self, reading: Reading) -> None:
         associations = self._projections.associations

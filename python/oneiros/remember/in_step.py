@@ -107,9 +107,10 @@ class InStep(Following):
             self._projections.apply_states(write)
         self._projections.changed_count += max((len(w.rows) for w in own.columns), default=0)
         with self._store.read() as reading:
-            for memory_id in reading.erased(self._revision):
-                self.reinforcing.forget(memory_id)
-                self._projections.erase(memory_id)
+            if reading.last_revision() != revision:
+                self._follow(reading)  # somebody wrote since, perhaps of these very ids
+                return
+            self._follow_erased(reading)
             ids = list(dict.fromkeys(own.ids))
             for start in range(0, len(ids), _TAKEN_UP_AT_ONCE):
                 held = reading.load_stored(ids[start : start + _TAKEN_UP_AT_ONCE])
