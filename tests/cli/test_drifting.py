@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from oneiros.clock import VirtualClock
 from oneiros.engine import Engine
 from tests.cli.conftest import Run
@@ -41,6 +43,20 @@ def test_people_see_a_line_a_cycle(run: Run, tmp_path: Path) -> None:
     assert "\x1b" not in outcome.stdout
     last = run("drift", "-s", path, "-n", 1).stdout
     assert (ids[0] in last, ids[1] in last) == (False, True)
+
+
+def test_a_narrow_terminal_hides_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", 40)
+    path = tmp_path / "dreamt.db"
+    ids = dreamt(path)
+    for command in (("drift",), ("dream", "--list")):
+        outcome = run(*command, "-s", path)
+        assert max(map(len, outcome.stdout.splitlines())) <= 40
+        assert all(id in outcome.stdout for id in ids)
+    told = " ".join(run("drift", "-s", path).stdout.split())
+    assert f"{ids[0]}: when 2025-06-15T15:06:40Z; by reverie; live 0; stale 0.0%; " in told
 
 
 def test_machines_get_all_figures(run: Run, tmp_path: Path) -> None:

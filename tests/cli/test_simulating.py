@@ -27,6 +27,13 @@ def test_a_row_with_dreams_and_one_without(run: Run) -> None:
     assert "60 memories in 40 days" in outcome.stdout
 
 
+def test_a_narrow_terminal_cuts_no_figure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", 60)
+    outcome = run(*SMALL, "--profile", "ciar")
+    assert "…" not in outcome.stdout
+    assert "ciar: dreams -; recalled 60; aside 0;" in outcome.stdout
+
+
 def test_json_has_every_month(run: Run) -> None:
     document = run(*SMALL, "--seed", 2, "--json").document
     assert [(one["memories"], one["seed"]) for one in document["worlds"]] == [(60, 2)]

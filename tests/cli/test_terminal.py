@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.table import Table
 
-from oneiros.cli.terminal import snippet, text
+from oneiros.cli.terminal import show_table, snippet, text
 from oneiros.visible_text import OBEYED, one_line, visible
 
 HOSTILE = [
@@ -69,3 +70,31 @@ def test_markup_in_stored_text_is_printed_as_it_is(stored: str) -> None:
     console = Console(file=stream, force_terminal=True, color_system="truecolor", width=80)
     console.print(text(stored))
     assert stream.getvalue() == stored + "\n"
+
+
+@pytest.mark.parametrize(("width", "least"), [(22, None), (120, None), (20, 20)])
+def test_a_table_that_has_room_is_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, least: int
+) -> None:
+    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", width)
+    show_table(numbers(), least)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["name", "count", "share"]
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize(("width", "least"), [(21, None), (40, 41)])
+def test_where_it_has_none_a_row_is_a_line_that_names_its_cells(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, least: int
+) -> None:
+    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", width)
+    show_table(numbers(), least)
+    told = " ".join(capsys.readouterr().out.split())
+    assert told == "ant ␛[2J: count 1; share 14.0% ant ␛[2J: share 86.0%"
+
+
+def numbers() -> Table:
+    table = Table("name", "count", "share", box=None, pad_edge=False)
+    table.add_row(text("ant \x1b[2J"), "1", "14.0%")
+    table.add_row("", "", text("86.0%"))
+    return table

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from oneiros.cli.moments import moment
-from oneiros.cli.terminal import output, snippet, text
+from oneiros.cli.terminal import output, show_table, snippet, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +20,8 @@ __all__ = ["show_report", "show_reports"]
 
 _MOST_NAMED: Final = 50  # rows for a terminal; --json tells all that the report names
 _VALUE: Final = 60  # characters of a field's value
+_LEAST: Final = 80  # columns of a terminal for a table
+_LEAST_OF_IDS: Final = 92  # that cuts no id, which people take over into --undo
 
 
 def show_report(report: DreamReport) -> None:
@@ -37,7 +39,7 @@ def show_report(report: DreamReport) -> None:
             console.print()
             if title:
                 console.print(text(title, style="bold"))
-            console.print(table)
+            show_table(table, _LEAST)
     hidden = report.change_count - min(len(report.named), _MOST_NAMED)
     if report.named and hidden > 0:
         console.print(text(f"... and {hidden} more changes", style="dim"))
@@ -49,9 +51,8 @@ def show_report(report: DreamReport) -> None:
 
 def show_reports(reports: Sequence[DreamReport]) -> None:
     """Write one row a cycle, in the order given."""
-    console = output()
     if not reports:
-        console.print(text("no dream cycle ran on this store"))
+        output().print(text("no dream cycle ran on this store"))
         return
     table = _table(("cycle", "when", "by"), ("changes", "before", "after"))
     for report in reports:
@@ -61,7 +62,7 @@ def show_reports(reports: Sequence[DreamReport]) -> None:
             text(_made_by(report)),
             *_counts(report),
         )
-    console.print(table)
+    show_table(table, _LEAST_OF_IDS)
 
 
 def _made_by(report: DreamReport) -> str:

@@ -16,6 +16,7 @@ __all__ = ["drift"]
 
 _KINDS: Final = 4  # half-lives told on a terminal; --json tells all
 _KIND: Final = 24  # characters of a kind
+_LEAST: Final = 100  # columns of a terminal for a table
 
 
 def drift(
@@ -43,12 +44,11 @@ def _show(found: Drift) -> None:
     from rich import box  # noqa: PLC0415  (--json needs no rich)
     from rich.table import Table  # noqa: PLC0415
 
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+    from oneiros.cli.terminal import output, show_table, text  # noqa: PLC0415
     from oneiros.display import moment  # noqa: PLC0415
 
-    console = output()
     if not found.cycles:
-        console.print(text("no dream cycle ran on this store"))
+        output().print(text("no dream cycle ran on this store"))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("cycle", "when", "by"):
@@ -67,7 +67,7 @@ def _show(found: Drift) -> None:
             "-" if cycle.churn is None else f"{cycle.churn:.1%}",
             text(_lives(cycle)),
         )
-    console.print(table)
+    show_table(table, _LEAST)
 
 
 def _lives(cycle: CycleDrift) -> str:

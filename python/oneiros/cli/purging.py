@@ -21,6 +21,7 @@ __all__ = ["purge"]
 
 _MOST_TOLD = 50  # rows for a terminal; --json names all
 _TEXT = 60  # characters of a text in a row
+_LEAST = 70  # columns of a terminal for a table
 
 
 def purge(
@@ -85,7 +86,7 @@ def _show(first: Sequence[Memory | None], count: int, days: float) -> None:
     from rich import box  # noqa: PLC0415  (--json needs no rich)
     from rich.table import Table  # noqa: PLC0415
 
-    from oneiros.cli.terminal import output, snippet, text  # noqa: PLC0415
+    from oneiros.cli.terminal import output, show_table, snippet, text  # noqa: PLC0415
 
     console = output()
     if not count:
@@ -100,7 +101,7 @@ def _show(first: Sequence[Memory | None], count: int, days: float) -> None:
         deleted = moment(float(round(memory.deleted_at)))
         cells = (memory.id, memory.kind, deleted, memory.title or memory.text)
         table.add_row(*(text(snippet(cell, _TEXT)) for cell in cells))
-    console.print(table)
+    show_table(table, _LEAST)
     if count > _MOST_TOLD:
         console.print(text(f"... and {count - _MOST_TOLD} more", style="dim"))
     console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))

@@ -13,7 +13,7 @@ from oneiros.cli.failures import CommandError
 from oneiros.cli.new_files import require_writable
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption
-from oneiros.cli.terminal import output, progress_bar, text
+from oneiros.cli.terminal import output, progress_bar, show_table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,7 +97,9 @@ def simulate(
         documents.write(_document(worlds, every, courses))
     else:
         for place, one in enumerate(told):
-            output().print(*([""] if place else []), _table(one), sep="\n")
+            if place:
+                output().print()
+            show_table(_table(one))
     _draw(plot, html, grouped(courses), told)  # last: should it fail, the figures are told
 
 

@@ -12,13 +12,15 @@ from oneiros.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
-__all__ = ["output", "progress_bar", "snippet", "text"]
+__all__ = ["output", "progress_bar", "show_table", "snippet", "text"]
 
 Advance = Callable[[int], None]
 
 PLAIN_WIDTH = 120  # columns where there is no terminal to ask
+_UNBOUNDED = 10_000
 
 
 def snippet(stored: str, length: int) -> str:
@@ -43,6 +45,30 @@ def text(stored: str, style: str = "") -> Text:
 def output() -> Console:
     """Return a console on stdout: colours on a terminal only, a fixed width elsewhere."""
     return _console(sys.stdout)
+
+
+def show_table(table: Table, least: int | None = None) -> None:
+    """Write a table on stdout; on a terminal too narrow for it, a line a row that names its cells.
+
+    Args:
+        table: the first column names a row; an empty cell there is that of the row before.
+        least: columns from which on there is room, cells being folded; None: as many as it takes
+            without.
+    """
+    console = output()
+    unbounded = console.options.update(width=_UNBOUNDED)
+    needed = console.measure(table, options=unbounded).maximum if least is None else least
+    if needed <= console.width:
+        console.print(table)
+        return
+    if table.title:
+        console.print(table.title)
+    heads = [str(column.header) for column in table.columns[1:]]
+    name = ""
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        name = str(first) or name
+        told = (f"{head} {cell}" for head, cell in zip(heads, others, strict=True) if str(cell))
+        console.print(text(f"{name}: {'; '.join(told)}"))
 
 
 @contextmanager
