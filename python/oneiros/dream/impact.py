@@ -84,7 +84,9 @@ class Impact:
     def __str__(self) -> str:
         lost = self.lost_by_rule()
         told = ", ".join(f"{rule} {count}" for rule, count in lost.items()) or "none"
-        head = f"{len(self.queries)} questions, top {self.k}: {self.mean_overlap:.1%} stay; lost: {told}"
+        count = len(self.queries)
+        asked = f"{count} question{'' if count == 1 else 's'}"
+        head = f"{asked}, top {self.k}: {self.mean_overlap:.1%} stay; lost: {told}"
         lines = [head]
         for one in self.queries:
             if one.lost:
