@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import oneiros
 from oneiros.dream.report import FieldChange
+from oneiros.dream.stored_source import StoredSource
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, columns, filled_mind, links, memories
 
@@ -125,6 +127,47 @@ def test_a_group_of_which_one_changed_since_is_not_half_replaced(tmp_path: Path)
         report = plan.apply()
         assert (memories(path), links(path)) == before  # none is cold without a summary
         assert set(report.changed_since) == {f"m{n}" for n in range(5)}
+        assert mind.check() == []
+
+
+def test_a_group_of_which_one_is_forgotten_meanwhile_is_not_summarised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind.db"
+    with alike(path) as mind, oneiros.Engine(path) as other:
+        read = StoredSource.records
+
+        def forgotten_before(source: StoredSource, rows: Any) -> Any:
+            other.forget("m2")
+            monkeypatch.undo()
+            return read(source, rows)
+
+        monkeypatch.setattr(StoredSource, "records", forgotten_before)
+        mind.dream(LATER)
+        assert [memory.id for memory in mind.list()] == ["m0", "m1", "m3", "m4"]
+        assert {memory.tier for memory in mind.list()} == {"hot"}
+        assert mind.check() == []
+
+
+def test_a_cycle_whose_texts_were_all_forgotten_since_is_applied(tmp_path: Path) -> None:
+    with alike(tmp_path / "mind.db") as mind:
+        plan = mind.dream(LATER, dry_run=True)
+        for number in range(5):
+            mind.forget(f"m{number}")
+        assert plan.apply().named == ()
+        assert (len(mind), mind.check()) == (0, [])
+
+
+def test_an_id_given_again_since_the_plan_is_another_memory(mind: oneiros.Engine) -> None:
+    with mind:
+        plan = mind.dream(LATER, dry_run=True)
+        id = _planned_own(plan, mind)
+        mind.forget(id)
+        mind.add("another", id=id, strength=0.75, created_at=NOW - 300 * DAY, now=NOW)
+        before = mind.get(id)
+        report = plan.apply()
+        assert mind.get(id) == before
+        assert id not in {change.id for change in report.named}
         assert mind.check() == []
 
 

@@ -13,6 +13,8 @@ from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy.typing as npt
 
     from oneiros.dream.changes import Rows
@@ -86,8 +88,12 @@ def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) ->
     """Put one summary in the place of rows, where all of them may be changed."""
     if not len(draft.changeable("C21", rows, whole=True)):
         return
+    records = draft.source.records(rows)
+    if not all(records):
+        return  # one was erased since the cycle began
     record = {
         **_fields(draft, rows),
+        **_shared(records),
         **_content(draft, rows, vectors),
         "consolidation_quality": phase.quality(len(rows)),
     }
@@ -115,7 +121,7 @@ def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
 
 
 def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
-    """Return what a summary has of its sources, but for text and vector."""
+    """Return what a summary has of its sources, but for words and vector."""
     held = {name: draft.column(name)[rows] for name in _LARGEST}
     largest = {name: np.fmax.reduce(values).item() for name, values in held.items()}
     kinds = Counter(draft.column("kind")[rows].tolist())
@@ -128,12 +134,11 @@ def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
     veracities = set(draft.column("veracity")[rows].tolist())
     if len(veracities) == 1:
         fields["veracity"] = ENUMS["veracity"][veracities.pop()]
-    return fields | _shared(draft, rows)
+    return fields
 
 
-def _shared(draft: Draft, rows: Rows) -> dict[str, object]:
+def _shared(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return the words and tags that all of a summary's sources have."""
-    records = draft.source.records(rows)
     first = records[0]
     alike = {
         name: first[name] for name in _SHARED if all(one[name] == first[name] for one in records)

@@ -225,9 +225,7 @@ class Applying:
         report = self._plan.report
         left = np.flatnonzero(self._stays).tolist()
         changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
-        told_ids = [one.id for one in report.named]
-        known = dict(zip(told_ids, self._transaction.sequences(told_ids), strict=True))
-        left_ids = set(changed_since)
+        made = self._made_of([one.id for one in report.named]) - set(changed_since)
         told = report.left_alone
         if left:
             told += (LeftAlone(phase="", rule="R19", reason="changed since", memories=len(left)),)
@@ -237,10 +235,22 @@ class Applying:
             live_after=report.live_before - deleted + added,
             left_alone=told,
             changed_since=changed_since,
-            named=tuple(
-                one for one in report.named if known[one.id] is not None and one.id not in left_ids
-            ),
+            named=tuple(one for one in report.named if one.id in made),
         )
+
+    def _made_of(self, ids: list[str]) -> set[str]:
+        """Which of these ids are of the memories that were planned for, or of those added.
+
+        One that was forgotten may have been given again since.
+        """
+        last = self._sequence_of.max(initial=0)
+        added = {self._plan.name(-1 - place) for place in range(len(self._draft.added))}
+        known = zip(ids, self._transaction.sequences(ids), strict=True)
+        return {
+            id
+            for id, sequence in known
+            if sequence is not None and (sequence <= last or id in added)
+        }
 
 
 def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:

@@ -114,7 +114,8 @@ class InStep(Following):
             ids = list(dict.fromkeys(own.ids))
             for start in range(0, len(ids), _TAKEN_UP_AT_ONCE):
                 held = reading.load_stored(ids[start : start + _TAKEN_UP_AT_ONCE])
-                self._apply([memory for memory in held if memory is not None])
+                if batch := [memory for memory in held if memory is not None]:
+                    self._apply(batch)
             self._follow_links(reading)
         self._revision = revision
         self._content_revision += 1
