@@ -161,6 +161,16 @@ def test_no_store_is_made(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.parametrize("command", ["dream", "drift", "purge"])
+def test_an_empty_file_is_no_store_and_becomes_none(run: Run, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.touch()
+    outcome = run(command, "-s", path)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr == f"error: {path}: no store: the file is empty\n"
+    assert ([one.name for one in tmp_path.iterdir()], path.stat().st_size) == (["notes.txt"], 0)
+
+
 def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path) -> None:
     questions = store.with_suffix(".jsonl")
     questions.write_text('{"text": "long forgotten"}\n\n{"text": "said today"}\n', encoding="utf-8")
@@ -179,7 +189,12 @@ def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path)
 
 @pytest.mark.parametrize(
     ("lines", "problem"),
-    [("{}", "line 1"), ('{"text": "a"}\nnot', "line 2"), ('{"text": 3}', "line 1")],
+    [
+        ("{}", "line 1"),
+        ('{"text": "a"}\nnot', "line 2"),
+        ('{"text": 3}', "line 1"),
+        ("\n", "no question in it"),
+    ],
 )
 def test_questions_that_are_none_are_refused_by_their_line(
     run: Run, store: Path, lines: str, problem: str

@@ -154,6 +154,9 @@ def _questions(path: Path) -> list[str]:
             msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
             raise CommandError(msg)
         questions.append(text)
+    if not questions:
+        msg = f"{path}: no question in it"
+        raise CommandError(msg)
     return questions
 
 

@@ -30,10 +30,13 @@ def existing(path: Path) -> Path:
     """Return the path of a store that is there: reading must never create one.
 
     Raises:
-        CommandError: no such file.
+        CommandError: no such file, or nothing is in it.
     """
     if not path.is_file():
         msg = f"{path}: no such store (--store or ONEIROS_STORE names it)"
+        raise CommandError(msg)
+    if not path.stat().st_size:  # opened, it would become a store
+        msg = f"{path}: no store: the file is empty"
         raise CommandError(msg)
     return path
 
