@@ -29,7 +29,7 @@ class Purging(Bounded):
         links, log and snapshot.
 
         Args:
-            older_than_days: since the deletion, >= 0.
+            older_than_days: the deletion is more than so many days ago, >= 0.
             now: the clock, as in :meth:`add`.
 
         Returns:
@@ -45,7 +45,7 @@ class Purging(Bounded):
         """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
 
         Args:
-            older_than_days: since the deletion, >= 0.
+            older_than_days: the deletion is more than so many days ago, >= 0.
             now: the clock, as in :meth:`add`.
 
         Raises:

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import oneiros
+from oneiros.cli import main
 from oneiros.cli.application import application
 
 COMMANDS = (*("demo", "import", "search", "get", "dream", "drift", "purge", "stats", "doctor"),)
@@ -115,3 +116,16 @@ def test_wrong_input_is_told_in_one_line_and_leaves_nothing(
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("oneiros.cli.application.application", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "error: interrupted\n"

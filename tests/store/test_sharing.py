@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -61,7 +62,8 @@ def test_a_write_waits_for_another_process_and_then_says_busy(tmp_path: Path) ->
             assert holder.stdout is not None
             holder.stdout.readline()
             start = time.monotonic()
-            with pytest.raises(StoreBusy, match="another process holds"), store.write():
+            held = re.escape(f"{path}: another process holds")
+            with pytest.raises(StoreBusy, match=held), store.write():
                 pytest.fail("two processes wrote at once")
             assert 0.2 <= time.monotonic() - start < 5.0
             assert store.load(["a"]) == [memory("a")]  # readers wait for nobody

@@ -9,11 +9,17 @@ JSON document), progress and messages on stderr; 0 done, 1 failed, 2 wrong usage
 
 from __future__ import annotations
 
+import sys
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command with the arguments of the process, then exit."""
-    from oneiros.cli.application import application  # noqa: PLC0415  (keeps the import light)
+    try:
+        from oneiros.cli.application import application  # noqa: PLC0415  (keeps the import light)
 
-    application()
+        application()
+    except KeyboardInterrupt:  # while all this was loaded; a command tells its own
+        sys.stderr.write("error: interrupted\n")
+        sys.exit(130)

@@ -94,10 +94,10 @@ def open_writer(
     """
     connection = _connected(path, vfs=vfs, busy_milliseconds=_BUSY_SLICE_MILLISECONDS)
     try:
-        run_when_free(lambda: _prepare(connection), deadline)
+        run_when_free(lambda: _prepare(connection), deadline, path)
         schema.verify(connection)
         if path != MEMORY:
-            run_when_free(lambda: _use_log(connection), deadline)
+            run_when_free(lambda: _use_log(connection), deadline, path)
         connection.execute(f"PRAGMA synchronous = {DURABILITIES[durability]}")
     except BaseException:
         connection.close(True)
@@ -105,8 +105,13 @@ def open_writer(
     return connection
 
 
-def run_when_free(action: Callable[[], Result], deadline: Deadline) -> Result:
+def run_when_free(action: Callable[[], Result], deadline: Deadline, path: str) -> Result:
     """Run ``action`` as soon as no other process holds the lock it needs.
+
+    Args:
+        action: fails while it is held.
+        deadline: until when it is tried.
+        path: of the store, for the message.
 
     Raises:
         StoreBusy: the deadline has passed.
@@ -116,7 +121,7 @@ def run_when_free(action: Callable[[], Result], deadline: Deadline) -> Result:
             return action()
         except apsw.BusyError as error:
             if deadline.left() <= 0:
-                msg = "another process holds the store's lock"
+                msg = f"{path}: another process holds the store's lock"
                 raise StoreBusy(msg) from error
             deadline.pause(0.002)
 

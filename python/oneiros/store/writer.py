@@ -94,6 +94,7 @@ class Writer:
                 connections.run_when_free(
                     lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE),
                     Deadline(self._timeout),
+                    self._path,
                 )
             except apsw.Error as error:
                 raise self._poisoned(error) from error
@@ -108,7 +109,9 @@ class Writer:
     def _begun(self) -> Transaction:
         try:
             connections.run_when_free(
-                lambda: self.connection.execute("BEGIN IMMEDIATE"), Deadline(self._timeout)
+                lambda: self.connection.execute("BEGIN IMMEDIATE"),
+                Deadline(self._timeout),
+                self._path,
             )
             self._data_version = int(self.connection.execute("PRAGMA data_version").get)
             known = self._known
