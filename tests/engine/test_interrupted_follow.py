@@ -10,6 +10,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
+from oneiros.projections import snapshot
 from tests.engine.test_dream_in_step import DAY, state
 
 STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
@@ -58,6 +59,31 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind.add("ant three", id="a3", tags=["u"])
     assert mind.search("ant", reinforce=False).ids == ["a0", "a1", "a2", "a3"]
     assert [memory.id for memory in mind.list()] == ["a0", "a1", "a2", "a3"]
+
+
+def test_what_was_cut_off_is_no_row_of_the_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+    with oneiros.Engine(tmp_path / "agent.db") as mind:
+        mind.add_many({"id": f"a{n}", "text": f"ant {n}", "tags": ["t"]} for n in range(5))
+    monkeypatch.undo()
+    with oneiros.Engine(tmp_path / "agent.db") as mind:
+        attributes = mind._parts.projections.row_sets.attributes
+        assert attributes.stored is not None
+        add_many = attributes.index.add_many
+
+        def cut_off(*given: Any, **named: Any) -> None:
+            monkeypatch.undo()
+            add_many(*given, **named)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(attributes.index, "add_many", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            mind.add_many({"id": f"b{n}", "text": f"bee {n}", "tags": ["t"]} for n in range(3))
+        mind.refresh()
+        assert mind.count(oneiros.where(tags="t")) == len(mind) == 8
+        assert mind.check() == []
 
 
 def test_an_id_given_again_keeps_its_row_though_following_is_cut_off(

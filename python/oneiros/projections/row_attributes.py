@@ -126,9 +126,9 @@ class RowAttributes:
 
     def _held(self, row: int) -> _Attributes | None:
         """What the index was last told of a row; from then on also of a snapshot's."""
-        held = self._attributes.get(row)
-        if held is None and self.stored is not None and row in self.index:
-            held = self._attributes[row] = self._of_snapshot(self.stored, row)
+        held, stored = self._attributes.get(row), self.stored
+        if held is None and stored is not None and stored.holds(row) and row in self.index:
+            held = self._attributes[row] = self._of_snapshot(stored, row)
         return held
 
     def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:

@@ -76,6 +76,10 @@ class StoredRecords:
         for place, row in enumerate(self._rows.tolist()):
             yield row, self._text(place, 0), self._text(place, 1), self._text(place, 2)
 
+    def holds(self, row: int) -> bool:
+        """Return whether a row is one of the snapshot's."""
+        return row < len(self._codes["kind"])
+
     def word(self, name: str, row: int) -> str | None:
         """Return the kind, topic, project or session of a row."""
         return self._word(name, self._codes[name][row])

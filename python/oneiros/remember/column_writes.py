@@ -46,7 +46,7 @@ def write_columns(
     masks = np.zeros(len(sequence_of), np.uint32)
     for place, write in enumerate(writes):
         masks[write.rows] |= np.uint32(1 << place)
-    for mask in np.flatnonzero(np.bincount(masks[masks != 0])).tolist():
+    for mask in np.unique(masks[masks != 0]).tolist():
         every = np.flatnonzero(masks == mask)
         for start in range(0, len(every), _AT_ONCE):
             rows = every[start : start + _AT_ONCE]
