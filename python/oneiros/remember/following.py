@@ -99,6 +99,8 @@ class Following:
         already: it keeps its row.
         """
         ids = reading.erased(self._revision)
+        if not ids:  # as a rule; a view of a column would load NumPy
+            return
         held = self._lifecycle.column("sequence")
         for memory_id, sequence in zip(ids, reading.sequences(ids), strict=True):
             row = self._lifecycle.row_of.get(memory_id)
