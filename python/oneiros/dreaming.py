@@ -127,6 +127,7 @@ class Dreaming(DreamHistory, Purging):
 
         moment = self._now(now)
         parts = self._parts
+        parts.remember.require_undoable(id)  # a refusal is no cycle, and clears no other's note
         report = DreamReport(
             id=new_ulid(moment),
             now=moment,

@@ -36,16 +36,20 @@ def test_another_process_keeps_cycles_away_until_it_is_killed(tmp_path: Path) ->
     path = tmp_path / "mind.db"
     with oneiros.Engine(path) as mind:
         id = mind.add("a story")
+        done = mind.dream().id
         with _holder(path) as process:
             with pytest.raises(DreamBusy, match="another dream cycle"):
                 mind.dream()
             with pytest.raises(DreamBusy, match="another dream cycle"):
-                mind.undo_dream("any")
+                mind.undo_dream(done)
             mind.dream(dry_run=True)  # planning keeps nobody away
             assert mind.interrupted_dream() is None  # it runs
             process.send_signal(signal.SIGKILL)
         assert mind.interrupted_dream() == Begun("cut off", 5.0)
-        assert mind.dreams() == []
+        with pytest.raises(ValueError, match="no dream cycle has the id 'any'"):
+            mind.undo_dream("any")
+        assert mind.interrupted_dream() == Begun("cut off", 5.0)
+        assert [report.id for report in mind.dreams()] == [done]
         assert mind.dream().live_before == 1
         assert mind.interrupted_dream() is None
         assert mind.get(id).text == "a story"

@@ -58,6 +58,11 @@ class Cycles(InStep):
                 blobs[place] = encoded(vector)
         return blobs
 
+    def require_undoable(self, id: str) -> None:
+        """Refuse the id of a cycle that cannot be undone, as :meth:`undo_cycle` does."""
+        with self._store.read() as reading:
+            undoable(reading, id)
+
     def undo_cycle(self, id: str, report: DreamReport) -> DreamReport:
         """Restore what a cycle changed, but for what changed since.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.remember.column_writes import OwnWrites
     from oneiros.store import StoredMemory, Transaction
-    from oneiros.store.cycle_reading import StoredContent
+    from oneiros.store.cycle_reading import CycleReading, StoredContent
 
 __all__ = ["Undoing", "undoable"]
 
@@ -39,19 +39,19 @@ _PHASE = "undo"
 _RULE = "R19"
 
 
-def undoable(transaction: Transaction, id: str) -> StoredCycle:
+def undoable(reading: CycleReading, id: str) -> StoredCycle:
     """Return the cycle of an id.
 
     Raises:
         ValueError: there is none, it was undone, it is an undoing, or what it changed is no longer
             kept.
     """
-    cycle = transaction.dream_cycle(id)
+    cycle = reading.dream_cycle(id)
     if cycle is None:
         msg = f"id: no dream cycle has the id {id!r}"
     elif cycle.undoes is not None:
         msg = f"id: must be of a cycle, {id!r} undid one"
-    elif transaction.undone_by(id) is not None:
+    elif reading.undone_by(id) is not None:
         msg = f"id: must be of a cycle that stands, {id!r} was undone"
     elif cycle.changes is None:
         msg = f"id: {id!r} is too old: what it changed is no longer kept"
