@@ -1,6 +1,6 @@
 """FAISS's functions on our arrays: the only module that imports FAISS.
 
-Every path that takes one query, exact or by graph, scores a vector by the same routine
+Every path that takes one query, exact or by graph, scores what it returns by the same routine
 (``fvec_inner_product``), so a cosine has the same bits wherever its vector lies. Batches may
 go through matrix products, which round otherwise: they are scored again by :func:`scores_at`.
 """
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels import Bits
+from oneiros.channels.growing_array import GrowingArray
 
 __all__ = ["Graph", "Matrix", "Positions", "library", "limited_to", "nearest", "scores_at"]
 
@@ -27,6 +28,7 @@ Positions = npt.NDArray[np.int64]
 LINKS = 16  # HNSW's M: links a vector and level (twice that on the lowest)
 EF_BUILD = 100  # HNSW's efConstruction
 SLICE = 256  # vectors added between two looks at the stop signal: at most about 0.1 s
+STEP = 16_384  # nodes whose links are followed at a time: bounds what that holds
 
 
 @functools.cache
@@ -137,24 +139,27 @@ def scores_at(queries: Matrix, vectors: Matrix, positions: Positions) -> Matrix:
 
 
 class Graph:
-    """An HNSW graph over vectors, which it holds. Never changed once it is searched."""
+    """An HNSW graph over vectors. Never changed once it is searched.
 
-    def __init__(self, index: Any) -> None:
-        faiss = library()
+    Walks go by the vectors' halves, rounded to 16 bits: a walk waits for memory, and half the bytes
+    take two thirds of the time. What they find is scored by the vectors themselves.
+    """
+
+    def __init__(self, index: Any, held: GrowingArray[np.float32], laid_out_count: int = 0) -> None:
         self._index = index
-        storage = faiss.downcast_index(index.storage)
-        size = index.ntotal * index.d
-        flat = faiss.rev_swig_ptr(storage.get_xb(), size) if size else np.empty(0, np.float32)
-        self.vectors: Matrix = flat.reshape(index.ntotal, index.d)
-        """Shape (n, d), the graph's own memory: keep the graph as long as the view."""
+        self._held = held
+        self._laid_out_count = laid_out_count
+        self.vectors: Matrix = held.values
+        """Shape (n, d); graphs grown of this one hold the same memory."""
 
     def __len__(self) -> int:
         return len(self.vectors)
 
     @property
-    def link_bytes(self) -> int:
-        """Bytes of the links between the vectors."""
-        return int(self._index.hnsw.neighbors.size()) * 4
+    def nbytes(self) -> int:
+        """Bytes of the vectors, whole and rounded, and of the links between them."""
+        links = int(self._index.hnsw.neighbors.size()) * 4
+        return self.vectors.nbytes + self.vectors.nbytes // 2 + links
 
     @classmethod
     def grown(
@@ -166,25 +171,42 @@ class Graph:
     ) -> Graph | None:
         """Return a new graph of ``former``'s vectors and those picked, or None if stopped on the way.
 
-        ``former`` is copied, not touched: searches go on in it. One thread, so that the answers
-        depend on the order of the vectors alone, and the other processors are left to recall.
+        ``former``'s links are copied, not touched: searches go on in it. It is grown once at most.
+        One thread, so that the answers depend on the order of the vectors alone, and the other
+        processors are left to recall.
         """
         faiss = library()
         if former is None:
-            index = faiss.IndexHNSWFlat(vectors.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
-            index.hnsw.efConstruction = EF_BUILD
-            index.keep_max_size_level0 = True  # no link left empty: recall up by 0.02, at no cost
+            index = _empty(vectors.shape[1])
+            held = GrowingArray(vectors[:0], room=len(picked))
         else:
-            index = faiss.clone_index(former._index)
+            index, held = faiss.clone_index(former._index), former._held
+            held.keep(len(former))  # a fork may have cut off another growing of it
         with limited_to(1):
             for start in range(0, len(picked), SLICE):
                 if is_stopped():
                     return None
-                index.add(vectors[picked[start : start + SLICE]])
-        return cls(index)
+                added = vectors[picked[start : start + SLICE]]
+                index.add(added)
+                held.append(added)
+        return cls(index, held, 0 if former is None else former._laid_out_count)
+
+    def laid_out(self) -> tuple[Graph, Positions]:
+        """Return a graph whose linked nodes lie near each other, and which node each of them was.
+
+        REQUIRES: nobody searches this one, which may be changed. Walks take a seventh less time in
+        100,000 vectors, 256 wide. It is done each time that the graph has become twice as large.
+        """
+        nodes = np.arange(len(self))
+        if len(self) < 2 * self._laid_out_count:
+            return self, nodes
+        nodes = _by_steps(self._index)
+        self._index.permute_entries(nodes)
+        held = GrowingArray(self.vectors[nodes], room=len(nodes) // 2)
+        return Graph(self._index, held, len(nodes)), nodes
 
     def nearest(self, queries: Matrix, k: int, breadth: int) -> tuple[Matrix, Positions]:
-        """Return about the ``k`` nearest vectors of each query, as the function of that name does.
+        """Return about the ``k`` nearest vectors of each query, in no order.
 
         Args:
             queries: shape (m, d), contiguous.
@@ -192,16 +214,53 @@ class Graph:
             breadth: candidates kept on the way (HNSW's efSearch), >= k: more find more, slower.
 
         Returns:
-            As :func:`nearest`; where fewer were found, positions of -1 fill the end.
+            Scores and positions, each of shape (m, k); where fewer were found, positions of -1.
         """
         parameters, pointer = _walking(breadth), library().swig_ptr
         count = len(queries)
-        scores = np.empty((count, k), np.float32)
+        rounded = np.empty((count, k), np.float32)
         positions = np.empty((count, k), np.int64)
         self._index.search_c(
-            count, pointer(queries), k, pointer(scores), pointer(positions), parameters
+            count, pointer(queries), k, pointer(rounded), pointer(positions), parameters
         )
-        return scores, positions
+        is_known = (positions >= 0) & (positions < len(self))
+        known = positions if is_known.all() else np.where(is_known, positions, 0)
+        return scores_at(queries, self.vectors, known), positions
+
+
+def _empty(dimension: int) -> Any:
+    """Return a new index without vectors."""
+    faiss = library()
+    index = faiss.IndexHNSWSQ(
+        dimension, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT
+    )
+    index.hnsw.efConstruction = EF_BUILD
+    index.keep_max_size_level0 = True  # no link left empty: recall up by 0.02, at no cost
+    return index
+
+
+def _by_steps(index: Any) -> Positions:
+    """Return all nodes by how many steps lead to them from the entry, as a walk meets them."""
+    faiss = library()
+    links = faiss.vector_to_array(index.hnsw.neighbors)
+    starts = faiss.vector_to_array(index.hnsw.offsets).astype(np.int64)[:-1]
+    width = np.arange(index.hnsw.nb_neighbors(0))
+    met = np.full(index.ntotal, -1, np.int64)  # at which place of its step each node was met
+    order, front = [], np.array([index.hnsw.entry_point], np.int64)
+    met[front] = 0
+    while len(front):
+        order.append(front)
+        found = []
+        for start in range(0, len(front), STEP):
+            linked = links[(starts[front[start : start + STEP], None] + width).ravel()]
+            linked = linked[linked >= 0]
+            linked = linked[met[linked] < 0]
+            places = np.arange(len(linked))
+            met[linked[::-1]] = places[::-1]  # of a node met twice the first is written last
+            found.append(linked[met[linked] == places].astype(np.int64))
+        front = np.concatenate(found)
+    order.append(np.flatnonzero(met < 0))
+    return np.concatenate(order)
 
 
 @functools.lru_cache(maxsize=64)

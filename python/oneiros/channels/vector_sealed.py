@@ -56,8 +56,7 @@ class Sealed:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        arrays = (self.graph.vectors, self.heads, self.hashes)
-        return self.graph.link_bytes + sum(array.nbytes for array in arrays)
+        return self.graph.nbytes + self.heads.nbytes + self.hashes.nbytes
 
     def nodes_at(self, positions: Positions) -> Positions:
         """Return the position in the graph of each position's vector."""
@@ -204,6 +203,10 @@ def seal(
     graph = Graph.grown(None if former is None else former.graph, vectors, distinct, is_stopped)
     if graph is None:
         return None
+    graph, nodes = graph.laid_out()
+    hashes = every_hash[np.concatenate((np.arange(known), known + distinct))][nodes]
+    lies_at = np.empty_like(nodes)
+    lies_at[nodes] = np.arange(len(nodes))
     node_of = np.concatenate((np.arange(known), known + np.cumsum(~is_twin) - 1))
     twins = np.flatnonzero(is_twin)
     heads, length = node_of[head[twins]], known
@@ -212,13 +215,11 @@ def seal(
         length = len(former)
         heads = np.concatenate((former.heads, heads))
         twin_order = np.concatenate((np.arange(known, length), twins + length))
+    heads = lies_at[heads]
     by_head = np.argsort(heads, kind="stable")
-    order = np.concatenate((np.arange(known), distinct + length, twin_order[by_head]))
-    return Sealed(graph, heads[by_head], every_hash[_of_nodes(known, distinct)]), order
-
-
-def _of_nodes(known: int, distinct: Positions) -> Positions:
-    return np.concatenate((np.arange(known), distinct + known))
+    node_order = np.concatenate((np.arange(known), distinct + length))[nodes]
+    order = np.concatenate((node_order, twin_order[by_head]))
+    return Sealed(graph, heads[by_head], hashes), order
 
 
 def _hashes(vectors: Matrix) -> Hashes:
