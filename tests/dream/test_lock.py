@@ -124,3 +124,17 @@ def test_one_file_by_two_names_is_one_store(tmp_path: Path) -> None:
         CycleLock(str(tmp_path / "other" / "mind.db")).held(ONE),
     ):
         pass
+
+
+def test_a_link_to_the_file_is_the_same_store(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "real" / "mind.db")
+    with oneiros.Engine(tmp_path / "real" / "mind.db") as mind:
+        mind.add("a story")
+    with oneiros.Engine(tmp_path / "link.db") as other:
+        with _holder(tmp_path / "real" / "mind.db") as process:
+            with pytest.raises(DreamBusy):
+                other.dream()
+            process.kill()
+        other.dream()
+    assert [one.name for one in tmp_path.iterdir() if one.name != "real"] == ["link.db"]

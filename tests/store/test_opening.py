@@ -50,7 +50,7 @@ def test_a_store_knows_its_absolute_path(
     monkeypatch.chdir(tmp_path)
     with Store(name) as store:
         monkeypatch.chdir("folder")
-        assert store.path == str(tmp_path / name)
+        assert store.path == str((tmp_path / name).resolve())
         assert store.count() == 0
 
 

@@ -18,6 +18,10 @@ __all__ = ["checked_path", "checked_timeout"]
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return the absolute path of a store's file, or ":memory:".
 
+    Of a symbolic link it is that of the file: beside this lie the log, which SQLite names so, and
+    what must be one whatever the file is called: the lock of dream cycles, and the snapshot, which
+    goes with what is forgotten.
+
     Raises:
         TypeError, ValueError: no path for a file.
     """
@@ -25,15 +29,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(text):  # noqa: PTH112 - pathlib takes longer to load
         msg = f"path: must be a file's name, got the folder {text!r}"
         raise ValueError(msg)
-    return text if text == MEMORY else _absolute(text)  # connections are opened later too
-
-
-def _absolute(text: str) -> str:
-    if os.path.normpath(text) == text:
-        return os.path.join(os.getcwd(), text)  # noqa: PTH109, PTH118 - pathlib takes longer to load
-    from pathlib import Path  # noqa: PLC0415
-
-    return str(Path(text).absolute())
+    return text if text == MEMORY else os.path.realpath(text)  # connections are opened later, too
 
 
 def checked_timeout(seconds: Any) -> float:

@@ -90,7 +90,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The file's absolute path, or ":memory:"."""
+        """The file's absolute path, links resolved, or ":memory:"."""
         return self._path
 
     @contextmanager
