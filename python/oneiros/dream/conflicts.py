@@ -64,6 +64,7 @@ def _settle(draft: Draft, verdict: str, older: int, newer: int) -> bool:
     if is_duplicate:
         count = int(draft.column("duplicate_count")[newer])
         draft.change("C22", "duplicate_count", rows[1:], min(count + 1, _MOST))
+        draft.rest(rows[1:], rows[:1])  # no duplicate was found where the older is kept
     return True
 
 

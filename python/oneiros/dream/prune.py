@@ -38,8 +38,8 @@ def prune(draft: Draft, phase: Prune) -> None:
     }
     doomed = np.logical_or.reduce(list(reasons.values()))
     is_shown = draft.live & ~is_archived & (draft.column("superseded") == 0)
-    newer = _newer(draft, is_shown & ~(doomed & ~draft.protected))
-    reasons["repeated"] = may_go & (newer >= 0)
+    newest = _newest(draft, is_shown & ~(doomed & ~draft.protected))
+    reasons["repeated"] = may_go & (newest >= 0)
     only_repeated = reasons["repeated"] & ~doomed
     doomed |= reasons["repeated"]
     doomed &= ~(kept_kinds & is_archived)
@@ -50,7 +50,7 @@ def prune(draft: Draft, phase: Prune) -> None:
     draft.archive("R13", taken[kept_kinds[taken]])
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
-    draft.rest(repeats, newer[repeats])
+    draft.rest(repeats, newest[repeats])
     draft.count(**{reason: int(mask[taken].sum()) for reason, mask in reasons.items()})
 
 
@@ -62,21 +62,26 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
     return unused
 
 
-def _newer(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
-    """Return for every row the next newer one that says the same in its topic; -1 for none.
+def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
+    """Return for every row the newest that says the same in its topic; -1 where it is that itself.
+
+    Each rests on the one that is kept, and no chain on the next: where that one changes meanwhile,
+    all of a long list stay at once.
 
     Args:
         draft: whose rows.
         counted: which rows count.
     """
-    newer = np.full(len(draft), -1, np.int64)
+    newest = np.full(len(draft), -1, np.int64)
     groups = draft.source.repeated()
     if not groups:
-        return newer
+        return newest
     rows = np.concatenate(groups)
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     which, rows = which[counted[rows]], rows[counted[rows]]
     order = np.lexsort((rows, draft.column("created_at")[rows], which))
-    is_followed = which[order][:-1] == which[order][1:]
-    newer[rows[order][:-1][is_followed]] = rows[order][1:][is_followed]
-    return newer
+    which, rows = which[order], rows[order]
+    last = np.searchsorted(which, which, side="right") - 1
+    is_older = last > np.arange(len(rows))
+    newest[rows[is_older]] = rows[last[is_older]]
+    return newest
