@@ -227,6 +227,12 @@ def test_a_summary_never_outranks_its_sources_by_its_own_newness(
     assert scores[-1] <= scores[:-1].max() * (1 + 1e-6)
 
 
+def test_a_summary_holds_the_numbers_that_were_given() -> None:
+    (added,) = drafted(group(5, importance=0.3, certainty=0.7, stability=0.1), Summarising()).added
+    told = [added.record[name] for name in ("importance", "certainty", "stability")]
+    assert told == [0.3, 0.7, 0.1]  # and not what a float32 makes of them
+
+
 def test_numbers_are_checked() -> None:
     with pytest.raises(ValueError, match="most: must be in 5 to 1000, got 4"):
         Summarising(most=4)

@@ -9,6 +9,7 @@ from oneiros.dream.asking import answer_of
 from oneiros.dream.cooling import STUB, to_cold
 from oneiros.dream.factor_values import retained
 from oneiros.dream.grouping import groups_of, rounded
+from oneiros.dream.words import coded
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 
@@ -122,14 +123,16 @@ def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
 
 def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
     """Return what a summary has of its sources, but for words and vector."""
-    held = {name: draft.column(name)[rows] for name in _LARGEST}
-    largest = {name: np.fmax.reduce(values).item() for name, values in held.items()}
+    held = {name: np.fmax.reduce(draft.column(name)[rows], keepdims=True) for name in _LARGEST}
+    held["stability"] = draft.column("stability")[rows].mean(keepdims=True, dtype=np.float64)
+    numbers = {
+        name: coded(value.astype(draft.column(name).dtype))[0] for name, value in held.items()
+    }
     kinds = Counter(draft.column("kind")[rows].tolist())
     fields: dict[str, Any] = {
-        **{name: value for name, value in largest.items() if value == value},  # noqa: PLR0124
+        **{name: value for name, value in numbers.items() if value is not None},
         "kind": draft.source.kinds[kinds.most_common(1)[0][0]],
         "category": ENUMS["category"][draft.column("category")[rows[0]]],
-        "stability": float(draft.column("stability")[rows].mean(dtype=np.float64)),
     }
     veracities = set(draft.column("veracity")[rows].tolist())
     if len(veracities) == 1:
