@@ -45,6 +45,17 @@ def test_people_see_a_line_a_cycle(run: Run, tmp_path: Path) -> None:
     assert (ids[0] in last, ids[1] in last) == (False, True)
 
 
+def test_a_store_of_which_an_undoing_is_the_last_has_dreamt(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "dreamt.db"
+    _, last = dreamt(path)
+    run("dream", "-s", path, "--undo", last)
+    told = run("drift", "-s", path, "-n", 1)
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert "no dream cycle ran" not in told.stdout
+    assert "undoings" in told.stdout
+    assert f"{last} " in run("drift", "-s", path, "-n", 2).stdout
+
+
 def test_a_narrow_terminal_hides_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

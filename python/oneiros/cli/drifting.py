@@ -22,7 +22,10 @@ _LEAST: Final = 100  # columns of a terminal for a table
 def drift(
     store: StoreOption = DEFAULT_STORE,
     limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=10_000, help="Of the last so many cycles.")
+        int,
+        typer.Option(
+            "-n", "--limit", min=1, max=10_000, help="Of the last so many cycles and undoings."
+        ),
     ] = 20,
     json: JsonOption = False,
 ) -> None:
@@ -34,25 +37,30 @@ def drift(
     """
     with opened(existing(store)) as engine:
         found = engine.drift(limit)
+        has_dreamt = bool(found.cycles or engine.dreams(1))
     if json:
         documents.write(found.record())
-    else:
+    elif found.cycles:
         _show(found)
+    else:
+        typer.echo(
+            f"no figures in the last {limit} reports, which are of undoings or damaged: see --limit"
+            if has_dreamt
+            else "no dream cycle ran on this store"
+        )
 
 
 def _show(found: Drift) -> None:
     from rich import box  # noqa: PLC0415  (--json needs no rich)
     from rich.table import Table  # noqa: PLC0415
 
-    from oneiros.cli.terminal import output, show_table, text  # noqa: PLC0415
+    from oneiros.cli.terminal import show_table, text  # noqa: PLC0415
     from oneiros.display import moment  # noqa: PLC0415
 
-    if not found.cycles:
-        output().print(text("no dream cycle ran on this store"))
-        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("cycle", "when", "by"):
-        table.add_column(name, overflow="fold")
+    for name in ("cycle", "when"):  # whole: people take ids over into "dream --undo"
+        table.add_column(name, no_wrap=True)
+    table.add_column("by", overflow="fold")
     for name in ("live", "stale", "Gini", "churn"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("half-life, days", overflow="fold")
