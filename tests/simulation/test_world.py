@@ -47,6 +47,14 @@ def test_relevant_is_what_is_asked_in_the_next_90_days_or_was_in_the_last_30() -
     assert relevant(300.0) == [(1, "the second?")]
 
 
+def test_of_sessions_that_overlap_the_question_put_next_counts() -> None:
+    long = Session("long", 20.0, (Asked(20.0, 0, 0), Asked(20.5, 0, 0)), 21.0, ())
+    short = Session("short", 20.1, (Asked(20.2, 0, 1),), 20.3, ())
+    world = World(30.0, (session(10.0, tells=(telling("a", 0),)), long, short), FACTS, 1)
+    assert [probe.phrase for probe in world.still_relevant(20.1)] == [SECOND]
+    assert [probe.phrase for probe in world.still_relevant(20.3)] == [FIRST]
+
+
 def test_the_value_told_last_holds() -> None:
     standing = Standing()
     assert standing.current(0) == {} == standing.untrue(0)

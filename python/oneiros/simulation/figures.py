@@ -24,11 +24,12 @@ class Checkpoint:
     told: int
     """Memories told so far."""
     active: int
-    """Those of them that are neither set aside nor deleted, superseded ones among them."""
+    """Memories that are neither set aside nor deleted, superseded ones and those that dreams made
+    among them."""
     set_aside: int
-    """Archived, cold or cut to a stub: kept, and not recalled unless asked for."""
+    """Those told that are archived, cold or cut to a stub: kept, and not recalled unless asked for."""
     deleted: int
-    """Soft-deleted."""
+    """Those told that are soft-deleted."""
     added: int
     """Memories that dreams made."""
     questions: int

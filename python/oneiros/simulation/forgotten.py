@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from oneiros.dream.report import FieldChange
 
-__all__ = ["DEFAULT_KIND", "SET_ASIDE", "TAKING_FIELDS", "Forgotten", "Takings"]
+__all__ = ["DEFAULT_KIND", "SET_ASIDE", "TAKING_FIELDS", "Forgotten", "Takings", "is_set_aside"]
 
 DEFAULT_KIND: Final = Memory.from_record({"text": "any"}, now=0.0).kind
 """Of a memory that names none."""
@@ -49,11 +49,6 @@ class Takings:
             reason = (change.reason or "").partition(",")[0]
             self._rules[change.field, change.id] = f"{change.rule} {reason}".strip()
 
-    @property
-    def deleted_count(self) -> int:
-        """How many memories were deleted; nobody restores them."""
-        return sum(field == "deleted_at" for field, _ in self._rules)
-
     def by_kind(
         self, kinds: Mapping[str, str], memories: Iterable[Memory | None]
     ) -> Sequence[Forgotten]:
@@ -70,6 +65,11 @@ class Takings:
                 taken[kind][self._rules[field, id]] += 1
         told = Counter(kinds.values())
         return [Forgotten(kind, count, taken[kind]) for kind, count in told.most_common()]
+
+
+def is_set_aside(memory: Memory) -> bool:
+    """Whether :data:`SET_ASIDE` holds for a memory."""
+    return _taken_by(memory) is not None
 
 
 def _taken_by(memory: Memory | None) -> str | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from oneiros.memory import Memory
+from oneiros.simulation.forgotten import DEFAULT_KIND
 from oneiros.simulation.script import Fact, Line, Phrase, Script
 
 if TYPE_CHECKING:
@@ -192,6 +193,6 @@ def _joined(given: Sequence[_Given], heads: Sequence[int], versions: Sequence[in
         Line(one.record, numbers.get(head), version)
         for one, head, version in zip(given, heads, versions, strict=True)
     ]
-    kinds = [given[head].record.get("kind", "note") for head in phrases]
+    kinds = [given[head].record.get("kind", DEFAULT_KIND) for head in phrases]
     facts = [Fact(kind, tuple(held)) for kind, held in zip(kinds, phrases.values(), strict=True)]
     return Script(lines, facts)

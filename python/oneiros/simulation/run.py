@@ -13,7 +13,13 @@ from oneiros.engine import Engine
 from oneiros.ranking.declaration import require_number
 from oneiros.simulation.embedder import HashedGrams
 from oneiros.simulation.figures import Checkpoint, Course
-from oneiros.simulation.forgotten import DEFAULT_KIND, SET_ASIDE, TAKING_FIELDS, Takings
+from oneiros.simulation.forgotten import (
+    DEFAULT_KIND,
+    SET_ASIDE,
+    TAKING_FIELDS,
+    Takings,
+    is_set_aside,
+)
 from oneiros.simulation.judging import Shown, judged
 from oneiros.simulation.world import Standing
 
@@ -133,6 +139,8 @@ class _Life:
     standing: Standing = field(default_factory=Standing)
     told: dict[str, str] = field(default_factory=dict)
     """The kind of each memory told, by id."""
+    made: list[str] = field(default_factory=list)
+    """The ids of what dreams made."""
     takings: Takings = field(default_factory=Takings)
     dreams: int = 0
     dream_seconds: float = 0.0
@@ -174,6 +182,7 @@ class _Life:
         self.dream_seconds += perf_counter() - started
         self.dreams += 1
         self.takings.note(plan.changes(TAKING_FIELDS))
+        self.made += [change.id for change in plan.changes(["memory"])]
 
     def forgotten(self) -> Sequence[Forgotten]:
         """Return what is away now, kind by kind."""
@@ -186,17 +195,16 @@ class _Life:
         asked = [self._probed(probe) for probe in probes]
         outcomes = [outcome for outcome, _ in asked]
         milliseconds = [1e3 * seconds for _, seconds in asked] or [0.0]
-        live = len(self.mind)
-        set_aside = self.mind.count(SET_ASIDE)
-        deleted = self.takings.deleted_count
+        live, set_aside = len(self.mind), self.mind.count(SET_ASIDE)
+        made = [one for one in self.mind.get_many(self.made) if one is not None]
         self.checkpoints.append(
             Checkpoint(
                 day=day,
                 told=len(self.told),
                 active=live - set_aside,
-                set_aside=set_aside,
-                deleted=deleted,
-                added=live - (len(self.told) - deleted),
+                set_aside=set_aside - sum(map(is_set_aside, made)),
+                deleted=len(self.told) - (live - len(made)),
+                added=len(self.made),
                 questions=len(probes),
                 found=_share([one.found for one in outcomes]),
                 misled=_share([one.misled for one in outcomes]),

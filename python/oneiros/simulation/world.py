@@ -98,6 +98,8 @@ class World:
             for telling in session.tellings:
                 if telling.fact is not None:
                     told_at.setdefault(telling.fact, session.ends)
+        for questions in asked.values():
+            questions.sort()  # sessions overlap
         object.__setattr__(self, "_asked", asked)
         object.__setattr__(self, "_told_at", told_at)
 
