@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,33 @@ def _planned_own(plan: oneiros.dream.plan.DreamPlan, mind: oneiros.Engine) -> st
         if change.field in fields or change.after == "archived"
     }
     return next(id for id in sorted(changed - taken) if "own" in mind.get(id).text)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_stays_is_not_counted_as_changed(tmp_path: Path, profile: str) -> None:
+    with filled_mind(tmp_path / "mind.db", profile) as mind:
+        plan = mind.dream(LATER, dry_run=True, summarise=" and ".join)
+        first = next((one.id for one in plan.changes() if one.field != "memory"), None)
+        if first is not None:
+            mind.pin(first, not mind.get(first).pinned)
+        report = plan.apply()
+        # Of what was planned, that of the others: a thousand are named, and here there are fewer.
+        told = [(one.phase, one.rule, one.field) for one in _made(plan, set(report.changed_since))]
+        assert report.change_count == len(told)
+        assert {
+            (phase.name, rule, field): count
+            for phase in report.phases
+            for rule, fields in phase.changes.items()
+            for field, count in fields.items()
+        } == Counter(told)
+        assert mind.dreams(1)[0].phases == report.phases
+
+
+def _made(plan: oneiros.dream.plan.DreamPlan, stays: set[str]) -> list[FieldChange]:
+    """Return the changes of a plan that name none of these, nor a summary of one."""
+    of = [one for one in plan.changes() if one.field == "superseded_by"]
+    absent = stays | {str(one.after) for one in of if one.id in stays}
+    return [one for one in plan.changes() if not absent & set(map(str, _named_by(one)))]
 
 
 @pytest.mark.parametrize("by_another", [False, True])
@@ -203,6 +231,29 @@ def test_what_was_said_twice_stays_where_the_newer_is_gone_since(tmp_path: Path)
         assert set(report.changed_since) == {"m0", "m1", "m2"}
         mind.dream(LATER)  # and now of the two the newer stays
         assert [one.id for one in mind.list()] == ["m1", "m2"]
+
+
+def test_of_what_was_said_often_only_the_newest_is_asked_whether_it_changed(
+    tmp_path: Path,
+) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
+        for number in range(4):
+            mind.add("the same", id=f"m{number}", created_at=NOW - (4 - number) * DAY)
+        plan = mind.dream(LATER, dry_run=True)
+        mind.update("m1", text="another", now=LATER)
+        assert plan.apply().changed_since == ("m1",)
+        assert [one.id for one in mind.list()] == ["m1", "m3"]
+
+
+def test_no_duplicate_is_counted_where_the_older_stays(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="cognitive") as mind:
+        for number in range(2):
+            mind.add(f"told {number}", id=f"m{number}", embedding=(1.0, 0.0), now=NOW + number)
+        plan = mind.dream(LATER, dry_run=True, judge=lambda *_: "duplicate")
+        assert [one.id for one in plan.changes(["duplicate_count"])] == ["m1"]
+        mind.pin("m0")
+        assert set(plan.apply().changed_since) == {"m0", "m1"}
+        assert mind.get("m1").duplicate_count == 0
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -96,3 +96,21 @@ def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
             mind.undo_dream(first)
         mind.undo_dream(others[0], now=LATER)
         assert len(mind.dreams(limit=100)) == 32
+
+
+def test_the_store_keeps_a_thousand_of_what_is_not_restored(tmp_path: Path) -> None:
+    count = 1_100
+    with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
+        mind.add_many([{"text": f"story {n}"} for n in range(count)], now=NOW)
+        plan = mind.dream(NOW, dry_run=True)
+        first = mind.dream(NOW)  # weakens all alike, as does the next
+        mind.dream(NOW)
+        late = plan.apply()
+        undone = mind.undo_dream(first.id, now=NOW)
+        for report in (late, undone):
+            assert [one.memories for one in report.left_alone] == [count]
+        assert (len(late.changed_since), len(undone.not_restored)) == (count, count)
+        kept_undone, kept = mind.dreams(2)
+        assert kept.changed_since == late.changed_since[:1_000]
+        assert kept_undone.not_restored == undone.not_restored[:1_000]
+        assert kept_undone.left_alone == undone.left_alone

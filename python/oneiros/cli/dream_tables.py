@@ -43,6 +43,8 @@ def show_report(report: DreamReport) -> None:
     hidden = report.change_count - min(len(report.named), _MOST_NAMED)
     if report.named and hidden > 0:
         console.print(text(f"... and {hidden} more changes", style="dim"))
+    if (hidden := len(report.not_restored) - _MOST_NAMED) > 0:
+        console.print(text(f"... and {hidden} more that are not restored", style="dim"))
     if report.changed_since:
         ids = ", ".join(snippet(id, _VALUE) for id in report.changed_since[:_MOST_NAMED])
         count = len(report.changed_since)

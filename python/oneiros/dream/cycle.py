@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dream.counting import counted
 from oneiros.dream.decay import decay_curves
 from oneiros.dream.distributions import distributions
 from oneiros.dream.drift import drift_of
@@ -83,19 +83,11 @@ def _left_alone(held: Held) -> LeftAlone:
 
 
 def _phase_reports(draft: Draft, seconds: dict[str, float]) -> Iterable[PhaseReport]:
-    counts: dict[str, dict[str, Counter[str]]] = {name: {} for name in seconds}
-    for change in draft.columns:
-        counts[change.phase].setdefault(change.rule, Counter())[change.field] += len(change.rows)
-    for part in draft.links.parts:
-        counts[part.phase].setdefault(part.rule, Counter())["link"] += len(part.ones)
-    for content in draft.contents:
-        counts[content.phase].setdefault(content.rule, Counter())[content.field] += 1
-    for added in draft.added:
-        counts[added.phase].setdefault(added.rule, Counter())["memory"] += 1
+    counts = counted(draft)
     for name, taken in seconds.items():
         yield PhaseReport(
             name=name,
             seconds=taken,
-            changes={rule: dict(fields) for rule, fields in counts[name].items()},
+            changes=counts.get(name, {}),
             figures=draft.figures.get(name, {}),
         )

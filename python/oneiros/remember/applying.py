@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream import ledger
+from oneiros.dream.counting import counted
 from oneiros.dream.report import LeftAlone
 from oneiros.memory import Memory
 from oneiros.numpy_on_use import np
@@ -36,6 +37,7 @@ __all__ = ["Applying", "kept_report"]
 
 _KEPT_CYCLES: Final = 30  # so many of the last can be undone
 _SAYS: Final = ("text", "memory")  # fields whose values are what somebody said
+_MOST_KEPT: Final = 1_000  # of those left as they are; the report counts all
 
 
 class Applying:
@@ -229,6 +231,7 @@ class Applying:
         told = report.left_alone
         if left:
             told += (LeftAlone(phase="", rule="R19", reason="changed since", memories=len(left)),)
+            report = self._counted(report)
         return replace(
             report,
             is_dry_run=False,
@@ -237,6 +240,14 @@ class Applying:
             changed_since=changed_since,
             named=tuple(one for one in report.named if one.id in made),
         )
+
+    def _counted(self, report: DreamReport) -> DreamReport:
+        """Return the report with the changes counted that were made, of those planned."""
+        counts = counted(self._draft, self._stays, self._is_left)
+        phases = (replace(one, changes=counts.get(one.name, {})) for one in report.phases)
+        fields = (held for rules in counts.values() for held in rules.values())
+        total = sum(count for held in fields for count in held.values())
+        return replace(report, phases=tuple(phases), change_count=total)
 
     def _made_of(self, ids: list[str]) -> set[str]:
         """Which of these ids are of the memories that were planned for, or of those added.
@@ -263,10 +274,16 @@ def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
 
 
 def kept_report(report: DreamReport) -> str:
-    """Return a report as the store keeps it: without what anybody said."""
+    """Return a report as the store keeps it: without what anybody said, and of bounded length."""
     named = tuple(
         replace(one, before=None, after=None) if one.field in _SAYS else one
         for one in report.named
         if one.field != "embedding"
     )
-    return json.dumps(replace(report, named=named).record(), separators=(",", ":"))
+    kept = replace(
+        report,
+        named=named,
+        changed_since=report.changed_since[:_MOST_KEPT],
+        not_restored=report.not_restored[:_MOST_KEPT],
+    )
+    return json.dumps(kept.record(), separators=(",", ":"))

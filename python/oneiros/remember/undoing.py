@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros import _core
 from oneiros.dream import ledger
 from oneiros.dream.kept_contents import require_sense
-from oneiros.dream.report import FieldChange
+from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
@@ -104,10 +104,13 @@ class Undoing:
             self._restore_content(content)
         changed = [one.sequence for one in contents if one.field != "replayed_at"]
         own.ids += [id for id in self._transaction.ids(changed) if id is not None]
+        stays = len({one.id for one in self._not_restored})
+        told = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=stays)
         report = replace(
             self._report,
             undoes=self._cycle.id,
             change_count=self._restored,
+            left_alone=(told,) if stays else (),
             not_restored=tuple(self._not_restored),
         )
         self._transaction.add_dream_cycle(

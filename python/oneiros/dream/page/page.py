@@ -109,12 +109,11 @@ def _summary(report: DreamReport) -> Iterator[Html]:
     if report.undoes is not None:
         figures = {"fields restored": str(report.change_count), "by": report.id}
     else:
-        left = sum(one.memories for one in report.left_alone)
         verb = "would change" if report.is_dry_run else "changed"
         figures = {
             "memories": f"{report.live_before} → {report.live_after}",
             f"fields that {verb}": str(report.change_count),
-            "left alone": str(left + len(report.changed_since)),
+            "left alone": str(sum(one.memories for one in report.left_alone)),
         }
     tiles = (
         element("div", element("dt", name), element("dd", value)) for name, value in figures.items()

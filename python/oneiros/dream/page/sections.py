@@ -21,6 +21,7 @@ __all__ = ["TAKEN", "Section", "impact", "key", "of_report", "taken_away"]
 
 _TEXT: Final = 200  # characters of a stored text in a cell
 _MOST_QUESTIONS: Final = 200
+_MOST_NAMED: Final = 1_000  # of what stays because somebody changed it
 _PLOTTED: Final = ("strength", "stability", "age_days", "kind")
 
 TAKEN: Final = {
@@ -61,7 +62,8 @@ def of_report(report: DreamReport, texts: Mapping[str, str]) -> Iterator[Section
     if rest:
         yield Section("changes", "Other changes", _changes(report, rest, len(gone)))
     if report.not_restored:
-        body = _change_table(report.not_restored)
+        table = _change_table(report.not_restored[:_MOST_NAMED])
+        body = Html(table + _more(len(report.not_restored)))
         yield Section("not-restored", "Not restored, because changed again", body)
 
 
@@ -168,11 +170,18 @@ def _left_alone(report: DreamReport) -> Html:
     table = cells(("phase", "rule", "because", "memories"), rows, numbers=("memories",))
     if not report.changed_since:
         return table
-    names = [stored(shortened(id, _TEXT)) for id in report.changed_since]
+    count = len(report.changed_since)
+    names = [stored(shortened(id, _TEXT)) for id in report.changed_since[:_MOST_NAMED]]
     items = element("ul", *(element("li", name) for name in names))
-    told = f"{len(names)} that somebody changed after the plan was made"
-    since = element("details", element("summary", told), items)
+    told = f"{count} that somebody changed after the plan was made"
+    since = element("details", element("summary", told), items, _more(count))
     return Html((table if rows else "") + since)
+
+
+def _more(count: int) -> Html:
+    """Return how many there are besides those that are named; nothing where there are none."""
+    hidden = count - _MOST_NAMED
+    return element("p", f"... and {hidden} more", class_="faint") if hidden > 0 else Html("")
 
 
 def _changes(report: DreamReport, rest: Sequence[FieldChange], gone: int) -> Html:
