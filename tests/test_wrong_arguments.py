@@ -73,6 +73,7 @@ CALLS: list[tuple[str, str, Callable[..., object], list[Any]]] = [
     ("get_many", "ids", lambda mind, it: mind.get_many(it), [None, 5, "a", [None], [NO_TEXT], ONE]),
     ("delete", "id", lambda mind, it: mind.delete(it), [5, NO_TEXT, []]),
     ("restore", "id", lambda mind, it: mind.restore(it), [None, NO_TEXT]),
+    ("restore", "now", lambda mind, it: mind.restore("a", now=it), ["soon", HUGE, []]),
     ("forget", "id", lambda mind, it: mind.forget(it), [None, NO_TEXT]),
     ("feedback", "id", lambda mind, it: mind.feedback(it, "helpful"), [None, NO_TEXT]),
     ("supersede", "old", lambda mind, it: mind.supersede(it, "a"), [None, 5, NO_TEXT, []]),

@@ -180,18 +180,28 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         parts.remember.delete(id, now=self._now(now), seen=self._seen)
         return 1
 
-    def restore(self, id: str) -> None:
+    def restore(self, id: str, *, now: Time | None = None) -> bool:
         """Take a soft delete back, and an archiving, so that the memory can be found again.
 
-        What was archived is consolidated then; otherwise its status stays.
+        What was archived is consolidated then; otherwise its status stays. That is a use of it:
+        ``last_accessed_at`` is now, and it is as stale as if it had just been recalled. What repeats
+        another, is superseded or is disliked is taken away by the next cycle all the same, unless
+        :meth:`pin` keeps it. Of a memory that is not away nothing changes.
+
+        Args:
+            id: of the memory.
+            now: the clock, as in :meth:`add`.
+
+        Returns:
+            Whether it was away.
 
         Raises:
             UnknownMemory: there is no such memory, deleted or not.
 
-        Source: docs/systems/reverie.md R19.
+        Source: docs/systems/reverie.md R13, R19.
         """
         require_utf8("id", id)
-        self._parts.remember.restore(id, seen=self._seen)
+        return self._parts.remember.restore(id, now=self._now(now), seen=self._seen)
 
     def forget(self, id: str) -> None:
         """Erase a memory for good, soft-deleted or not: text, vector, log, what cycles changed of it.

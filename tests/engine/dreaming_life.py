@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import oneiros
+from oneiros.fields import ENUMS
 from oneiros.ranking.phases import PHASES
 from oneiros.ranking.rails import SafetyRails
 from oneiros.remember import write_behind
@@ -37,6 +38,7 @@ REINFORCED = {
     *("core", "tier"),
 }
 OTHERS_OF_AN_ADD = {"duplicate_count", "stability"}
+CONSOLIDATED, ARCHIVED = map(ENUMS["status"].index, ("consolidated", "archived"))
 VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
 WHICH = st.integers(0, 1)
 ONE = st.integers(0, 99)
@@ -241,8 +243,17 @@ class Life(RuleBasedStateMachine):
             mind.delete(id, now=self.now)
             self.holds({id: {"deleted_at": self.now}})
         else:
-            mind.restore(id)
-            self.holds({id: {"deleted_at": None}}, {"status"})
+            self.restores(mind, id, row)
+
+    def restores(self, mind: oneiros.Engine, id: str, row: dict[str, Any]) -> None:
+        """What is away comes back as used now; of another nothing changes (reverie.md R19)."""
+        mind.restore(id, now=self.now)
+        own: dict[str, Any] = {"deleted_at": None}
+        if row["status"] == ARCHIVED:
+            own["status"] = CONSOLIDATED
+        if row["status"] == ARCHIVED or row["deleted_at"] is not None:
+            own["last_accessed_at"] = self.now
+        self.holds({id: own})
 
     @rule(which=WHICH, one=ONE, other=ONE)
     def link(self, which: int, one: int, other: int) -> None:

@@ -141,7 +141,9 @@ class Recall(RuleBasedStateMachine):
         self.mind.restore(id)
         held = self.world.known[id].status
         status = "consolidated" if held == "archived" else held  # docs/systems/reverie.md R19
-        self.world.known[id] = replace(self.world.known[id], is_deleted=False, status=status)
+        one = self.world.known[id]
+        life = replace(one.life, last_accessed_at=self.now)
+        self.world.known[id] = replace(one, is_deleted=False, status=status, life=life)
 
     @precondition(lambda self: self.world.known)
     @rule(data=st.data())

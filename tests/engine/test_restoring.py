@@ -9,7 +9,7 @@ import pytest
 import oneiros
 from oneiros.fields import ENUMS
 from tests.dream.worlds import DAY, NOW
-from tests.engine.dream_stores import PROFILES, filled_mind, memories
+from tests.engine.dream_stores import PROFILES, filled_mind, memories, tables
 
 LATER = NOW + DAY
 COUNT = 60
@@ -43,10 +43,11 @@ def test_what_cycles_took_away_is_found_again(tmp_path: Path, profile: str) -> N
         assert bool(taken) == (profile in TAKE_AWAY)
         assert not taken & found(mind, "reverie")
         for id in taken:
-            mind.restore(id)
+            assert mind.restore(id, now=LATER)
         for id, held in memories(path).items():
             status = CONSOLIDATED if left[id]["status"] == ARCHIVED else left[id]["status"]
-            assert held == left[id] | {"deleted_at": None, "status": status}
+            used = {"last_accessed_at": LATER} if id in taken else {}
+            assert held == left[id] | {"deleted_at": None, "status": status} | used
         shown = {
             id for id in taken if left[id]["superseded_by"] is None and left[id]["tier"] == HOT
         }
@@ -54,8 +55,10 @@ def test_what_cycles_took_away_is_found_again(tmp_path: Path, profile: str) -> N
             assert shown & ids <= found(mind, name)
         assert bool(shown & were_found["reverie"]) == bool(taken)
         assert mind.check() == []
+        before = tables(path)
         for id in taken:
-            mind.restore(id)  # once more: nothing
+            assert not mind.restore(id, now=LATER + DAY)  # once more: nothing
+        assert tables(path) == before
         assert not taken - {one.id for one in mind.list(limit=1000)}
 
 
@@ -81,3 +84,101 @@ def test_what_was_pruned_keeps_its_status(tmp_path: Path, status: str) -> None:
         mind.restore("m0")
         assert mind.get("m0").status == status
         assert set(mind.search("story", now=NOW, reinforce=False).ids) == {"m0", "m1"}
+
+
+# -- what a user took back stays (docs/systems/reverie.md R13, R14, R19; omega.md O31) ---------------
+
+
+def taken_then_restored(mind: oneiros.Engine, **fields: object) -> None:
+    """Add a memory of 400 days that the cycle takes away, and take it back a day later."""
+    mind.add("an old story", **{"id": "old", "now": NOW - 400 * DAY} | fields)
+    mind.dream(NOW)
+    assert mind.list() == [] or mind.get("old").status == "archived"
+    mind.restore("old", now=NOW + DAY)
+    assert [(one.id, one.access_count) for one in mind.list()] == [("old", 0)]
+
+
+def is_there(mind: oneiros.Engine) -> bool:
+    return [one.id for one in mind.list() if one.status != "archived"] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit_days"), [("note", 180), ("config", 90), ("bug", 60), ("session", 30)]
+)
+def test_a_stale_memory_that_was_restored_is_stale_again_at_its_limit(
+    kind: str, limit_days: float
+) -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        taken_then_restored(mind, kind=kind)
+        for day in (1, 2, limit_days):
+            mind.dream(NOW + day * DAY)
+            assert is_there(mind)
+        mind.dream(NOW + (limit_days + 1) * DAY)
+        assert not is_there(mind)
+
+
+def test_a_faded_memory_that_was_restored_fades_again_at_half_its_limit() -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        told = {"strength": 0.1, "status": "consolidated", "now": NOW - 100 * DAY}
+        taken_then_restored(mind, **told)
+        mind.dream(NOW + 90 * DAY)
+        assert is_there(mind)
+        mind.dream(NOW + 91 * DAY)
+        assert not is_there(mind)
+
+
+def test_a_weak_memory_that_was_restored_is_unused_no_more() -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        taken_then_restored(mind, strength=0.01, kind="preference")  # never stale
+        mind.dream(NOW + 4_000 * DAY)
+        assert is_there(mind)
+
+
+@pytest.mark.parametrize(("feedback", "stays"), [(0, True), (-2, True), (-3, False)])
+def test_what_omega_archived_goes_again_only_where_it_is_disliked(
+    feedback: int, stays: bool
+) -> None:
+    with oneiros.Engine(":memory:", profile="omega") as mind:
+        taken_then_restored(mind, kind="code_chunk", feedback=feedback)
+        mind.dream(NOW + 2 * DAY)  # of -3 now 0.1 x 0.4 x 0.98
+        assert is_there(mind) == stays
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_what_is_superseded_or_repeats_another_goes_again_unless_it_is_pinned(
+    is_pinned: bool,
+) -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        for id in ("first", "again", "outdated"):
+            mind.add("a story" if id != "outdated" else "a tale", id=id, now=NOW - 2 * DAY)
+        mind.supersede("outdated", "again", now=NOW)
+        mind.dream(NOW)
+        for id in ("first", "outdated"):
+            mind.restore(id, now=NOW)
+            mind.pin(id, is_pinned)
+        mind.dream(NOW)
+        assert len(mind.list()) == (3 if is_pinned else 1)
+
+
+def test_an_undoing_is_no_use_and_passes_over_what_was_restored(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path, profile="reverie") as mind:
+        for id in ("one", "other"):
+            mind.add(f"a story of {id}", id=id, now=NOW - 400 * DAY)
+        before = memories(path)
+        report = mind.dream(NOW)
+        mind.restore("one", now=NOW + DAY)
+        undone = mind.undo_dream(report.id, now=NOW + 2 * DAY)
+        assert [(one.id, one.field) for one in undone.not_restored] == [("one", "deleted_at")]
+        before["one"]["last_accessed_at"] = NOW + DAY
+        assert memories(path) == before
+
+
+def test_a_scope_restores_its_own_by_the_clock_it_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path, clock=lambda: NOW) as other:
+        mind.add("a story", id="a", project="x", now=NOW - DAY)
+        for clock, given in ((NOW, {}), (LATER, {"now": LATER})):
+            other.delete("a")
+            other.scope(project="x").restore("a", **given)
+            assert mind.get("a").last_accessed_at == other.get("a").last_accessed_at == clock

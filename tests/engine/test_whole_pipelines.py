@@ -114,6 +114,7 @@ class Beside:
             id = self.row(one)
             self.mind.restore(id)
             self.world.mark(id, "is_deleted", False)
+            self.world.mark(id, "last_accessed_at", self.clock())
             if self.world.records[id].get("status") == "archived":  # docs/systems/reverie.md R19
                 self.world.mark(id, "status", "consolidated")
 

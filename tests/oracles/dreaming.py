@@ -167,6 +167,7 @@ def is_doomed(cycle: Cycle, row: int) -> bool:
         return False
     is_unused = (
         memory["access_count"] == 0
+        and memory["last_accessed_at"] is None
         and cycle.days_since(memory["created_at"]) > 30
         and memory["strength"] <= as_float32(0.01)
     )

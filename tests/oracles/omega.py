@@ -236,6 +236,6 @@ def is_forgotten(record: Record, now: float, age_days: float) -> bool:
     kind, feedback = value(record, "kind"), value(record, "feedback")
     if kind in {"user_preference", "error_pattern", "constraint", "reminder"}:
         return False
-    unused = value(record, "access_count") == 0 or leaves(feedback)
+    is_unused = value(record, "access_count") == 0 and record.get("last_accessed_at") is None
     weak = kind_weight(kind) * feedback_factor(feedback) * decay_of(record, now) < 0.05
-    return age_days >= 30 and unused and weak
+    return age_days >= 30 and (is_unused or leaves(feedback)) and weak

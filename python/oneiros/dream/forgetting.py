@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneiros.dream.factor_values import product
+from oneiros.dream.kinds import never_accessed
 from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Feedback, FlooredDecay, KindWeight
 
@@ -21,7 +22,7 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     The weakest goes first, of equal ones the earlier.
     """
     weights = product(draft, KindWeight, Feedback, FlooredDecay)
-    unused = draft.column("access_count") == 0
+    unused = never_accessed(draft)
     unused |= draft.column("feedback") <= phase.disliked_at
     kinds = draft.source.kinds
     stays = np.array([kind in phase.exempt for kind in kinds], np.bool_)

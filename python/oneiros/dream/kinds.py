@@ -1,4 +1,4 @@
-"""What a table says of each row's kind, and how stale that makes it. Source: docs/systems/reverie.md R13."""
+"""How stale rows are by their kind, and which nobody used. Source: docs/systems/reverie.md R13."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.dream.draft import Draft
+    from oneiros.dream.draft import Draft, Mask
     from oneiros.ranking.tables import Table
 
     Reals = npt.NDArray[np.float64]
 
-__all__ = ["by_kind", "staleness"]
+__all__ = ["by_kind", "never_accessed", "staleness"]
 
 
 class _Limited(Protocol):
@@ -38,6 +38,12 @@ def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals
     numbers = np.array([table.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
     found: Reals = numbers[draft.column("kind")]
     return found
+
+
+def never_accessed(draft: Draft) -> Mask:
+    """Return which rows nobody recalled, nor restored, which counts no access and dates one."""
+    never: Mask = (draft.column("access_count") == 0) & np.isnan(draft.column("last_accessed_at"))
+    return never
 
 
 def staleness(draft: Draft, phase: _Limited, now: float | None = None) -> Reals:

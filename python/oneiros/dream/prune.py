@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from oneiros.dream.kinds import by_kind, staleness
+from oneiros.dream.kinds import by_kind, never_accessed, staleness
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 
@@ -58,7 +58,7 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
     """Which rows were never accessed, are old, and as weak as can be."""
     is_old = draft.age_days("created_at") > phase.unused_days
     is_weak = draft.column("strength") <= np.float32(phase.strength_floor)
-    unused: Mask = is_old & is_weak & (draft.column("access_count") == 0)
+    unused: Mask = is_old & is_weak & never_accessed(draft)
     return unused
 
 

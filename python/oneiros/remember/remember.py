@@ -126,9 +126,9 @@ class Remember(Adding):
         with self._writing() as transaction:
             return transaction.update_columns(changes())
 
-    def restore(self, memory_id: str, *, seen: Seen) -> None:
-        """Take a soft delete back, and an archiving; of another live memory, nothing."""
-        with self._writing() as transaction:
+    def restore(self, memory_id: str, *, now: float, seen: Seen) -> bool:
+        """Take a soft delete back, and an archiving, as a use; returns whether there was one."""
+        with self._writing(after_events_of=[memory_id]) as transaction:
             held = self._known(transaction, memory_id, seen)
             changes: dict[str, object] = {}
             if held.deleted_at is not None:
@@ -136,7 +136,9 @@ class Remember(Adding):
             if held.status == _ARCHIVED:
                 changes["status"] = "consolidated"
             if changes:
+                changes["last_accessed_at"] = now
                 transaction.update_columns([(memory_id, changes)])
+            return bool(changes)
 
     def forget(self, memory_id: str, *, seen: Seen) -> None:
         """Erase a memory for good, out of the log too."""
