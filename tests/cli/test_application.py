@@ -13,7 +13,10 @@ import oneiros
 from oneiros.cli import main
 from oneiros.cli.application import application
 
-COMMANDS = (*("demo", "import", "search", "get", "dream", "drift", "purge", "stats", "doctor"),)
+COMMANDS = (
+    *("demo", "import", "search", "get"),
+    *("dream", "drift", "restore", "purge", "stats", "doctor"),
+)
 
 
 def test_help_lists_every_command() -> None:
@@ -68,6 +71,7 @@ def test_help_needs_no_engine() -> None:
         ["dream"],
         ["dream", "--watch"],
         ["drift"],
+        ["restore", "m1"],
         ["purge", "--yes"],
         ["stats"],
         ["doctor"],

@@ -17,6 +17,7 @@ from oneiros.cli.importing import import_memories
 from oneiros.cli.promoting import promote
 from oneiros.cli.purging import purge
 from oneiros.cli.rescoring import rescore
+from oneiros.cli.restoring import restore
 from oneiros.cli.showing import demo
 from oneiros.cli.simulating import simulate
 from oneiros.cli.tuning import tune
@@ -59,6 +60,7 @@ application.command("rescore")(rescore)
 application.command("promote")(promote)
 application.command("dream")(dream)
 application.command("drift")(drift)
+application.command("restore")(restore)
 application.command("purge")(purge)
 application.command("stats")(stats)
 application.command("doctor")(doctor)
