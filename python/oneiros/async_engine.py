@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
+from oneiros.async_workers import Workers
 from oneiros.engine import Engine
-from oneiros.errors import EngineClosed
 from oneiros.memories import Memories
 from oneiros.ranking.declaration import require_int
 from oneiros.response import SearchResponse
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from oneiros.async_dream_plan import AsyncDreamPlan
+    from oneiros.bounded import Time
+    from oneiros.dream.report import DreamReport
+    from oneiros.dreaming import Judge, Summarise
+    from oneiros.ranking.profile import Profile
 
 __all__ = ["AsyncEngine", "AsyncMemories"]
 
@@ -27,65 +42,6 @@ Told = TypeVar("Told")
 Mind = TypeVar("Mind", bound=Memories)
 
 _MOST_WORKERS = 1_024
-
-
-class _Workers:
-    """A bounded number of threads, and no queue before them: who waits, waits in the loop."""
-
-    def __init__(self, count: int) -> None:
-        self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
-        self._free = asyncio.Semaphore(count)
-        self._count = count
-        self._has_ended = False
-        self.is_closed = False
-
-    async def run(self, call: Callable[[], Told]) -> Told:
-        """Run a call on a thread. Cancelled while it waits for one, it never starts."""
-        await self._free.acquire()
-        if self.is_closed:
-            self._free.release()
-            msg = "the engine is closed"
-            raise EngineClosed(msg)
-        return await self._started(call)
-
-    async def close(self, last: Callable[[], None]) -> None:
-        """Refuse what waits, let what runs end, then run the last call, once."""
-        self.is_closed = True
-        taken = 0
-        try:
-            for _ in range(self._count):
-                await self._free.acquire()
-                taken += 1
-            if not self._has_ended:
-                self._has_ended = True
-                taken -= 1  # its thread gives that one back
-                await asyncio.shield(asyncio.ensure_future(self._ended(last)))
-        finally:
-            for _ in range(taken):
-                self._free.release()
-
-    async def _ended(self, last: Callable[[], None]) -> None:
-        try:
-            await self._started(last)
-        finally:
-            self._executor.shutdown(wait=False)
-
-    async def _started(self, call: Callable[[], Told]) -> Told:
-        """Run a call. REQUIRES: one thread is free, and taken; it is given back when the call ends."""
-        loop = asyncio.get_running_loop()
-
-        def ended(_: Future[Told]) -> None:
-            # A thread outlives an await that was cancelled, and may outlive the loop.
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._free.release)
-
-        try:
-            future = self._executor.submit(contextvars.copy_context().run, call)
-        except BaseException:
-            self._free.release()
-            raise
-        future.add_done_callback(ended)
-        return await asyncio.wrap_future(future)
 
 
 def _awaited(
@@ -120,7 +76,7 @@ def _loaded(
 class AsyncMemories(Generic[Mind]):
     """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
 
-    def __init__(self, open_one: Callable[[], Awaitable[Mind]], workers: _Workers) -> None:
+    def __init__(self, open_one: Callable[[], Awaitable[Mind]], workers: Workers) -> None:
         self._opened = open_one
         self._workers = workers
 
@@ -187,7 +143,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     def __init__(self, path: str | os.PathLike[str], *, workers: int = 4, **options: Any) -> None:
         require_int("workers", workers, low=1, high=_MOST_WORKERS)
-        super().__init__(self._open, _Workers(workers))
+        super().__init__(self._open, Workers(workers))
         self._make = partial(Engine, path, **options)
         self._opening = asyncio.Lock()
         self._making = threading.Lock()
@@ -200,7 +156,6 @@ class AsyncEngine(AsyncMemories[Engine]):
     stats = _awaited(Engine.stats)
     check = _awaited(Engine.check)
     verify_erased = _awaited(Engine.verify_erased)
-    dream = _awaited(Engine.dream)
     undo_dream = _awaited(Engine.undo_dream)
     dreams = _awaited(Engine.dreams)
     drift = _awaited(Engine.drift)
@@ -210,6 +165,67 @@ class AsyncEngine(AsyncMemories[Engine]):
     get_deleted = _awaited(Engine.get_deleted)
     keep_dreaming = _awaited(Engine.keep_dreaming)
     end_session = _awaited(Engine.end_session)
+
+    @overload
+    async def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: Literal[False] = False,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport: ...
+    @overload
+    async def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: Literal[True],
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> AsyncDreamPlan: ...
+    @overload
+    async def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: bool,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport | AsyncDreamPlan: ...
+    async def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: bool = False,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport | AsyncDreamPlan:
+        """Run one dream cycle, as :meth:`oneiros.Engine.dream` does, with the same arguments.
+
+        ``summarise`` and ``judge`` are plain callables, which are called on the cycle's thread.
+
+        Returns:
+            :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
+            :class:`oneiros.async_dream_plan.AsyncDreamPlan`, to be applied and tried by awaiting.
+
+        Raises:
+            As :meth:`oneiros.Engine.dream`.
+        """
+        from oneiros.async_dream_plan import AsyncDreamPlan  # noqa: PLC0415 - a search dreams not
+        from oneiros.dream.plan import DreamPlan  # noqa: PLC0415
+
+        mind = await self._open()
+        told = await self._workers.run(
+            lambda: mind.dream(
+                now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
+            )
+        )
+        return AsyncDreamPlan(told, self._workers) if isinstance(told, DreamPlan) else told
 
     async def close(self) -> None:
         """Let running calls end, write what waits, and let the file go. Closing twice is once."""

@@ -49,6 +49,16 @@ class Dreaming(DreamHistory, Purging):
         summarise: Summarise | None = None,
         judge: Judge | None = None,
     ) -> DreamPlan: ...
+    @overload
+    def dream(
+        self,
+        now: Time | None = None,
+        *,
+        dry_run: bool,
+        profile: Profile | str | None = None,
+        summarise: Summarise | None = None,
+        judge: Judge | None = None,
+    ) -> DreamReport | DreamPlan: ...
     def dream(
         self,
         now: Time | None = None,
