@@ -22,7 +22,9 @@ _MOST_NEW: Final = 2**31 - 1
 class DreamSchedule:
     """When a cycle is due: after some time, some new memories, or the end of a session.
 
-    Durations are seconds, or texts such as "90s", "30min", "4h" and "2d".
+    Durations are seconds, or texts such as "90s", "30min", "4h" and "2d". Each cycle weakens what it
+    weakens by the same share, however little time has passed (docs/systems/reverie.md R12): ``rate``
+    of the profile's ``Downscale`` is per cycle, and a strength halves in 14 cycles at its 0.95.
 
     Raises:
         ValueError, TypeError: a field breaks its rule.
