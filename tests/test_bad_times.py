@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -35,6 +36,35 @@ def test_now_refuses_naive_datetimes_and_milliseconds(mind: oneiros.Engine) -> N
             mind.search("ant", now=value)
 
 
+@pytest.mark.parametrize("before", [-1e30, -62_135_596_800.5, "0001-01-01T00:00:00+14:00"])
+def test_no_clock_shows_a_time_before_year_1(mind: oneiros.Engine, before: float | str) -> None:
+    mind.add("ant", id="a")
+    calls: dict[str, Callable[[], object]] = {
+        "add": lambda: mind.add("bee", now=before),
+        "search": lambda: mind.search("ant", now=before),
+        "search_many": lambda: mind.search_many(["ant"], now=before),
+        "delete": lambda: mind.delete("a", now=before),
+        "dream": lambda: mind.dream(before),
+        "purge": lambda: mind.purge(30.0, now=before),
+        "rescore": lambda: mind.rescore(now=before),
+        "a table": lambda: oneiros.rescore([{"text": "ant"}], profile="ciar", now=before),
+    }
+    for call in calls.values():
+        with pytest.raises(ValueError, match=r"now: must be in year 1 or later, .*, got"):
+            call()
+    with pytest.raises(ValueError, match="valid_at: must be in year 1 or later"):
+        mind.search("ant", valid_at=before)
+    assert (mind.count(), mind.dreams()) == (1, [])
+
+
+def test_a_clock_that_shows_no_year_is_told() -> None:
+    with (
+        oneiros.Engine(":memory:", clock=lambda: -1e30) as mind,
+        pytest.raises(ValueError, match=r"now: must be in year 1 or later, .*, got -1e\+30"),
+    ):
+        mind.add("ant")
+
+
 @pytest.mark.parametrize("year", [1, 9999])
 @pytest.mark.parametrize("as_text", [False, True])
 def test_the_first_and_the_last_year_are_fine(
@@ -47,6 +77,9 @@ def test_the_first_and_the_last_year_are_fine(
     factor = 1.3 if year == 9999 else 1.0
     assert result.score == pytest.approx(factor / 31, rel=1e-9)
     assert ids(mind.search("ant", where=oneiros.where(created_at=(time, None)))) == ["odd"]
+    now = time.isoformat() if as_text else time
+    assert ids(mind.search("ant", now=now, valid_at=now, reinforce=False)) == ["odd"]
+    assert mind.search("ant", now=dt.datetime.min.replace(tzinfo=dt.UTC), reinforce=False).ids
 
 
 def test_a_memory_of_the_last_year_can_be_added_again(mind: oneiros.Engine) -> None:

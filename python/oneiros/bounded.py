@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oneiros.argument_checks import require_instance
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed
-from oneiros.field_checks import time as time_check
+from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
 from oneiros.recent_answers import RecentAnswers
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounded", "Parts", "checked_profile", "require_where"]
 
-_check_now = time_check("now")
+_check_now = moment_check("now")
 
 
 @dataclass(slots=True)

@@ -32,6 +32,8 @@ DEPTH_LIMIT = 32
 """Levels of nesting in metadata."""
 LAST_NUMBER = 1e11
 """A time given as a number above this is milliseconds by mistake."""
+FIRST_MOMENT = -62_135_596_800.0
+"""The beginning of year 1; no clock shows less, though a memory may be of a million years."""
 TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 # A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as
@@ -157,6 +159,19 @@ def time(name: str) -> Check:
         if type(value) is float and -math.inf < value <= LAST_NUMBER:
             return value
         return _time_of(name, value)
+
+    return check
+
+
+def moment(name: str) -> Check:
+    """Return the check of a time that a clock can show: as :func:`time`, from year 1 on."""
+    check_time = time(name)
+
+    def check(value: Any) -> float:
+        seconds: float = check_time(value)
+        if seconds < FIRST_MOMENT:
+            raise ValueError(wrong(name, "in year 1 or later, seconds since 1970", value))
+        return seconds
 
     return check
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.argument_checks import require_flag, statuses
 from oneiros.bounded import Bounded, require_where
-from oneiros.field_checks import time as time_check
+from oneiros.field_checks import moment as moment_check
 from oneiros.projections import Limits
 from oneiros.projections.row_sets import of_status
 from oneiros.remember.write_behind import ReinforcementEvent
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeepLimits", "Limiting"]
 
-_check_valid_at = time_check("valid_at")
+_check_valid_at = moment_check("valid_at")
 
 
 class DeepLimits(NamedTuple):

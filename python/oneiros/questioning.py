@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.bounded import Time
     from oneiros.projections import Limits
     from oneiros.query.asking import Asking
     from oneiros.query.expander import Expanded
@@ -40,7 +39,7 @@ class Questioning(Limiting):
         query: str,
         embedding: npt.ArrayLike | None,
         k: int,
-        now: Time | None,
+        now: float,
         profile: Profile | str | None,
         is_explained: bool,
         syntax: str,
@@ -50,9 +49,9 @@ class Questioning(Limiting):
         require_utf8("syntax", syntax)
         require_flag("explain", is_explained)
         most = count("k", k)
-        spoken, chosen, moment = spoken_in(query, syntax), self._profile(profile), self._now(now)
+        spoken, chosen = spoken_in(query, syntax), self._profile(profile)
         row_sets = self._parts.projections.row_sets
-        understood = asking.understood(spoken, chosen, moment, row_sets)
+        understood = asking.understood(spoken, chosen, now, row_sets)
         expanded, embedding = self._expanded(chosen, spoken, understood, asking, embedding)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
@@ -73,7 +72,7 @@ class Questioning(Limiting):
             vector=vector,
             absent=absent,
             k=most,
-            now=moment,
+            now=now,
             profile=ranked,
             profile_hash=chosen.hash,
             understood=understood,
@@ -198,15 +197,11 @@ class Questioning(Limiting):
         given: list[npt.ArrayLike | None],
         asking: Asking,
         profile: Profile | str | None,
-        now: Time | None,
+        now: float,
     ) -> list[npt.ArrayLike | None]:
         """Give questions that come without a vector the embedder's, unless they do without."""
-        chosen, moment, row_sets = (
-            self._profile(profile),
-            self._now(now),
-            self._parts.projections.row_sets,
-        )
-        read = [asking.understood(words, chosen, moment, row_sets) for words in queries]
+        chosen, row_sets = self._profile(profile), self._parts.projections.row_sets
+        read = [asking.understood(words, chosen, now, row_sets) for words in queries]
         return self._embedded(queries, given, [bool(one.skips_vectors) for one in read])
 
     def _spoken_parts(

@@ -129,6 +129,7 @@ def test_a_damaged_cycle_is_listed_as_one(run: Run, store: Path, damage: str) ->
         (["--undo", "x", "--profile", "reverie"], "--profile: cannot go with --undo"),
         (["--profile", "nobody"], "--profile: name: no profile is called 'nobody'"),
         (["--now", "soon"], "--now"),
+        (["--now=-1e30"], "--now: must be in year 1 or later, seconds since 1970, got -1e+30"),
         (["--watch", "--dry-run"], "--watch: cannot go with --dry-run"),
         (["--watch", "--now", "0"], "--now: cannot go with --watch"),
         (["--watch", "--html", "x.html"], "--html: cannot go with --watch"),

@@ -13,7 +13,7 @@ from oneiros.batch.scorer import Scorer, require_apart
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
 from oneiros.clock import system_clock
-from oneiros.field_checks import time as time_check
+from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chosen_profiles", "moment_of", "rescore", "tracked"]
 
-_check_now = time_check("now")
+_check_now = moment_check("now")
 
 
 def rescore(

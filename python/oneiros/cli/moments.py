@@ -13,15 +13,15 @@ def seconds_of(name: str, written: str | None) -> float | None:
     Raises:
         ValueError: anything else, naming the option and the value.
     """
-    from oneiros.field_checks import time  # noqa: PLC0415  (the rules of a memory's own times)
+    from oneiros.field_checks import moment as check  # noqa: PLC0415  (--help needs it not)
 
     if written is None:
         return None
     try:
-        moment: float | str = float(written)
+        given: float | str = float(written)
     except ValueError:
-        moment = written
-    return float(time(name)(moment))
+        given = written
+    return float(check(name)(given))
 
 
 def day(seconds: float) -> str:

@@ -49,8 +49,9 @@ class _Mind(Engine):
 
     def hear(self, asked: Asked, profile: Profile) -> _Heard:
         asking = Asking.checked(asked.where, None, None, None)
+        moment = self._now(asked.now)
         question = self._question(
-            asked.text, asked.embedding, DEPTH, asked.now, profile, False, "plain", asking
+            asked.text, asked.embedding, DEPTH, moment, profile, False, "plain", asking
         )
         deep = DeepLimits(is_deep=False, includes_lapsed=False)
         selection, now = question.profile.selection, question.now
