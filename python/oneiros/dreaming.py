@@ -71,7 +71,8 @@ class Dreaming(DreamHistory, Purging):
         """Run one dream cycle: the phases of a profile, in one transaction.
 
         It is planned first, while searches and writes go on, then applied all at once. A memory that
-        somebody changes meanwhile stays as it is. What searches left to be written is written first.
+        somebody changes, links or unlinks meanwhile stays as it is. What searches left to be written
+        is written first.
 
         Args:
             now: the cycle's clock, as in :meth:`add`.

@@ -20,6 +20,7 @@ from oneiros.ranking.rails import SafetyRails
 from oneiros.remember import write_behind
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_model import State
+from tests.engine.dream_records import RECORDS
 from tests.engine.test_dream_in_step import state
 from tests.folders import IN_MEMORY
 
@@ -42,43 +43,7 @@ CONSOLIDATED, ARCHIVED = map(ENUMS["status"].index, ("consolidated", "archived")
 VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
 WHICH = st.integers(0, 1)
 ONE = st.integers(0, 99)
-CHANGES = st.sampled_from(["revise", "pin", "outdated", "delete", "restore"])
-
-TEXTS = st.sampled_from(["ada likes coffee", "a story", "été", "long coffee " * 20])
-NEAR = [(1.0, 0.0), (0.96, 0.28)]
-COLD_SINCE = st.sampled_from([None, NOW - 200.0 * DAY])
-VARIED = st.fixed_dictionaries(
-    {
-        "text": TEXTS,
-        "age": st.sampled_from([0.0, 0.5, 20.0, 45.0, 200.0, 900.0]),
-        "kind": st.sampled_from(["note", "session", "bug", "code_chunk", "file_summary"]),
-        "category": st.sampled_from(["episodic", "semantic"]),
-        "stability": st.sampled_from([0.125, 1.0, 5.0]),
-        "strength": st.sampled_from([0.01, 0.2, 0.3, 1.0]),
-        "session": st.sampled_from([None, "s", "t"]),
-        "access_count": st.sampled_from([0, 0, 4, 9]),
-        "importance": st.sampled_from([0.0, 0.5]),
-        "embedding": st.sampled_from([None, *NEAR, (0.0, 1.0)]),
-        "tier": st.sampled_from(["hot", "hot", "cold"]),
-        "cold_since": COLD_SINCE,
-        "pinned": st.sampled_from([False] * 5 + [True]),
-        "core": st.sampled_from([False] * 5 + [True]),
-        "importance_tag": st.sampled_from(["none"] * 5 + ["explicit"]),
-    }
-)
-FADED = st.fixed_dictionaries(  # five of which make a summary, or stubs
-    {
-        "text": TEXTS,
-        "age": st.sampled_from([200.0, 900.0]),
-        "category": st.just("episodic"),
-        "stability": st.just(0.125),
-        "importance": st.just(0.0),
-        "embedding": st.sampled_from(NEAR),
-        "tier": st.sampled_from(["hot", "cold"]),
-        "cold_since": COLD_SINCE,
-    }
-)
-RECORDS = VARIED | FADED
+CHANGES = st.sampled_from(["revise", "pin", "outdated", "delete", "restore", "relink"])
 
 
 def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
@@ -242,8 +207,27 @@ class Life(RuleBasedStateMachine):
         elif what == "delete":
             mind.delete(id, now=self.now)
             self.holds({id: {"deleted_at": self.now}})
+        elif what == "relink":
+            self.relinks(mind, id)
         else:
             self.restores(mind, id, row)
+
+    def relinks(self, mind: oneiros.Engine, id: str) -> None:
+        """Take a link of a memory away; where it has none, link it with another one."""
+        others = self.state.live.keys() - {id}
+        linked = {other for pair in self.state.links if id in pair for other in pair - {id}}
+        if linked & others:
+            gone = min(linked & others)
+            mind.unlink(id, gone)
+            self.holds({}, are_links_same=False)
+            assert frozenset((id, gone)) not in self.state.links
+        elif others:
+            self.links(mind, (id, min(others)))
+
+    def links(self, mind: oneiros.Engine, pair: tuple[str, str]) -> None:
+        mind.link(*pair, weight=0.3, now=self.now)
+        self.holds({}, are_links_same=False)
+        assert self.state.links[frozenset(pair)]["weight"] == pytest.approx(0.3)
 
     def restores(self, mind: oneiros.Engine, id: str, row: dict[str, Any]) -> None:
         """What is away comes back as used now; of another nothing changes (reverie.md R19)."""
@@ -261,9 +245,7 @@ class Life(RuleBasedStateMachine):
         if len(live) < 2 or one % len(live) == other % len(live):
             return
         pair = live[one % len(live)], live[other % len(live)]
-        self.mind(which).link(*pair, weight=0.3, now=self.now)
-        self.holds({}, are_links_same=False)
-        assert self.state.links[frozenset(pair)]["weight"] == pytest.approx(0.3)
+        self.links(self.mind(which), pair)
 
     @rule(which=WHICH, one=ONE)
     def forget(self, which: int, one: int) -> None:

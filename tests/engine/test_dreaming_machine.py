@@ -37,6 +37,13 @@ def judged(older: str, newer: str) -> str:
     return ("update", "duplicate", "distinct")[(len(older) + 2 * len(newer)) % 3]
 
 
+def relinked(was: State, now: State) -> set[str]:
+    """Return the memories with a link that is another now, or gone, and not with one that is gone."""
+    pairs = was.links.keys() | now.links.keys()
+    changed = (pair for pair in pairs if was.links.get(pair) != now.links.get(pair))
+    return {id for pair in changed if pair <= now.memories.keys() for id in pair}
+
+
 PLACES: dict[str, type] = {
     "add_dream_cycle": cycle_writing.CycleWriting,  # the last thing before the commit
     "_take_up": in_step.InStep,  # the first after it
@@ -116,6 +123,7 @@ class Dreaming(Life):
         after = State.of(self.path)
         after_cycle(self.state, after, changes, report)
         touched = {id for id in was.keys() & before.keys() if was[id] != before[id]}
+        touched |= relinked(planned.state, self.state)
         asked = {change.id for change in changes if change.field not in {"link", "memory"}}
         assert touched & asked <= set(report.changed_since) <= before.keys()
         self.note(report, self.state, after)

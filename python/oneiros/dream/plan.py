@@ -212,8 +212,9 @@ class DreamPlan:
     def apply(self) -> DreamReport:
         """Apply the plan in one transaction, all of it or nothing.
 
-        A memory that somebody changed after the plan was made stays as it is, as does what was to
-        give way to it or be merged with it; they are named in the report's ``changed_since``.
+        A memory that somebody changed, linked or unlinked after the plan was made stays as it is, as
+        does what was to give way to it or be merged with it; they are named in the report's
+        ``changed_since``.
 
         Raises:
             ValueError: it was applied already.

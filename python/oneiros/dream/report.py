@@ -125,9 +125,9 @@ class DreamReport:
     change_count: int = 0
     """All changes, those not named too."""
     changed_since: tuple[str, ...] = ()
-    """Memories left as they are, because somebody changed them after the plan was made, or what they
-    were to give way to, or to be summarised with. Phases and ``change_count`` tell what was changed
-    without them; figures, distributions, drift and decay are those of the plan."""
+    """Memories left as they are, because somebody changed, linked or unlinked them after the plan was
+    made, or what they were to give way to, or to be summarised with. Phases and ``change_count`` tell
+    what was changed without them; figures, distributions, drift and decay are those of the plan."""
     not_restored: tuple[FieldChange, ...] = ()
     """Of an undoing: what had changed again, and stays. The store keeps a thousand of these and of
     ``changed_since``; ``left_alone`` counts the memories of all."""

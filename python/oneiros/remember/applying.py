@@ -72,7 +72,8 @@ class Applying:
         self._net = plan.net()
         self._rows = rows
         self._sequence_of = rows.sequences
-        changed = rows.changed(transaction.changed_since(plan.revision), owed)
+        since = transaction.changed_since(plan.revision) | transaction.linked_since(plan.revision)
+        changed = rows.changed(since, owed)
         self._stays = self._touched() & changed
         _spread(self._stays, self._draft.rests)
         self._dropped: set[int] = set()

@@ -35,6 +35,9 @@ FROM replay WHERE sequence NOT IN (SELECT sequence FROM memory)
 UNION ALL
 SELECT 'memory ' || sequence || ': replayed at no time: ' || quote(replayed_at)
 FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
+_LINKED: Final = """
+SELECT first FROM link INDEXED BY link_by_revision WHERE revision > ?1
+UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
@@ -138,6 +141,14 @@ ORDER BY number DESC LIMIT 1"""
     def changed_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of the memories that a later commit added or changed."""
         return {row[0] for row in self._rows(CHANGED, (revision,))}
+
+    def linked_since(self, revision: int) -> set[int]:
+        """Return the sequence numbers of memories of which a later commit made, changed or took a link.
+
+        A link that went with a memory that was erased is none of these, nor is an end that damage
+        gave another type.
+        """
+        return {row[0] for row in self._rows(_LINKED, (revision,)) if isinstance(row[0], int)}
 
     def sequences(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of ids, in their order; None where there is none."""
