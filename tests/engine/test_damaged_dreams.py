@@ -150,6 +150,45 @@ def _tells_what_is_sound(mind: oneiros.Engine, told: dict[str, DreamReport], las
     assert {one.id for one in found if not one.damage} >= told.keys() - {last}
 
 
+MORE_CYCLES = 31  # after which what the last one changed is kept no longer
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "stays"),
+    [
+        ("id", b"x", True),
+        ("revision", "NaN", True),
+        ("dreamed_at", "NaN", True),
+        ("dreamed_at", b"", True),
+        ("undoes", NO_UTF8, False),
+        ("undoes", b"x", True),
+        ("report", b"{}", True),
+        ("changes", "NaN", False),
+    ],
+)
+def test_a_cell_of_another_type_stops_no_later_cycle(
+    sound: Sound, tmp_path: Path, column: str, value: object, stays: bool
+) -> None:
+    path = tmp_path / "mind.db"
+    path.write_bytes(sound.file)
+    _damage(path, "dream_cycle", column, value, f"dreamed_at = {LATER!r}")
+    with oneiros.Engine(path, durability="normal") as mind:
+        problems = mind.check()
+        assert problems
+        light = _profile("reverie", only="downscale")
+        ids = [mind.dream(LATER + n * DAY, profile=light).id for n in range(1, MORE_CYCLES + 1)]
+        assert set(mind.check()) <= set(problems)
+        with mind._parts.store.read() as reading:
+            numbers = [cycle.number for cycle in reading.dream_cycles(100)]
+            held = [number for number in numbers if reading.dream_changes(number) is not None]
+            contents = [number for number in numbers if reading.dream_contents(number)]
+        whole = numbers[MORE_CYCLES : MORE_CYCLES + stays]  # what cannot be written stays whole
+        assert (held, contents) == (numbers[:30] + whole, whole)
+        with pytest.raises(ValueError, match="too old"):
+            mind.undo_dream(ids[0], now=LATER)
+        assert mind.undo_dream(ids[1], now=LATER).undoes == ids[1]
+
+
 def test_a_damaged_report_is_told_in_words_and_its_cycle_undone(
     sound: Sound, tmp_path: Path
 ) -> None:

@@ -22,6 +22,14 @@ _KEEP_REPLAY: Final = """
 INSERT INTO replay (sequence, replayed_at) VALUES (?, ?)
 ON CONFLICT (sequence) DO UPDATE SET replayed_at = excluded.replayed_at"""
 
+_TYPES: Final = {
+    "id": "text", "revision": "integer", "dreamed_at": "real", "undoes": "text", "report": "text",
+}  # fmt: skip
+_IS_SOUND: Final = " AND ".join(
+    f"typeof({name}) IN ('{type}', 'null')" for name, type in _TYPES.items()
+)
+"""Whether SQLite changes a row: of a STRICT table it looks at the types of all that stands in it."""
+
 
 class CycleWriting(RowWriting):
     """Writes what cycles leave."""
@@ -49,13 +57,18 @@ VALUES (?, ?, ?, ?, ?, ?)"""
     def forget_dream_changes(self, keep: int) -> None:
         """Drop what all but the last cycles changed; their reports stay.
 
+        A row that damage gave a cell of another type can only be left as it is, with all it changed.
+
         Args:
             keep: how many can still be undone.
         """
-        old = "(SELECT number FROM dream_cycle ORDER BY number DESC LIMIT -1 OFFSET ?)"
-        self._run(f"DELETE FROM dream_content WHERE cycle IN {old}", (keep,))
-        sql = f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND number IN {old}"
-        self._run(sql, (keep,))
+        old = "number IN (SELECT number FROM dream_cycle ORDER BY number DESC LIMIT -1 OFFSET ?)"
+        self._run(
+            f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND {old} AND {_IS_SOUND}",
+            (keep,),
+        )
+        dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {old})"
+        self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
         """Note when memories were replayed."""
