@@ -52,6 +52,12 @@ class GrowingArray(Generic[Value]):
         self._held[self._count : count] = more
         self._count = count
 
+    def extend(self, more: int) -> npt.NDArray[Value]:
+        """Add so many values at the end, and return them to be set, before anyone looks at them."""
+        self.reserve(more)
+        self._count += more
+        return self._held[self._count - more : self._count]
+
     def keep(self, count: int) -> None:
         """Keep the first so many values. REQUIRES: nobody was given those after them."""
         self._count = count

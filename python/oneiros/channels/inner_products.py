@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.channels import Bits
+from oneiros.channels.graph_links import LINKS, Links
 from oneiros.channels.growing_array import GrowingArray
 
 __all__ = ["Graph", "Matrix", "Positions", "library", "limited_to", "nearest", "scores_at"]
@@ -25,7 +26,6 @@ __all__ = ["Graph", "Matrix", "Positions", "library", "limited_to", "nearest", "
 Matrix = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
 
-LINKS = 16  # HNSW's M: links a vector and level (twice that on the lowest)
 EF_BUILD = 100  # HNSW's efConstruction
 SLICE = 256  # vectors added between two looks at the stop signal: at most about 0.1 s
 STEP = 16_384  # nodes whose links are followed at a time: bounds what that holds
@@ -160,6 +160,25 @@ class Graph:
         """Bytes of the vectors, whole and rounded, and of the links between them."""
         links = int(self._index.hnsw.neighbors.size()) * 4
         return self.vectors.nbytes + self.vectors.nbytes // 2 + links
+
+    def links(self) -> Links:
+        """Return the links between the vectors, in the graph's memory: keep it as long."""
+        return Links.of(library(), self._index, self._laid_out_count)
+
+    @classmethod
+    def restored(cls, links: Links, held: GrowingArray[np.float32]) -> Graph:
+        """Return the graph of these links and vectors. REQUIRES: the links make sense.
+
+        Args:
+            links: as :meth:`links` returned them.
+            held: the vectors that lay in that graph, in its order.
+        """
+        faiss, vectors = library(), held.values
+        index = _empty(vectors.shape[1])
+        with limited_to(1):
+            faiss.downcast_index(index.storage).add(vectors)
+        links.put_into(faiss, index)
+        return cls(index, held, links.laid_out_count)
 
     @classmethod
     def grown(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
 from oneiros.channels.inner_products import Matrix, limited_to
+from oneiros.channels.kept_graph import Restored
 from oneiros.channels.position_table import ABSENT
 from oneiros.channels.vector_batch import search_batch
 from oneiros.channels.vector_input import (
@@ -22,8 +23,9 @@ from oneiros.channels.vector_input import (
     read_vectors,
     refuse_repeats,
 )
+from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_state import VectorState
-from oneiros.channels.vector_upkeep import build, due
+from oneiros.channels.vector_upkeep import Task, build, due
 from oneiros.fork_safe_lock import ForkSafeLock
 
 __all__ = ["VectorIndex"]
@@ -79,9 +81,22 @@ class VectorIndex:
         return self._state.now.sealed is not None
 
     @property
+    def lasting(self) -> Snapshot | None:
+        """What is held now, if it has a graph that is not about to give way to another or none."""
+        now = self._state.now
+        is_leaving = due(self.kind, now) in {Task.GRAPH, Task.FLAT}
+        return None if now.sealed is None or is_leaving else now
+
+    @property
     def resident_bytes(self) -> int:
         """Bytes of vectors, links and tables held, room to grow left out."""
         return self._state.nbytes
+
+    def begin(self, restored: Restored) -> None:
+        """Hold a graph that was kept. REQUIRES: nothing was added, and it is of this dimension."""
+        with self._lock:
+            self._state.begin(restored)
+            self._start_upkeep()
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:
         """Give rows their vectors; a row that has one gets the new one in its place.

@@ -18,7 +18,7 @@ from oneiros.channels import Bits
 from oneiros.channels.inner_products import Graph, Matrix, Positions
 from oneiros.channels.vector_choice import Choice, Found, are_chosen, bits_at
 
-__all__ = ["Sealed", "seal"]
+__all__ = ["Hashes", "Sealed", "hashes_of", "seal"]
 
 # Candidates kept while walking the graph, per result wanted and at least. The nearer half of them
 # is nearly complete: under a filter the results must come out of that half, so some more are kept.
@@ -188,7 +188,7 @@ def seal(
         positions, those from there on stand for ``vectors``.
     """
     known = 0 if former is None else len(former.graph)
-    hashes = _hashes(vectors)
+    hashes = hashes_of(vectors)
     every_hash = hashes if former is None else np.concatenate((former.hashes, hashes))
     _, firsts, groups = np.unique(every_hash, return_index=True, return_inverse=True)
     head = firsts[groups[known:]]  # in the graph, or from `known` on among the vectors
@@ -222,7 +222,7 @@ def seal(
     return Sealed(graph, heads[by_head], hashes), order
 
 
-def _hashes(vectors: Matrix) -> Hashes:
+def hashes_of(vectors: Matrix) -> Hashes:
     """Return 64 bits that are equal for equal vectors, and hardly ever for others."""
     odd = np.random.default_rng(0).integers(0, 2**63, vectors.shape[1], np.uint64) * 2 + 1
     found = np.empty(len(vectors), np.uint64)

@@ -6,7 +6,9 @@ import numpy as np
 
 from oneiros.channels.growing_array import GrowingArray
 from oneiros.channels.inner_products import Matrix, Positions
+from oneiros.channels.kept_graph import Restored
 from oneiros.channels.position_table import ABSENT, PositionTable
+from oneiros.channels.vector_choice import positions_in
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
 
@@ -39,6 +41,23 @@ class VectorState:
         """Return each row's position in the latest state, or ABSENT."""
         self._mend()
         return self._table.of(rows)
+
+    def begin(self, restored: Restored) -> None:
+        """Publish a graph that was kept. REQUIRES: there was no vector before."""
+        rows, live = restored.rows, restored.live
+        held = np.arange(len(rows)) if live is None else positions_in(live)
+        self._rows = GrowingArray(rows, room=len(rows) // 2)
+        self._table.reserve(int(rows.max()) + 1)
+        self._table.put(rows[held], held)
+        self.now = Snapshot(
+            sealed=restored.sealed,
+            fresh=self._fresh.values,
+            rows=self._rows.values,
+            live=live,
+            live_count=len(held),
+            row_end=int(rows.max()) + 1,
+            is_in_row_order=np.array_equal(rows, np.arange(len(rows))),
+        )
 
     def change(self, *, dead: Positions, rows: Positions, vectors: Matrix) -> None:
         """Publish the state without the vectors of the rows ``dead`` and with these new ones."""

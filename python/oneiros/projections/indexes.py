@@ -14,18 +14,20 @@ from oneiros.numpy_on_use import np
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
     from oneiros.channels import Bits, Kind, Rows, Scores
+    from oneiros.channels.kept_graph import Restored
     from oneiros.channels.vector import VectorIndex
+    from oneiros.channels.vector_snapshot import Snapshot
     from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["ABSENT", "Indexes", "LexicalOptions"]
+__all__ = ["ABSENT", "Indexes", "LexicalOptions", "vector_digests"]
 
 ABSENT: Final = ChannelAnswer(_core.Hits(), score_rows=None)
 """What a channel says that has nothing to go by."""
@@ -57,6 +59,11 @@ def _by_cosine(
     return ChannelAnswer(hits, score_rows)
 
 
+def vector_digests(blobs: Iterable[bytes]) -> array[int]:
+    """Return what tells encoded vectors from others, in this process; never 0."""
+    return array("q", [hash(blob) or 1 for blob in blobs])
+
+
 class Indexes:
     """Texts by their words and by their vectors.
 
@@ -80,10 +87,15 @@ class Indexes:
         """Something was forgotten, of which the lexical index may still hold words."""
         self.vectors: VectorIndex | None = None
         self._words = LexicalSearch(self.lexical)
-        self._vector_index = vector_index
+        self.vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
         self._text_digests = array("q")
         self._vector_digests = array("q")
+
+    @property
+    def lasting_vectors(self) -> Snapshot | None:
+        """The vectors, where a graph lies over them that is worth keeping."""
+        return None if self.vectors is None else self.vectors.lasting
 
     def take_over(self, lexical: _core.LexicalIndex) -> None:
         """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
@@ -200,11 +212,28 @@ class Indexes:
 
     def hold_vectors(self, rows: Sequence[int], blobs: Sequence[bytes]) -> None:
         """Hold the vectors of rows that came from a snapshot without them."""
-        self._vector_digests.extend([0] * (max(rows) + 1 - len(self._vector_digests)))
         matrix = decoded(blobs)
         self._vectors_of(matrix.shape[1]).add(np.array(rows, np.uint32), matrix)
-        for row, blob in zip(rows, blobs, strict=True):
-            self._vector_digests[row] = hash(blob) or 1
+        self._know_vectors(rows, vector_digests(blobs))
+
+    def begin_vectors(
+        self, dimension: int, restored: Restored, known: Iterable[tuple[Sequence[int], array[int]]]
+    ) -> None:
+        """Hold vectors under a graph that was kept. REQUIRES: none are held.
+
+        Args:
+            dimension: components of a vector.
+            restored: the graph.
+            known: the rows of its vectors, and the digests of these.
+        """
+        self._vectors_of(dimension).begin(restored)
+        for rows, digests in known:
+            self._know_vectors(rows, digests)
+
+    def _know_vectors(self, rows: Sequence[int], digests: Iterable[int]) -> None:
+        self._vector_digests.extend([0] * (max(rows, default=-1) + 1 - len(self._vector_digests)))
+        for row, digest in zip(rows, digests, strict=True):
+            self._vector_digests[row] = digest
 
     def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         if self.vectors is None and not any(memory.embedding for memory in batch):
@@ -215,7 +244,7 @@ class Indexes:
                 self._vector_digests[row] = 0
                 bare.append(row)
                 continue
-            digest = hash(memory.embedding) or 1
+            (digest,) = vector_digests([memory.embedding])
             if self._vector_digests[row] != digest:
                 changed[row] = digest
                 blobs.append(memory.embedding)
@@ -236,5 +265,5 @@ class Indexes:
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
             from oneiros.channels.vector import VectorIndex  # noqa: PLC0415 - not for words alone
 
-            self.vectors = VectorIndex(dimension, kind=self._vector_index)
+            self.vectors = VectorIndex(dimension, kind=self.vector_index)
         return self.vectors

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
     from typing_extensions import Buffer
 
+    from oneiros.channels.kept_graph import KeptGraph
+    from oneiros.channels.vector_sealed import Sealed
+    from oneiros.channels.vector_snapshot import Snapshot as Vectors
     from oneiros.projections.projections import Projections
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import Reading, Store
@@ -38,7 +41,7 @@ __all__ = ["FEWEST_ROWS", "Snapshot"]
 FEWEST_ROWS: Final = 2_000
 """Fewer are projected anew as fast."""
 
-_FORMAT: Final = 2  # another one for any change of what a part holds
+_FORMAT: Final = 3  # another one for any change of what a part holds
 _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
@@ -59,6 +62,7 @@ class Snapshot:
 
     def __init__(self, store_path: str) -> None:
         self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
+        self._kept: Sealed | None = None  # the graph that the file has
 
     def load(self, reading: Reading, projections: Projections) -> int:
         """Give new projections what the file holds, if it belongs to this state of the store.
@@ -89,11 +93,9 @@ class Snapshot:
         rows.hand_over()
         projections.indexes.take_over(lexical)
         if rows.has_vectors:
-            row_of = projections.lifecycle.row_of
-            for batch in reading.embeddings(held.revision):
-                projections.indexes.hold_vectors(
-                    [row_of[memory_id] for memory_id, _ in batch], [blob for _, blob in batch]
-                )
+            from oneiros.projections.stored_vectors import hold_vectors  # noqa: PLC0415 - loads NumPy
+
+            self._kept = hold_vectors(reading, held.revision, projections, rows.graph)
         return held.revision
 
     def save(self, store: Store, projections: Projections, revision: int) -> None:
@@ -109,13 +111,16 @@ class Snapshot:
         """
         from pathlib import Path  # noqa: PLC0415 - loads much
 
-        count = len(projections.lifecycle.ids)
+        count, lasting = len(projections.lifecycle.ids), projections.indexes.lasting_vectors
+        is_little = projections.changed_count * _SHARE_CHANGED < count and (
+            lasting is None or lasting.sealed is self._kept
+        )
         if (
             self.path is None
             or count < FEWEST_ROWS
             or projections.indexes.has_erased
             or not projections.row_sets.attributes.is_sure
-            or (projections.changed_count * _SHARE_CHANGED < count and Path(self.path).is_file())
+            or (is_little and Path(self.path).is_file())
         ):
             return
         token = os.urandom(16).hex()
@@ -125,7 +130,7 @@ class Snapshot:
                 index=projections.indexes.lexical,
                 columns=projections.lifecycle.columns,
                 ids=list(projections.lifecycle.ids),
-                parts=_parts(projections),
+                parts=_parts(projections, lasting),
                 path=fresh,
                 identity=_identity(projections, token),
                 revision=revision,
@@ -193,6 +198,11 @@ class _Rows:
             place: _sets_of(held.part(place=_FIRST_PLACE + number), self._count)
             for number, place in enumerate(places)
         }
+        self.graph: KeptGraph | None = None
+        if head["has_graph"] and projections.indexes.vector_index != "flat":
+            from oneiros.projections.stored_vectors import graph_of  # noqa: PLC0415 - loads NumPy
+
+            self.graph = graph_of(held.part(place=_FIRST_PLACE + len(places)), self._count)
         if not held.is_own:
             self._check(held)
 
@@ -214,14 +224,15 @@ class _Rows:
             read()
 
 
-def _parts(projections: Projections) -> list[bytes]:
-    """What is kept beside the columns, the ids and the lexical index."""
+def _parts(projections: Projections, lasting: Vectors | None) -> list[bytes]:
+    """What is kept beside the columns, the ids and the lexical index; the graph is the last part."""
     lifecycle, row_sets = projections.lifecycle, projections.row_sets
     attributes = row_sets.attributes
     ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
     vectors = projections.indexes.vectors
     head, bits, words = PartWriter(), PartWriter(), PartWriter()
-    head.put_json({"has_vectors": vectors is not None, "places": list(places)})
+    has = {"has_vectors": vectors is not None, "has_graph": lasting is not None}
+    head.put_json({**has, "places": list(places)})
     for name in _STATE_NAMES:
         bits.put(allowed_bits(states[name], len(ids)))
     for name in CODE_COLUMNS:
@@ -231,7 +242,12 @@ def _parts(projections: Projections) -> list[bytes]:
         attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
     )
     sets = [_part_of_sets(held) for held in places.values()]
-    return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
+    parts = [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
+    if lasting is not None:
+        from oneiros.projections.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
+
+        parts.append(graph_part(lasting))
+    return parts
 
 
 def _part_of_sets(sets: RowsByValue) -> bytes:

@@ -126,6 +126,21 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         while rows := self._fetch(cursor, batch):
             yield rows
 
+    def embeddings_since(
+        self, revision: int, batch: int = 10_000
+    ) -> Iterator[list[tuple[int, bytes, int, int]]]:
+        """Yield sequence number, encoded embedding, is live (0, 1), stood so at a revision (0, 1).
+
+        Of the live memories, and of those that were soft-deleted since. What stood so is live.
+        """
+        sql = """
+SELECT sequence, embedding, deleted_at IS NULL, deleted_at IS NULL AND revision <= ?1
+FROM memory NOT INDEXED
+WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY sequence"""
+        cursor = self._run(sql, (revision,))
+        while rows := self._fetch(cursor, batch):
+            yield rows
+
     def texts(self, batch: int = 10_000) -> Iterator[list[tuple[int, str, str | None]]]:
         """Yield sequence number, text and tags, as JSON or None, of the live memories."""
         sql = "SELECT sequence, text, tags FROM memory NOT INDEXED WHERE deleted_at IS NULL ORDER BY sequence"

@@ -1,0 +1,302 @@
+"""A graph that is kept without its vectors, and comes back with them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneiros.channels import kept_graph, vector_upkeep
+from oneiros.channels.inner_products import library
+from oneiros.channels.kept_graph import KeptGraph, Restoring
+from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_upkeep import DEAD_SHARE
+from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
+
+COUNT, WIDTH = 2_000, 16
+VECTORS = clustered(COUNT + 600, WIDTH, 0)
+QUERIES = clustered(40, WIDTH, 1)
+FILTERS = [None, *(bits_of(range(0, COUNT + 600, step), COUNT + 600) for step in (2, 7, 90))]
+Held = dict[int, np.ndarray]
+
+
+def lived(*, dead: bool = True) -> tuple[VectorIndex, Held]:
+    """An index with twins, rows out of order and fresh vectors, and, if asked for, dead ones."""
+    index = VectorIndex(WIDTH, "hnsw")
+    held = dict(enumerate(VECTORS[:COUNT]))
+    held.update((row, VECTORS[5]) for row in range(100, 160))
+    held.update((row, VECTORS[row // 2]) for row in range(1_000, 1_040))
+    index.add(list(held), np.stack(list(held.values())))
+    assert index.settle(60)
+    changes = dict(zip(range(COUNT, COUNT + 300), VECTORS[COUNT:], strict=False))
+    if dead:
+        changes |= dict(zip(range(0, 600, 3), VECTORS[COUNT + 300 :], strict=False))
+    index.add(list(changes), np.stack(list(changes.values())))
+    held |= changes
+    if dead:
+        index.remove(range(5, 300, 4))  # of twins some, and the head of them
+        held = {row: held[row] for row in held if row not in range(5, 300, 4)}
+    return index, held
+
+
+def kept_of(index: VectorIndex) -> KeptGraph:
+    assert index.lasting is not None
+    return KeptGraph.of(index.lasting)
+
+
+def back(kept: KeptGraph, held: Held, gone: Held | None = None) -> VectorIndex | None:
+    """The index made of what was kept and of the vectors there are, those of deleted rows too."""
+    kept.require_sense(COUNT + 600)
+    restoring = Restoring(kept)
+    fresh: Held = {}
+    for part in np.array_split(np.array(list(held)), 3):
+        vectors = np.stack([held[row] for row in part.tolist()])
+        is_placed = restoring.place(part, vectors, np.ones(len(part), np.bool_))
+        fresh |= {row: held[row] for row in part[~is_placed].tolist()}
+    if gone:
+        restoring.place(
+            np.array(list(gone)), np.stack(list(gone.values())), np.zeros(len(gone), np.bool_)
+        )
+    restored = restoring.restored()
+    if restored is None:
+        return None
+    index = VectorIndex(WIDTH, "hnsw")
+    index.begin(restored)
+    if fresh:
+        index.add(list(fresh), np.stack(list(fresh.values())))
+    assert len(index) == len(held)
+    return index
+
+
+def answers(index: VectorIndex) -> list[tuple[bytes, bytes]]:
+    found = [index.search(q, k, f) for q in QUERIES for k in (1, 10, 120) for f in FILTERS]
+    found += index.search_many(QUERIES, 10) + index.search_many(QUERIES, 10, FILTERS[1])
+    return [(rows.tobytes(), scores.tobytes()) for rows, scores in found]
+
+
+def recall(index: VectorIndex, held: Held) -> float:
+    rows, matrix = np.array(list(held)), np.stack(list(held.values()))
+    order = np.argsort(-(QUERIES @ matrix.T), axis=1, kind="stable")[:, :10]
+    found = [
+        np.isin(rows[o], index.search(q, 10).rows) for q, o in zip(QUERIES, order, strict=True)
+    ]
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_what_comes_back_answers_with_the_same_bits(dead: bool) -> None:
+    index, held = lived(dead=dead)
+    kept = kept_of(index)
+    assert len(kept.heads) > 50
+    assert (len(kept.dead_vectors) > 100) == dead
+    again = back(kept, held)
+    assert again is not None
+    assert again.has_graph
+    assert again.settle(0)  # nothing is built
+    assert answers(again) == answers(index)
+    rows = list(held)
+    np.testing.assert_array_equal(again.reconstruct(rows), index.reconstruct(rows))
+    once_more = back(kept_of(again), held)
+    assert once_more is not None
+    assert answers(once_more) == answers(index)
+
+
+def test_bits_of_the_living_come_back_where_all_live() -> None:
+    """Breadths depend on whether anything is left out: fresh ones that died are nothing to a graph."""
+    index, held = lived(dead=False)
+    index.remove([COUNT + 10])
+    del held[COUNT + 10]
+    again = back(kept_of(index), held)
+    assert again is not None
+    assert answers(again) == answers(index)
+
+
+def test_vectors_of_deleted_rows_are_walked_over() -> None:
+    index, held = lived()
+    kept = kept_of(index)
+    gone = {row: held.pop(row) for row in range(1_100, 1_500)}
+    index.remove(list(gone))
+    again = back(kept, held, gone)
+    assert again is not None
+    assert answers(again) == answers(index)
+
+
+def test_vectors_that_nobody_has_any_more_cost_little() -> None:
+    index, held = lived()
+    kept = kept_of(index)
+    for row in range(1_100, 1_500):
+        held[row] = -VECTORS[row]
+    again = back(kept, held)
+    assert again is not None
+    assert recall(again, held) > 0.97
+    for row in (1_100, 1_400):
+        assert again.search(held[row], 1).rows.tolist() == [row]
+    kept_of(again).require_sense(COUNT + 600)
+    once_more = back(kept_of(again), held)
+    assert once_more is not None
+    assert answers(once_more) == answers(again)
+
+
+def test_a_graph_that_lost_too_many_vectors_does_not_come_back() -> None:
+    index, held = lived(dead=False)
+    kept = kept_of(index)
+    left = len(kept.hashes) * (DEAD_SHARE - 1) // DEAD_SHARE - 60  # twins count once
+    assert back(kept, dict(list(held.items())[: left - 100])) is None
+
+
+def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index, _ = lived(dead=False)
+    index.remove(range(900))
+    assert index.lasting is not None
+    monkeypatch.setattr(vector_upkeep, "FEWEST_DEAD", 800)
+    assert index.has_graph
+    assert index.lasting is None
+    assert VectorIndex(WIDTH).lasting is None
+
+
+@pytest.mark.parametrize("first", ["head", "twin"])
+def test_of_two_that_share_a_node_neither_has_the_others_score(
+    monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Hashes can be forged: a twin whose new vector has the hash of the old one is no twin."""
+    index, held = lived(dead=False)
+    kept, forged = kept_of(index), VECTORS[COUNT + 500]
+    rows = {"head": int(kept.rows[kept.heads[0]]), "twin": int(kept.rows[len(kept.hashes)])}
+    honest = kept_graph.hashes_of
+
+    def forgeable(vectors: np.ndarray) -> np.ndarray:
+        found = honest(vectors)
+        found[(vectors == forged).all(axis=1)] = kept.hashes[kept.heads[0]]
+        return found
+
+    monkeypatch.setattr(kept_graph, "hashes_of", forgeable)
+    held[rows["twin"]] = forged
+    held = {rows[first]: held.pop(rows[first]), **held}
+    again = back(kept, held)
+    assert again is not None
+    for query in (forged, VECTORS[5]):
+        assert_is_top(*again.search(query, len(again)), plain_cosines(held, query), len(again))
+
+
+def test_a_graph_that_came_back_grows_as_one_that_never_went() -> None:
+    index, held = lived()
+    again = back(kept_of(index), held)
+    assert again is not None
+    more = clustered(1_600, WIDTH, 7)
+    for grown in (index, again):
+        for start in range(0, 1_600, 800):
+            grown.add(np.arange(start, start + 800) + 3_000, more[start : start + 800])
+            assert grown.settle(60)
+        assert grown.lasting is not None
+        assert grown.lasting.sealed_count > 3_000
+    held |= {row + 3_000: vector for row, vector in enumerate(more)}
+    assert recall(again, held) > recall(index, held) - 0.02
+    faiss, graph = library(), again.lasting.sealed.graph  # type: ignore[union-attr]
+    levels = faiss.vector_to_array(graph._index.hnsw.levels)
+    assert (np.bincount(levels)[1:4] > 0).all()
+    for query in QUERIES[:5]:
+        want = plain_cosines(held, query)
+        assert_is_top(*again.search(query, 10), want, 10, exact=False)
+        assert_is_top(*again.search(query, len(held)), want, len(held))
+
+
+def changed(kept: KeptGraph, name: str, values: Any) -> KeptGraph:
+    if name in {"levels", "neighbours", "entry"}:
+        return dataclasses.replace(kept, links=dataclasses.replace(kept.links, **{name: values}))
+    return dataclasses.replace(kept, **{name: values})
+
+
+def with_value(array: np.ndarray, at: int, value: int) -> np.ndarray:
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    kept = kept_of(lived()[0])
+    links, node_count = kept.links, len(kept.hashes)
+    top = int(np.argmax(links.levels))
+    low = int(np.argmin(links.levels))
+    starts = np.concatenate(([0], np.cumsum((links.levels.astype(int) + 1) * 16)))
+    upper = starts[top] + 32
+    live = np.flatnonzero(kept.are_live())
+    faults: list[tuple[str, Any]] = [
+        ("entry", low),
+        ("entry", node_count),
+        ("entry", -1),
+        ("levels", with_value(links.levels, low, 0)),
+        ("levels", with_value(links.levels, low, 200)),
+        ("levels", with_value(links.levels, low, links.levels[top] + 1)),
+        ("levels", links.levels[:-1]),
+        ("levels", links.levels[:0]),
+        ("neighbours", with_value(links.neighbours, 5, node_count)),
+        ("neighbours", with_value(links.neighbours, 5, -2)),
+        ("neighbours", with_value(links.neighbours, upper, low)),
+        ("neighbours", with_value(links.neighbours, 3, -1)),
+        ("neighbours", links.neighbours[:-1]),
+        ("neighbours", np.append(links.neighbours, 0)),
+        ("heads", with_value(kept.heads, -1, node_count)),
+        ("heads", kept.heads[::-1]),
+        ("heads", kept.heads[8:]),
+        ("rows", with_value(kept.rows, 0, COUNT + 600)),
+        ("rows", with_value(kept.rows, live[0], kept.rows[live[1]])),
+        ("rows", kept.rows[8:]),
+        ("live", kept.live[1:]),  # type: ignore[index]
+        ("live", np.zeros_like(kept.live)),
+        ("hashes", kept.hashes[1:]),
+        ("dead_vectors", kept.dead_vectors[1:]),
+        ("dead_vectors", with_value(kept.dead_vectors, 0, np.nan)),  # type: ignore[arg-type]
+        ("dimension", WIDTH + 1),
+    ]
+    kept.require_sense(COUNT + 600)
+    for name, values in faults:
+        with pytest.raises(ValueError, match="graph"):
+            changed(kept, name, values).require_sense(COUNT + 600)
+
+
+def damaged(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The array with some bits flipped, or values of its own in other places."""
+    array = array.copy()
+    values, bits = array.reshape(-1), array.reshape(-1).view(np.uint8)
+    for _ in range(rng.integers(1, 30)):
+        if rng.random() < 0.3:
+            bits[rng.integers(len(bits))] ^= np.uint8(1 << rng.integers(8))
+        else:
+            values[rng.integers(len(values))] = values[rng.integers(len(values))]
+    return array
+
+
+def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index, held = lived()
+    kept, rng = kept_of(index), np.random.default_rng(3)
+    monkeypatch.setattr(vector_upkeep, "FEWEST_FRESH", 400)  # what comes back grows at once
+    arrays = {name: getattr(kept.links, name) for name in ("levels", "neighbours")}
+    names = ("heads", "rows", "live", "hashes", "dead_vectors")
+    arrays |= {name: getattr(kept, name) for name in names}
+    came_back = 0
+    for _ in range(100):
+        name = rng.choice(list(arrays))
+        changed_kept = changed(kept, name, damaged(arrays[name], rng))
+        try:
+            changed_kept.require_sense(COUNT + 600)
+        except ValueError:
+            continue
+        again = back(changed_kept, held)
+        if again is None:
+            continue
+        came_back += 1
+        for is_grown in (False, True):
+            assert not is_grown or again.settle(60)
+            for query in QUERIES[:3]:
+                want = plain_cosines(held, query)
+                for allowed in FILTERS:
+                    rows, scores = again.search(query, 10, allowed)
+                    assert len(set(rows.tolist())) == 10
+                    np.testing.assert_allclose(scores, [want[r] for r in rows.tolist()], atol=2e-6)
+    assert came_back > 20

@@ -1,0 +1,303 @@
+"""The graph over a store's vectors comes back from its snapshot: the same answers, nothing built."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros.channels.kept_graph import KeptGraph
+from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_sealed import hashes_of
+from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.projections import snapshot, stored_vectors
+from oneiros.projections.stored_vectors import graph_part
+from oneiros.store.embedding_bytes import encoded
+from tests.channels.vectors import clustered
+
+COUNT, WIDTH = 900, 16
+VECTORS = clustered(2 * COUNT, WIDTH, 0)
+VECTORS[300:340] = VECTORS[0]  # twins
+QUERIES = clustered(20, WIDTH, 1)
+FILTERS = [None, oneiros.where(kind="fact"), ~oneiros.where(kind="fact"), oneiros.where(topic="7")]
+Answers = list[list[tuple[str, float]]]
+
+
+@pytest.fixture(autouse=True)
+def _few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed store whose graph has twins, dead vectors, and fresh ones beside it."""
+    path = tmp_path / "mind.db"
+    with opened(path) as mind:
+        mind.add_many(record(number) for number in range(COUNT))
+        graph(mind)
+        mind.add_many(record(number) for number in range(COUNT, COUNT + 40))
+        for number in range(0, COUNT, 31):
+            mind.delete(f"m{number}")
+        for number in range(1, COUNT, 31):
+            mind.update(f"m{number}", embedding=VECTORS[COUNT + 200 + number // 31])
+    return path
+
+
+def opened(path: Path, **options: Any) -> oneiros.Engine:
+    return oneiros.Engine(path, **{"vector_index": "hnsw", **options})
+
+
+def record(number: int) -> dict[str, Any]:
+    return {
+        "id": f"m{number}",
+        "text": f"text {number}",
+        "kind": ["fact", "plan"][number % 2],
+        "topic": str(number % 40),
+        "embedding": VECTORS[number],
+    }
+
+
+@contextmanager
+def unsaved() -> Iterator[None]:
+    """Let no engine write its snapshot when it is closed inside."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshot.Snapshot, "save", lambda *_: None)
+        yield
+
+
+def vectors_of(mind: oneiros.Engine) -> VectorIndex:
+    vectors = mind._parts.projections.indexes.vectors
+    assert vectors is not None
+    return vectors
+
+
+def graph(mind: oneiros.Engine) -> VectorIndex:
+    vectors = vectors_of(mind)
+    assert vectors.settle(60)
+    assert vectors.has_graph
+    return vectors
+
+
+def came_back(mind: oneiros.Engine) -> bool:
+    """Whether there is a graph, and nobody builds one."""
+    vectors = vectors_of(mind)
+    return vectors.has_graph and vectors.settle(0)
+
+
+def fresh_count(mind: oneiros.Engine) -> int:
+    return len(vectors_of(mind)._state.now.fresh)
+
+
+def answers(mind: oneiros.Engine) -> Answers:
+    return [
+        [
+            (result.memory.id, result.score)
+            for result in mind.search(
+                "text", k=10, embedding=query, where=where, now=2e9, reinforce=False
+            ).results
+        ]
+        for query in QUERIES
+        for where in FILTERS
+    ]
+
+
+def anew(path: Path) -> Answers:
+    """What an engine without graph or snapshot answers."""
+    copy = path.with_name("anew.db")
+    shutil.copy(path, copy)
+    if (log := path.with_name(path.name + "-wal")).exists():
+        shutil.copy(log, copy.with_name(copy.name + "-wal"))
+    with opened(copy, vector_index="flat") as mind:
+        found = answers(mind)
+    for left in copy.parent.glob("anew.db*"):
+        left.unlink()
+    return found
+
+
+def shared(one: Answers, other: Answers) -> float:
+    pairs = zip(one, other, strict=True)
+    return float(np.mean([len(set(a) & set(b)) / max(len(b), 1) for a, b in pairs]))
+
+
+def beside(path: Path) -> Path:
+    return path.with_name(path.name + "-snapshot")
+
+
+def test_a_store_answers_as_before_it_was_closed_and_builds_nothing(path: Path) -> None:
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert fresh_count(mind) == 40 + 29 + 3  # new, replaced, and what was left of eights
+        want = answers(mind)
+        assert shared(want, anew(path)) > 0.98
+        kept = beside(path).stat().st_ino
+    assert beside(path).stat().st_ino == kept  # nothing new to write
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert answers(mind) == want
+        mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 60))
+        want = answers(mind)
+        assert mind.check() == []
+    assert beside(path).stat().st_ino != kept
+    shutil.copy(beside(path), path.with_name("moved"))
+    shutil.move(path.with_name("moved"), beside(path))  # the same bytes, but who knows whose
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert answers(mind) == want
+        assert mind.check() == []
+
+
+def test_a_graph_built_since_is_written_though_no_memory_changed(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with opened(path, vector_index="flat") as mind:
+        mind.add_many(record(number) for number in range(COUNT))
+    with opened(path) as mind:
+        want = answers(mind)
+        graph(mind)
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert shared(answers(mind), want) > 0.98
+
+
+def test_what_changed_since_is_found_and_the_rest_is_not_built_again(
+    path: Path,
+) -> None:
+    with opened(path) as mind, unsaved():
+        beginning = fresh_count(mind)
+        for number in range(3, 60, 3):
+            mind.update(f"m{number}", topic="other", importance=0.9)  # the same vectors
+        for number in range(2, 30, 3):
+            mind.update(f"m{number}", embedding=VECTORS[COUNT + 400 + number])
+        mind.delete("m400")
+        mind.restore("m31")
+        mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 60))
+        want = answers(mind)
+        mind.close()
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert fresh_count(mind) == beginning + len(range(2, 30, 3)) + 1 + 20
+        assert shared(answers(mind), want) > 0.98
+        assert shared(answers(mind), anew(path)) > 0.98
+        assert mind.check() == []
+
+
+def test_what_another_process_left_when_it_was_killed(path: Path) -> None:
+    program = f"""
+    import os, signal, numpy, oneiros
+    mind = oneiros.Engine({str(path)!r}, vector_index="hnsw")
+    mind.delete("m3")
+    mind.update("m4", embedding=numpy.eye({WIDTH}, dtype=numpy.float32)[2])
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert shared(answers(mind), anew(path)) > 0.98
+        axis = np.eye(WIDTH, dtype=np.float32)[2]
+        assert vectors_of(mind).search(axis, 1).scores[0] == pytest.approx(1)
+        found = mind.search("text", embedding=VECTORS[3], k=10, reinforce=False).results
+        assert "m3" not in [result.memory.id for result in found]
+
+
+@pytest.mark.parametrize("width", [WIDTH, WIDTH // 2])
+def test_where_all_vectors_were_replaced_the_graph_is_not_used(path: Path, width: int) -> None:
+    def other(texts: list[str]) -> np.ndarray:
+        numbers = [int(text.split()[-1]) for text in texts]
+        return -VECTORS[numbers][:, :width]
+
+    with opened(path) as mind, unsaved():
+        mind.reembed(other)
+        mind.close()
+    with opened(path) as mind, opened(path, vector_index="flat") as flat:
+        for query in QUERIES[:, :width]:
+            rows, scores = graph(mind).search(query, 10)
+            want = vectors_of(flat).search(query, 10)
+            assert len(set(rows.tolist()) & set(want.rows.tolist())) >= 8
+            np.testing.assert_array_equal(scores, vectors_of(flat).cosines(query, rows))
+
+
+def test_a_flat_index_takes_no_graph(path: Path) -> None:
+    with opened(path, vector_index="flat") as mind:
+        assert not vectors_of(mind).has_graph
+        assert answers(mind) == anew(path)
+    with opened(path) as mind:
+        assert came_back(mind)
+
+
+def test_a_build_that_a_close_cut_off_leaves_the_former_graph(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held_up(_task: object, _now: object, is_stopped: Callable[[], bool]) -> None:
+        while not is_stopped():
+            time.sleep(0.01)
+
+    monkeypatch.setattr("oneiros.channels.vector.build", held_up)
+    monkeypatch.setattr("oneiros.channels.vector_upkeep.FEWEST_FRESH", 200)
+    with opened(path) as mind:
+        before = fresh_count(mind)
+        mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 240))
+        assert not vectors_of(mind).settle(0)
+        want = answers(mind)
+    with opened(path) as mind:
+        assert vectors_of(mind).has_graph
+        assert fresh_count(mind) == before + 200
+        assert answers(mind) == want
+
+
+def test_of_vectors_that_were_forgotten_no_byte_is_left(path: Path) -> None:
+    secret, replaced = VECTORS[COUNT + 500].copy(), VECTORS[7].copy()
+    with opened(path) as mind:
+        mind.update("m7", embedding=secret)
+        mind.add_many([record(COUNT + 50)])
+    hashes = hashes_of(np.stack([secret, replaced]))
+    held = beside(path).read_bytes()
+    assert replaced.tobytes() in held  # it is walked over
+    assert hashes[1].tobytes() in held
+    with opened(path) as mind:
+        mind.forget("m7")
+        assert not beside(path).exists()
+        graph(mind)
+    with opened(path) as mind:
+        graph(mind)
+    held = beside(path).read_bytes()
+    for vector in (secret, replaced):
+        for left in (held, path.read_bytes()):
+            assert vector.tobytes() not in left
+            assert encoded(vector) not in left
+    assert not any(found.tobytes() in held for found in hashes)
+    with opened(path) as mind:
+        assert came_back(mind)
+
+
+def test_a_graph_that_makes_no_sense_is_not_used_whatever_its_checksum(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nonsense(now: Snapshot) -> bytes:
+        part = graph_part(now)
+        links = KeptGraph.of(now).links.neighbours
+        assert part.count(links.tobytes()) == 1
+        return part.replace(links.tobytes(), (links + 1).tobytes())
+
+    with opened(path) as mind, monkeypatch.context() as patch:
+        patch.setattr(stored_vectors, "graph_part", nonsense)
+        mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 60))
+        want = answers(mind)
+        mind.close()
+    with opened(path) as mind:
+        assert mind._parts.projections.row_sets.attributes.stored is None  # all is read anew
+        graph(mind)
+        assert shared(answers(mind), want) > 0.98
+        assert mind.check() == []
+    with opened(path) as mind:
+        assert came_back(mind)
