@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import SupportsFloat
 
@@ -106,7 +107,7 @@ def texts(name: str, values: object) -> Sequence[str]:
 def require_choice(name: str, value: object, known: tuple[str, ...]) -> None:
     """Raise ValueError unless ``value`` is one of the known words."""
     if not isinstance(value, str) or value not in known:
-        msg = f"{name}: must be one of {', '.join(known)}, got {value!r}"
+        msg = f"{name}: must be one of {', '.join(known)}, got {reprlib.repr(value)}"
         raise ValueError(msg)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import pytest
 import typer
@@ -28,6 +28,10 @@ def failing(error: BaseException) -> typer.Typer:
     return app
 
 
+def _interrupted(_given: bool) -> NoReturn:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -48,6 +52,17 @@ def test_an_error_is_one_line_and_a_code(error: BaseException, code: int, line: 
     assert (result.exit_code, result.stdout) == (code, "")
     assert result.stderr.startswith(line)
     assert result.stderr.count("\n") == 1
+
+
+def test_an_interrupt_while_arguments_are_read_is_told_too() -> None:
+    app = failing(ValueError("never run"))
+
+    @app.command()
+    def other(early: Annotated[bool, typer.Option(callback=_interrupted)] = False) -> None:
+        """Never run."""
+
+    result = CliRunner().invoke(app, ["other"])
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
 
 
 def test_a_fault_of_ours_is_not_dressed_up_as_an_input_error() -> None:

@@ -202,12 +202,15 @@ def test_a_verdict_waits_where_the_budget_is_spent() -> None:
             ValueError,
             "judge: must be one of contradiction, update, duplicate, distinct, got 'same'",
         ),
+        ("they are " * 10_000, ValueError, "distinct, got 'they are"),
         (True, TypeError, "judge: expected str, got bool"),
     ],
+    ids=["another word", "a long story", "no word"],
 )
 def test_an_odd_verdict_is_an_error(answer: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         drafted([told("a", 1), told("b", 2)], ALL, judge=lambda *_: answer)
+    assert len(str(caught.value)) < 150
 
 
 def test_what_a_judge_raises_says_who_raised_it() -> None:

@@ -78,3 +78,34 @@ def test_what_is_taken_away_is_named_before_all_the_links_that_a_cycle_makes() -
         assert (plan.report.named[0].id, fields[0]) == ("stale", "deleted_at")
         last_state = max(n for n, field in enumerate(fields) if field in {"deleted_at", "status"})
         assert last_state < fields.index("link") < fields.index("strength")
+
+
+def test_links_are_not_counted_as_memories() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        for number in range(4):  # as strong as can be: replayed, only their links change
+            mind.add(f"told {number}", session="s", created_at=NOW - DAY + number)
+        report = mind.dream()
+        assert (report.counts()["R11"], report.counts()["R12"]) == (0, 4)
+        assert str(report).splitlines()[1:3] == ["  R11: 0, links 6", "  R12: 4"]
+
+
+def test_a_report_and_a_plan_show_themselves_on_a_line() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        mind.add("stale", created_at=NOW - 400 * DAY)
+        plan = mind.dream(dry_run=True)
+        assert repr(plan) == f"<dream {plan.id} (reverie): would change 2 fields, 1 -> 0 memories>"
+        done, again = plan.apply(), mind.dream()
+        undone = mind.undo_dream(done.id)
+        assert str(undone) == f"dream {done.id} undone by {undone.id}: 2 fields restored"
+        assert repr(again).startswith(f"<dream {again.id} (reverie): changed 0 fields")
+
+
+def test_what_is_told_to_a_terminal_is_not_obeyed() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        mind.add("stale", id="\x1b[2J", kind="\x1b[31m", created_at=NOW - 400 * DAY)
+        plan = mind.dream(dry_run=True)
+        told = str(plan.impact(["stale"]))
+        plan.apply()
+        assert "\x1b" not in told + str(mind.drift())
+        assert "␛[2J (R13)" in told
+        assert "␛[31m 400 days" in str(mind.drift())

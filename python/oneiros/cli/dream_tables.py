@@ -84,7 +84,7 @@ def _counts(report: DreamReport) -> tuple[str, str, str]:
 
 def _headline(report: DreamReport) -> str:
     if report.undoes is not None:
-        return f"dream {report.undoes} undone by {report.id}: {report.change_count} fields restored"
+        return str(report)
     verb = "would change" if report.is_dry_run else "changed"
     return (
         f"dream {report.id} ({report.profile}) as of {moment(report.now)}: {verb} "
@@ -98,12 +98,13 @@ def _phases(report: DreamReport) -> Table:
         seconds = f"{phase.seconds:.3f}"
         if not phase.changes:
             table.add_row(text(phase.name), "", "0", "", seconds)
+        memories = phase.memory_counts()
         for place, (rule, fields) in enumerate(phase.changes.items()):
             told = ", ".join(f"{field} {count}" for field, count in fields.items())
             table.add_row(
                 text("" if place else phase.name),
                 text(rule),
-                str(max(fields.values())),
+                str(memories[rule]),
                 text(told),
                 "" if place else seconds,
             )

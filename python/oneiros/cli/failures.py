@@ -58,6 +58,8 @@ class CommandGroup(TyperGroup):
         try:
             outcome = super().main(args, *rest, **options)
             sys.stdout.flush()
+            if outcome == INTERRUPTED:  # typer's word for one outside of the command itself
+                raise KeyboardInterrupt
         except BrokenPipeError:  # the reader (head, less) has seen enough
             _discard_stdout()
             sys.exit(FAILED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_instance
 from oneiros.display import moment
+from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,9 @@ def drift_over(reports: Iterable[DreamReport]) -> Drift:
 
 def _line(cycle: CycleDrift) -> str:
     lives = ", ".join(
-        f"{kind} {days:.4g} days" for kind, days in cycle.half_life_days.items() if days is not None
+        f"{one_line(kind)} {days:.4g} days"
+        for kind, days in cycle.half_life_days.items()
+        if days is not None
     )
     churn = "-" if cycle.churn is None else f"{cycle.churn:.1%}"
     taken_back = ", undone" if cycle.is_undone else ""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros.numpy_on_use import np
+from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +91,9 @@ class Impact:
         lines = [head]
         for one in self.queries:
             if one.lost:
-                gone = ", ".join(f"{shift.id} ({shift.rule or 'displaced'})" for shift in one.lost)
+                gone = ", ".join(
+                    f"{one_line(shift.id)} ({shift.rule or 'displaced'})" for shift in one.lost
+                )
                 lines.append(f"  {one.query!r}: {gone}")
         return "\n".join(lines)
 

@@ -277,6 +277,9 @@ class DreamPlan:
         texts = self.draft.source.texts(np.array(rows, np.uint32))
         return {ids[row]: text for row, text in zip(rows, texts, strict=True)}
 
+    def __repr__(self) -> str:
+        return repr(self.report)
+
     def __str__(self) -> str:
         return str(self.report)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from oneiros.visible_text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -57,9 +59,16 @@ class PhaseReport:
     seconds: float
     """How long it took to plan."""
     changes: Mapping[str, Mapping[str, int]]
-    """How many memories changed, by rule and field; "link" and "memory" stand for what is made."""
+    """How many memories changed, by rule and field; "link" counts links, "memory" what is added."""
     figures: Mapping[str, float]
     """What else it counted."""
+
+    def memory_counts(self) -> dict[str, int]:
+        """Return how many memories changed by each rule, whatever the field that changed most."""
+        return {
+            rule: max((count for field, count in fields.items() if field != "link"), default=0)
+            for rule, fields in self.changes.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +110,7 @@ class DecayCurve:
     """The live memories of the kind, by age."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DreamReport:
     """One cycle. Source: docs/systems/reverie.md R19."""
 
@@ -203,17 +212,26 @@ class DreamReport:
         """Return how many memories changed by each rule, whatever the field that changed most."""
         found: dict[str, int] = {}
         for phase in self.phases:
-            for rule, fields in phase.changes.items():
-                found[rule] = max(found.get(rule, 0), *fields.values())
+            for rule, count in phase.memory_counts().items():
+                found[rule] = max(found.get(rule, 0), count)
         return found
+
+    def __repr__(self) -> str:
+        return f"<{str(self).partition(chr(10))[0]}>"  # all of it is pages long
 
     def __str__(self) -> str:
         if self.damage:
-            return f"dream {self.id}: its report is damaged ({self.damage})"
+            return f"dream {self.id}: its report is damaged ({one_line(self.damage)})"
+        if self.undoes is not None:
+            left = sum(one.memories for one in self.left_alone)
+            told = f", {left} memories changed since" if left else ""
+            return f"dream {self.undoes} undone by {self.id}: {self.change_count} fields restored{told}"
         verb = "would change" if self.is_dry_run else "changed"
         head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
-        lines += [f"  {rule}: {count}" for rule, count in self.counts().items()]
+        for rule, count in self.counts().items():
+            links = sum(one.changes.get(rule, {}).get("link", 0) for one in self.phases)
+            lines.append(f"  {rule}: {count}" + (f", links {links}" if links else ""))
         return "\n".join(lines)
 
 

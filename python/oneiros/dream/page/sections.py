@@ -96,9 +96,10 @@ def _phases(report: DreamReport) -> Html:
     for phase in report.phases:
         counted = ", ".join(f"{name} {value:.4g}" for name, value in phase.figures.items())
         first = (phase.name, counted, f"{phase.seconds:.3f}")
+        memories = phase.memory_counts()
         for rule, fields in phase.changes.items() or [("", {})]:
             told = ", ".join(f"{field} {count}" for field, count in fields.items())
-            most = str(max(fields.values(), default=0))
+            most = str(memories.get(rule, 0))
             rows.append((first[0], rule, RULE_WORDS.get(rule, ""), most, told, *first[1:]))
             first = ("", "", "")
     heads = ("phase", "rule", "what it does", "memories", "fields", "counted", "seconds")
