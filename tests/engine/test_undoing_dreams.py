@@ -98,6 +98,17 @@ def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
         assert len(mind.dreams(limit=100)) == 32
 
 
+def test_an_undoing_takes_no_place_among_the_last_thirty(mind: oneiros.Engine) -> None:
+    with mind:
+        first, *others = [mind.dream(LATER + number).id for number in range(30)]
+        for id in others[-5:]:
+            mind.undo_dream(id, now=LATER)
+        mind.dream(LATER + 30)
+        with pytest.raises(ValueError, match="too old"):
+            mind.undo_dream(first, now=LATER)
+        assert mind.undo_dream(others[0], now=LATER).undoes == others[0]
+
+
 def test_the_store_keeps_a_thousand_of_what_is_not_restored(tmp_path: Path) -> None:
     count = 1_100
     with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:

@@ -22,6 +22,8 @@ _KEEP_REPLAY: Final = """
 INSERT INTO replay (sequence, replayed_at) VALUES (?, ?)
 ON CONFLICT (sequence) DO UPDATE SET replayed_at = excluded.replayed_at"""
 
+_IS_OLD: Final = """number <= (
+  SELECT number FROM dream_cycle WHERE undoes IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?)"""
 _TYPES: Final = {
     "id": "text", "revision": "integer", "dreamed_at": "real", "undoes": "text", "report": "text",
 }  # fmt: skip
@@ -60,14 +62,11 @@ VALUES (?, ?, ?, ?, ?, ?)"""
         A row that damage gave a cell of another type can only be left as it is, with all it changed.
 
         Args:
-            keep: how many can still be undone.
+            keep: how many can still be undone; undoings are none of them.
         """
-        old = "number IN (SELECT number FROM dream_cycle ORDER BY number DESC LIMIT -1 OFFSET ?)"
-        self._run(
-            f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND {old} AND {_IS_SOUND}",
-            (keep,),
-        )
-        dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {old})"
+        sql = f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND {_IS_OLD}"
+        self._run(f"{sql} AND {_IS_SOUND}", (keep,))
+        dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
