@@ -36,6 +36,7 @@ def _memories(draw: st.DrawFn) -> Fields:
         "last_accessed_at": since,
         "kind": st.sampled_from(KINDS),
         "topic": st.sampled_from(["a", "b"]),
+        "project": st.sampled_from(["p", "q"]),
         "session": st.sampled_from(["s", "t"]),
         "embedding": st.sampled_from(VECTORS),
         "importance": st.floats(0.0, 1.0).map(as_float32),

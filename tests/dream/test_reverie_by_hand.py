@@ -61,6 +61,8 @@ def test_of_what_is_said_twice_the_newest_stays() -> None:
 
     worlds = [  # by hand: the rows that go
         ((), [said(2), said(1, topic="a"), said(1, topic="b")]),
+        ((), [said(2), said(1, project="p"), said(1, project="q")]),
+        ((0,), [said(2, project="p"), said(1, project="p"), said(1)]),
         ((0, 2), [said(3), said(1), said(2)]),
         ((0, 1), [said(1), said(1), said(1)]),
         ((1,), [said(5), said(9), said(1, status="archived")]),

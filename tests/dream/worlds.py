@@ -169,10 +169,11 @@ class World:
         return np.array([largest(row) for row in rows], np.float64)
 
     def repeated(self) -> list[Rows]:
-        groups: dict[tuple[str | None, str], list[int]] = {}
+        groups: dict[tuple[str | None, ...], list[int]] = {}
         for row in self.live_rows().tolist():
             memory = self.memories[row]
-            groups.setdefault((memory["topic"], memory["text"]), []).append(row)
+            said = memory["topic"], memory["project"], memory["text"]
+            groups.setdefault(said, []).append(row)
         return [np.array(group, np.uint32) for group in groups.values() if len(group) > 1]
 
     def linked(self, row: int) -> Rows:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import oneiros
+from tests.dream.worlds import DAY, NOW
 
 
 @pytest.fixture
@@ -83,3 +84,13 @@ def test_a_soft_deleted_memory_is_restored_by_its_own_scope_only(
         mind.scope(project="y").restore(ids["mine"])
     mind.scope(project="x").restore(ids["mine"])
     assert ids["mine"] in mind.search("canary").ids
+
+
+def test_a_cycle_takes_nothing_from_a_project_for_what_another_says() -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        for project in ("x", "y"):
+            for number in range(2):
+                mind.scope(project=project).add("call home", id=f"{project}{number}", now=NOW)
+        mind.dream(NOW + 2 * DAY)
+        for project in ("x", "y"):  # docs/systems/reverie.md R13
+            assert [one.id for one in mind.scope(project=project).list()] == [f"{project}1"]

@@ -134,12 +134,13 @@ def downscale(cycle: Cycle) -> None:
 def prune(cycle: Cycle) -> None:
     """R13."""
     doomed = {row for row in cycle.live() if is_doomed(cycle, row)}
-    groups: dict[tuple[str | None, str], list[int]] = {}
+    groups: dict[tuple[str | None, ...], list[int]] = {}
     for row in cycle.live():
         memory = cycle.memories[row]
         is_shown = memory["status"] != "archived" and memory["superseded_by"] is None
         if is_shown and row not in doomed:
-            groups.setdefault((memory["topic"], memory["text"]), []).append(row)
+            said = memory["topic"], memory["project"], memory["text"]
+            groups.setdefault(said, []).append(row)
     for group in groups.values():
         newest = max(group, key=lambda row: (cycle.memories[row]["created_at"], row))
         doomed |= {row for row in group if row != newest and not is_kept(cycle, row)}

@@ -63,7 +63,7 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 
 
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
-    """Return for every row the newest that says the same in its topic; -1 where it is that itself.
+    """Return for every row the newest that says the same in its topic and project; -1 if itself.
 
     Each rests on the one that is kept, and no chain on the next: where that one changes meanwhile,
     all of a long list stay at once.

@@ -79,9 +79,9 @@ class Source(Protocol):
         """
 
     def repeated(self) -> list[Rows]:
-        """Groups of live rows with one text in one topic, each in order of insertion.
+        """Groups of live rows with one text in one topic and project, each in order of insertion.
 
-        Rows without a topic count as of one topic.
+        Rows without a topic count as of one topic, those without a project as of one project.
         """
 
     def linked(self, row: int) -> Rows:

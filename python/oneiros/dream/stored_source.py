@@ -125,7 +125,7 @@ class StoredSource:
         return found
 
     def repeated(self) -> list[Rows]:
-        """Groups of live rows with one text in one topic, each in order of insertion."""
+        """Groups of live rows with one text in one topic and project, each in order of insertion."""
         with self._store.read() as reading:
             groups = reading.repeated_texts()
         found = []

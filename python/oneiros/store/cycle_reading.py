@@ -41,11 +41,11 @@ UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
-SELECT text_digest, topic, text, sequence FROM memory
+SELECT text_digest, topic, project, text, sequence FROM memory
 WHERE deleted_at IS NULL AND text_digest IN (
   SELECT text_digest FROM memory INDEXED BY memory_by_text
   GROUP BY text_digest HAVING count(*) > 1)
-ORDER BY text_digest, topic, text, sequence"""
+ORDER BY text_digest, topic, project, text, sequence"""
 
 
 class StoredCycle(NamedTuple):
@@ -175,12 +175,13 @@ ORDER BY number DESC LIMIT 1"""
         return [rows[0][0] if rows else None for rows in found]
 
     def repeated_texts(self) -> list[list[int]]:
-        """Return the sequence numbers of live memories that say the same in the same topic, group by group.
+        """Return the sequence numbers of live memories that say the same, group by group.
 
-        A group has at least two, in order of insertion; what has no topic is of one topic, too.
+        A group is of one topic and one project, none being one, too. It has at least two, in order
+        of insertion.
         """
-        groups = groupby(self._rows(_REPEATED), key=lambda row: row[:3])
-        found = ([row[3] for row in group] for _, group in groups)
+        groups = groupby(self._rows(_REPEATED), key=lambda row: row[:4])
+        found = ([row[4] for row in group] for _, group in groups)
         return [sequences for sequences in found if len(sequences) > 1]
 
 
