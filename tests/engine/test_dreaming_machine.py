@@ -149,7 +149,7 @@ class Dreaming(Life):
         if id in {undoes for _, undoes in self.dreamt}:
             with pytest.raises(ValueError, match="was undone"):
                 mind.undo_dream(id, now=self.now)
-            self.cut_off = None
+            self.holds({})  # a refusal clears no note of a cycle that was cut off
             return
         report = mind.undo_dream(id, now=self.now)
         after = State.of(self.path)
