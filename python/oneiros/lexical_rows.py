@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.errors import SnapshotDamaged
+from oneiros.lexical_id_bytes import IdReader
 from oneiros.lexical_runs import IdRuns, spans_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class IdRows:
         Raises:
             SnapshotDamaged: the bytes are not what it returns.
         """
-        reader = _Reader(packed)
+        reader = IdReader(packed)
         row_count, id_count, text_count, run_count, gone_count = reader.take(np.uint64, 5).tolist()
         runs = reader.take(np.int64, 3 * run_count).reshape(run_count, 3)
         gone = reader.take(np.int64, gone_count)
@@ -287,34 +287,3 @@ class IdRows:
 
 def _are_ints(ids: Iterable[Id]) -> bool:
     return all(kind is int for kind in set(map(type, ids)))
-
-
-class _Reader:
-    """Takes arrays from the front of bytes that may be anything."""
-
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
-        self._at = 0
-
-    @property
-    def left(self) -> int:
-        return len(self._packed) - self._at
-
-    def require(self, holds: bool) -> None:
-        if not holds:
-            msg = "the ids of its texts make no sense"
-            raise SnapshotDamaged(msg)
-
-    def take(self, kind: type[np.generic], count: int) -> npt.NDArray[Any]:
-        size = count * np.dtype(kind).itemsize
-        self.require(0 <= size <= self.left)
-        taken = np.frombuffer(self._packed, kind, count, self._at)
-        self._at += size
-        return taken
-
-    def text(self, size: int) -> str:
-        try:
-            return bytes(self.take(np.uint8, size)).decode()
-        except UnicodeDecodeError as error:
-            msg = "an id of its texts is not UTF-8"
-            raise SnapshotDamaged(msg) from error

@@ -214,7 +214,7 @@ class SearchResponse:
         factor, score; without: rank, id, relevance, retention, score.
         """
         from oneiros.display import Table  # noqa: PLC0415 - for those who look
-        from oneiros.explaining import explanations_table  # noqa: PLC0415
+        from oneiros.explanations_table import explanations_table  # noqa: PLC0415
 
         told = [one for result in self.results if (one := result.explanation) is not None]
         if told and len(told) == len(self.results):

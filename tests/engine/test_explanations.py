@@ -17,8 +17,8 @@ from oneiros.explaining import (
     Explanation,
     FactorValue,
     combined,
-    explanations_table,
 )
+from oneiros.explanations_table import explanations_table
 from tests.engine.world import QUESTIONS, Fields, queries, records
 
 NOW = 1_750_000_000.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros.association.graph_links import TAU_DAYS, links_found, set_links
 from oneiros.association.link import Link
 from oneiros.numpy_on_use import np
 from oneiros.store import KINDS, StoredLink
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
 
 __all__ = ["Associations"]
-
-_TAU_DAYS: Final = 90.0  # docs/systems/cognitive.md C16
 
 
 class Associations:
@@ -74,7 +73,7 @@ class Associations:
         ids = self._lifecycle.ids
         found: list[Link] = []
         for other, weight, kind, created, last in graph.neighbours(
-            row=row, now_seconds=now, tau_days=_TAU_DAYS
+            row=row, now_seconds=now, tau_days=TAU_DAYS
         ):
             if len(found) == limit:
                 break
@@ -90,7 +89,7 @@ class Associations:
         if self._graph is None:
             return []
         a, b, weight, kind, created, last = self._graph.links()
-        left = association_decay(weight, (now - last) / 86_400.0, tau_days=_TAU_DAYS)
+        left = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
         ids = self._lifecycle.ids
         first, second = np.minimum(a, b), np.maximum(a, b)
         found = []
@@ -137,7 +136,7 @@ class Associations:
             seeds=[seeds[place] for place in known],
             seed_values=None if values is None else [values[place] for place in known],
             now_seconds=now,
-            tau_days=_TAU_DAYS,
+            tau_days=TAU_DAYS,
             least_link=least_link,
             least=least,
             hop_decay=per_hop,
@@ -164,7 +163,7 @@ class Associations:
         return graph.bridges(
             ends=[row for row in ends if row < end],
             now_seconds=now,
-            tau_days=_TAU_DAYS,
+            tau_days=TAU_DAYS,
             least_link=least_link,
             allowed=allowed,
             top=top,
@@ -189,7 +188,7 @@ class Associations:
             now_seconds=now,
             gain=gain,
             rest_days=rest_days,
-            tau_days=_TAU_DAYS,
+            tau_days=TAU_DAYS,
         )
 
     def stored(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink]:
@@ -202,65 +201,15 @@ class Associations:
         if graph is None or not pairs:
             return [None] * len(pairs)
         graph.grow(row_count=len(self._lifecycle.ids))
-        return self._found(graph, pairs, pairs)
-
-    def strengthened(
-        self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float
-    ) -> list[StoredLink]:
-        """Return what the links of pairs of rows would be after a gain; nothing changes here.
-
-        Args:
-            pairs: of different rows, each pair once.
-            now: when they were found together.
-            gain: as in :meth:`strengthen`.
-        """
-        number: dict[int, int] = {}
-        for row in itertools.chain.from_iterable(pairs):
-            number.setdefault(row, len(number))
-        numbered = [(number[one], number[other]) for one, other in pairs]
-        aside = _core.AssociationGraph()
-        aside.grow(row_count=len(number))
-        before = self.of_pairs(pairs)
-        there = [
-            (*ends, link) for ends, link in zip(numbered, before, strict=True) if link is not None
-        ]
-        if there:
-            _set(aside, there)
-        aside.strengthen(
-            a=[one for one, _ in numbered],
-            b=[other for _, other in numbered],
-            now_seconds=now,
-            gain=gain,
-            rest_days=0.0,
-            tau_days=_TAU_DAYS,
-        )
-        return [link for link in self._found(aside, numbered, pairs) if link is not None]
-
-    def _found(
-        self,
-        graph: _core.AssociationGraph,
-        numbered: Sequence[tuple[int, int]],
-        pairs: Sequence[tuple[int, int]],
-    ) -> list[StoredLink | None]:
-        """The links that a graph holds under other numbers than the rows'."""
         ids = self._lifecycle.ids
-        found = graph.find(a=[one for one, _ in numbered], b=[other for _, other in numbered])
-        links: list[StoredLink | None] = []
-        for (one, other), link in zip(pairs, found, strict=True):
-            if link is None:
-                links.append(None)
-                continue
-            weight, kind, created, last = link
-            when = None if math.isnan(last) else last
-            links.append(StoredLink(ids[one], ids[other], kind, weight, created, when))
-        return links
+        return links_found(graph, pairs, [(ids[one], ids[other]) for one, other in pairs])
 
     def linked(self, row: int) -> list[int]:
         """Return the rows that a row is linked with, whatever is left of the links."""
         graph = self._graph
         if graph is None or row >= graph.row_count:
             return []
-        found = graph.neighbours(row=row, now_seconds=0.0, tau_days=_TAU_DAYS)
+        found = graph.neighbours(row=row, now_seconds=0.0, tau_days=TAU_DAYS)
         return [other for other, *_ in found]
 
     def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
@@ -270,7 +219,7 @@ class Associations:
             return [0.0] * (len(path) - 1)
         found = []
         for row, after in itertools.pairwise(path):
-            links = graph.neighbours(row=row, now_seconds=now, tau_days=_TAU_DAYS)
+            links = graph.neighbours(row=row, now_seconds=now, tau_days=TAU_DAYS)
             found.append(next((weight for other, weight, *_ in links if other == after), 0.0))
         return found
 
@@ -287,17 +236,6 @@ class Associations:
         gone = [one for one in known if one[2].weight == 0]
         graph.grow(row_count=len(self._lifecycle.ids))
         if there:
-            _set(graph, there)
+            set_links(graph, there)
         if gone:
             graph.remove(a=[one for one, _, _ in gone], b=[other for _, other, _ in gone])
-
-
-def _set(graph: _core.AssociationGraph, links: Sequence[tuple[int, int, StoredLink]]) -> None:
-    graph.set(
-        a=[one for one, _, _ in links],
-        b=[other for _, other, _ in links],
-        weight=[link.weight for _, _, link in links],
-        kind=[link.kind for _, _, link in links],
-        created_seconds=[link.created_at for _, _, link in links],
-        last_seconds=[link.co_retrieved_at for _, _, link in links],
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from oneiros.association.graph_links import strengthened
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
@@ -50,13 +51,13 @@ def after_changes(
         (gains if change.weight is None else weights)[ends] = change
     found = []
     for gain in dict.fromkeys(change.gain for change in gains.values()):
-        pairs = [
-            (row_of[name(change.one)], row_of[name(change.other)])
+        named = [
+            (name(change.one), name(change.other))
             for ends, change in gains.items()
             if change.gain == gain and ends not in weights
         ]
-        before = associations.of_pairs(pairs)
-        after = associations.strengthened(pairs, now=now, gain=gain)
+        before = associations.of_pairs([(row_of[one], row_of[other]) for one, other in named])
+        after = strengthened(named, before, now=now, gain=gain)
         found += [
             ChangedLink(link.one, link.other, was, link)
             for was, link in zip(before, after, strict=True)

@@ -10,8 +10,9 @@ from pyroaring import BitMap
 from oneiros.fields import ENUMS
 from oneiros.fork_safe_lock import ForkSafeLock
 from oneiros.numpy_on_use import np
-from oneiros.scopes.attributed import TAGS, Attributed, Place, scalars_of, values_of
+from oneiros.scopes.attributed import TAGS, Attributed, Place, values_of
 from oneiros.scopes.column_ranges import Column, in_time, measured
+from oneiros.scopes.grouping import add_grouped, by_key, discard_grouped
 from oneiros.scopes.row_sets import Rows, RowsByValue, rows_where, set_of
 
 if TYPE_CHECKING:
@@ -174,16 +175,16 @@ class AttributeIndex:
                 continue
             distinct = set(values)
             if len(distinct) > 1:
-                _add_grouped(self._at((name,)), zip(values, numbers, strict=True))
+                add_grouped(self._at((name,)), zip(values, numbers, strict=True))
             elif (value := distinct.pop() if distinct else None) is not None:
                 self._at((name,)).add_all(value, numbers)
         if tags is not None and any(tags):
             pairs = zip(tags, numbers, strict=True)
             tagged = ((tag, row) for many, row in pairs for tag in set(many))
-            _add_grouped(self._at(TAGS), tagged)
+            add_grouped(self._at(TAGS), tagged)
         if metadata is not None and any(metadata):
-            for key, group in _by_key(zip(metadata, numbers, strict=True)).items():
-                _add_grouped(self._at(("metadata", key)), group)
+            for key, group in by_key(zip(metadata, numbers, strict=True)).items():
+                add_grouped(self._at(("metadata", key)), group)
         if self._own_ids is not None:
             self._own_ids.update(zip(ids or (), numbers, strict=False))
         self._known |= added
@@ -208,11 +209,11 @@ class AttributeIndex:
             single: by field, what else they have: kind, project, session, topic.
         """
         for name, values in single.items():
-            _discard_grouped(self._at((name,)), zip(values, rows, strict=True))
+            discard_grouped(self._at((name,)), zip(values, rows, strict=True))
         tagged = ((tag, row) for many, row in zip(tags, rows, strict=True) for tag in many)
-        _discard_grouped(self._at(TAGS), tagged)
-        for key, pairs in _by_key(zip(metadata, rows, strict=True)).items():
-            _discard_grouped(self._at(("metadata", key)), pairs)
+        discard_grouped(self._at(TAGS), tagged)
+        for key, pairs in by_key(zip(metadata, rows, strict=True)).items():
+            discard_grouped(self._at(("metadata", key)), pairs)
         self._known -= set_of(rows)
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
@@ -277,37 +278,3 @@ class AttributeIndex:
                 is_in |= codes == ENUMS[name].index(value)
             return rows_where(is_in)
         return self._at((name,)).rows_of_any(values)
-
-
-def _by_key(
-    pairs: Iterable[tuple[Mapping[str, object] | None, int]],
-) -> dict[str, list[tuple[object, int]]]:
-    """Return the scalars of metadata and whose they are, by key."""
-    found: dict[str, list[tuple[object, int]]] = {}
-    for mapping, row in pairs:
-        if mapping:
-            for key, scalar in scalars_of(mapping):
-                found.setdefault(key, []).append((scalar, row))
-    return found
-
-
-def _add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
-    for value, rows in _grouped(pairs).items():
-        sets.add_all(value, rows)
-
-
-def _discard_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
-    for value, rows in _grouped(pairs).items():
-        sets.discard_all(value, rows)
-
-
-def _grouped(pairs: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
-    groups: dict[object, list[int]] = {}
-    for value, row in pairs:
-        if value is not None:
-            group = groups.get(value)
-            if group is None:
-                groups[value] = [row]
-            else:
-                group.append(row)
-    return groups
