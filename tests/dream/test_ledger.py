@@ -53,7 +53,9 @@ LEDGERS = st.tuples(
 
 @given(LEDGERS)
 def test_what_is_kept_comes_back(kept: tuple[list[Any], list[Any]]) -> None:
-    columns, links = ledger.decoded(ledger.encoded(*kept))
+    blob = ledger.encoded(*kept, revision=7)
+    assert ledger.revision_of(blob) == 7
+    columns, links = ledger.decoded(blob)
     assert links == kept[1]
     assert len(columns) == len(kept[0])
     for found, wanted in zip(columns, kept[0], strict=True):
@@ -65,7 +67,7 @@ def test_what_is_kept_comes_back(kept: tuple[list[Any], list[Any]]) -> None:
 
 @given(LEDGERS, st.data())
 def test_a_flipped_bit_is_told(kept: tuple[list[Any], list[Any]], data: st.DataObject) -> None:
-    blob = bytearray(ledger.encoded(*kept))
+    blob = bytearray(ledger.encoded(*kept, revision=7))
     bit = data.draw(st.integers(0, 8 * len(blob) - 1))
     blob[bit // 8] ^= 1 << bit % 8
     with pytest.raises(StoreCorrupt, match="damaged changes"):
@@ -76,7 +78,7 @@ def test_a_flipped_bit_is_told(kept: tuple[list[Any], list[Any]], data: st.DataO
 def test_what_is_cut_or_longer_is_told(
     kept: tuple[list[Any], list[Any]], data: st.DataObject
 ) -> None:
-    blob = ledger.encoded(*kept)
+    blob = ledger.encoded(*kept, revision=7)
     for damaged in (blob[: data.draw(st.integers(0, len(blob) - 1))], blob + b"\0"):
         with pytest.raises(StoreCorrupt, match="damaged changes"):
             ledger.decoded(damaged)
@@ -159,7 +161,7 @@ def test_a_value_that_no_memory_holds_is_told(field: str, value: float, place: s
     fine = {"depth": 1, "session_spread": 1, "priority": 1}.get(field, 0)
     values = {"before": fine, "after": fine} | {place: value}
     held = {name: np.array([fine, number], SCHEMA[field]) for name, number in values.items()}
-    blob = ledger.encoded([ledger.KeptColumn(field, np.array([4, 9]), **held)], [])
+    blob = ledger.encoded([ledger.KeptColumn(field, np.array([4, 9]), **held)], [], revision=7)
     with pytest.raises(StoreCorrupt, match=f"damaged changes .*{field}: must be"):
         ledger.decoded(blob)
 
@@ -168,7 +170,7 @@ def test_a_field_told_twice_is_damage() -> None:
     value = np.ones(1, np.float32)
     column = ledger.KeptColumn("strength", np.array([1]), value, value)
     with pytest.raises(StoreCorrupt, match="a field twice"):
-        ledger.decoded(ledger.encoded([column, column], []))
+        ledger.decoded(ledger.encoded([column, column], [], revision=7))
 
 
 SOUND = [1, 2, [0, 0.5, 1.0, None], [0, 0.6, 1.0, 2.0]]

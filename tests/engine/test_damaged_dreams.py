@@ -241,7 +241,9 @@ def test_a_ledger_that_was_altered_and_sealed_anew_writes_nothing(
         column._replace(field="importance_tag"),
     ]
     for one in altered:
-        blob = ledger.encoded([*columns[:place], one, *columns[place + 1 :]], kept_links)
+        blob = ledger.encoded(
+            [*columns[:place], one, *columns[place + 1 :]], kept_links, revision=1
+        )
         _damage(path, "dream_cycle", "changes", blob, f"id = '{id}'")
         with oneiros.Engine(path) as mind:
             with pytest.raises(oneiros.StoreCorrupt, match="damaged changes"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     State = tuple[int, float, float, float | None]
 
-__all__ = ["KeptColumn", "KeptLink", "decoded", "encoded"]
+__all__ = ["KeptColumn", "KeptLink", "decoded", "encoded", "revision_of"]
 
 _MAGIC: Final = b"oneiros-dream-1\n"
 _LENGTHS: Final = struct.Struct("<II")  # CRC-32 of all that follows it; the header's length
@@ -55,8 +55,14 @@ class KeptLink(NamedTuple):
     after: State | None
 
 
-def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink]) -> bytes:
-    """Return the bytes of what a cycle changed."""
+def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink], *, revision: int) -> bytes:
+    """Return the bytes of what a cycle changed.
+
+    Args:
+        columns: each field once.
+        links: each once.
+        revision: of the commit that applies it.
+    """
     blocks: list[bytes] = []
     head: list[dict[str, Any]] = []
     for column in columns:
@@ -66,7 +72,8 @@ def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink]) -> bytes:
             {"field": column.field, "rows": len(steps), "bytes": [len(part) for part in parts]}
         )
         blocks += parts
-    header = json.dumps({"columns": head, "links": links}, separators=(",", ":")).encode()
+    told = {"revision": revision, "columns": head, "links": links}
+    header = json.dumps(told, separators=(",", ":")).encode()
     made = b"".join((_MAGIC, _LENGTHS.pack(0, len(header)), header, *blocks))
     checksum = zlib.crc32(memoryview(made)[_CHECKED_FROM:])
     return b"".join((_MAGIC, checksum.to_bytes(4, "little"), memoryview(made)[_CHECKED_FROM:]))
@@ -87,6 +94,17 @@ def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
     ) as error:
         msg = f"the store holds damaged changes of a dream cycle ({error})"
         raise StoreCorrupt(msg) from error
+
+
+def revision_of(blob: bytes) -> int:
+    """Return the commit whose changes these are; 0 where they do not tell.
+
+    Args:
+        blob: that :func:`decoded` can read.
+    """
+    header, _ = _header(blob)
+    revision = header.get("revision")
+    return revision if type(revision) is int else 0
 
 
 def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:

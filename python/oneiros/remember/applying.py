@@ -106,7 +106,7 @@ class Applying:
                 dreamed_at=report.now,
                 undoes=None,
                 report=kept_report(report),
-                changes=ledger.encoded(kept, links),
+                changes=ledger.encoded(kept, links, revision=self._transaction.revision),
             ),
             self._contents,
         )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import StoreCorrupt
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
+from oneiros.remember.followed_cycle import changed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from oneiros.association import Associations
     from oneiros.projections import Projections
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Following", "uncollected"]
+
+_TAKEN_AT_ONCE: Final = 1_000
 
 
 class Following:
@@ -79,9 +82,10 @@ class Following:
             return
         self.vectors.follow(reading.settings())
         self._follow_erased(reading)
-        for batch in reading.changes_of_memories(self._revision):
+        followed = self._follow_cycles(reading)
+        for batch in reading.changes_of_memories(followed):
             self._apply(batch)
-        for states in reading.changes_of_states(self._revision):
+        for states in reading.changes_of_states(followed):
             rows = self.reinforcing.apply_states(states)
             self._projections.changed_count += len(rows)
             for name in ("status", "tier"):
@@ -91,6 +95,38 @@ class Following:
         self._revision = last
         self._content_revision += 1  # the last: an answer of before must not be given after
         self._is_behind = False
+
+    def _follow_cycles(self, reading: CycleReading) -> int:
+        """Take up the dream cycles that are the next commits; returns the last commit held then.
+
+        A cycle changes most memories, in a few columns: what it noted of them for an undo is read in
+        a tenth of the time that the memories take.
+        """
+        revision = self._revision
+        if not revision:
+            return 0  # all memories are to be read
+        while (cycle := reading.cycle_of_commit(revision + 1)) is not None:
+            own = changed_by(cycle, reading, self._lifecycle)
+            if own is None:
+                break
+            self._take_columns(own.columns)
+            self._take_memories(reading, own.ids)
+            revision += 1
+        return revision
+
+    def _take_columns(self, writes: Sequence[ColumnWrite]) -> None:
+        for write in writes:
+            self.reinforcing.apply_values(write)
+            self._projections.apply_states(write)
+        self._projections.changed_count += max((len(write.rows) for write in writes), default=0)
+
+    def _take_memories(self, reading: Reading, ids: Iterable[str]) -> None:
+        """Read memories anew, those that are there."""
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), _TAKEN_AT_ONCE):
+            held = reading.load_stored(wanted[start : start + _TAKEN_AT_ONCE])
+            if batch := [memory for memory in held if memory is not None]:
+                self._apply(batch)
 
     def _follow_erased(self, reading: CycleReading) -> None:
         """Drop what was erased.

@@ -8,7 +8,7 @@ import os
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.remember.column_writes import OwnWrites
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from oneiros.store import Store, Transaction
 
 __all__ = ["InStep"]
-
-_TAKEN_UP_AT_ONCE: Final = 1_000
 
 
 class InStep(Following):
@@ -102,20 +100,13 @@ class InStep(Following):
             self._take_up(own, transaction.revision)
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
-        for write in own.columns:
-            self.reinforcing.apply_values(write)
-            self._projections.apply_states(write)
-        self._projections.changed_count += max((len(w.rows) for w in own.columns), default=0)
+        self._take_columns(own.columns)
         with self._store.read() as reading:
             if reading.last_revision() != revision:
                 self._follow(reading)  # somebody wrote since, perhaps of these very ids
                 return
             self._follow_erased(reading)
-            ids = list(dict.fromkeys(own.ids))
-            for start in range(0, len(ids), _TAKEN_UP_AT_ONCE):
-                held = reading.load_stored(ids[start : start + _TAKEN_UP_AT_ONCE])
-                if batch := [memory for memory in held if memory is not None]:
-                    self._apply(batch)
+            self._take_memories(reading, own.ids)
             self._follow_links(reading)
         self._revision = revision
         self._content_revision += 1

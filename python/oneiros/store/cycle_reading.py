@@ -38,6 +38,7 @@ FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
 _LINKED: Final = """
 SELECT first FROM link INDEXED BY link_by_revision WHERE revision > ?1
 UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
+_LAST: Final = 30  # cycles of which one may be the next commit's: of others no changes are kept
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 _REPEATED: Final = """
@@ -103,6 +104,14 @@ class CycleReading(Reading):
     def dream_cycle(self, id: str) -> StoredCycle | None:
         """Return the cycle of an id; None where there is none."""
         rows = self._rows(f"{_CYCLE.format('changes')} WHERE id = ?", (id,))
+        return _cycle(rows[0]) if rows else None
+
+    def cycle_of_commit(self, revision: int) -> StoredCycle | None:
+        """Return the cycle that a commit applied, one of the last; None where it applied none."""
+        last = f"SELECT number FROM dream_cycle ORDER BY number DESC LIMIT {_LAST}"
+        rows = self._rows(
+            f"{_CYCLE.format('changes')} WHERE number IN ({last}) AND revision = ?", (revision,)
+        )
         return _cycle(rows[0]) if rows else None
 
     def undone_by(self, id: str) -> str | None:
