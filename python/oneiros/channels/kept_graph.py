@@ -143,7 +143,8 @@ class Restoring:
         is_inside = (rows >= 0) & (rows < len(self._position_of))
         positions = np.where(is_inside, self._position_of[np.where(is_inside, rows, 0)], ABSENT)
         is_placed: npt.NDArray[np.bool_] = positions != ABSENT
-        is_placed[is_placed] = self._put(self._nodes_at(positions[is_placed]), vectors[is_placed])
+        nodes = self._nodes_at(positions[is_placed])
+        is_placed[is_placed] = self._put(nodes, _picked(vectors, is_placed))
         self._is_found[positions[is_placed & is_live]] = True
         return is_placed
 
@@ -151,7 +152,7 @@ class Restoring:
         """Set the vectors of nodes, and tell which of them are what they were, shape (n,)."""
         is_same: npt.NDArray[np.bool_] = hashes_of(vectors) == self._kept.hashes[nodes]
         is_first = is_same & ~self._is_set[nodes]
-        self._vectors[nodes[is_first]] = vectors[is_first]
+        self._vectors[nodes[is_first]] = _picked(vectors, is_first)
         self._is_set[nodes[is_first]] = True
         # Of two that share a node, neither is scored by the other's vector: hashes can be forged.
         shared = np.flatnonzero(is_same & self._is_shared[nodes])
@@ -191,6 +192,11 @@ class Restoring:
         nodes = positions.copy()
         nodes[is_twin] = self._heads[positions[is_twin] - count]
         return nodes
+
+
+def _picked(vectors: Matrix, are_picked: npt.NDArray[np.bool_]) -> Matrix:
+    """Return some of the vectors; all of them, as a rule, without a copy."""
+    return vectors if are_picked.all() else vectors[are_picked]
 
 
 def _are_live(live: Bits | None, count: int) -> npt.NDArray[np.bool_]:
