@@ -75,9 +75,9 @@ class KeepingDreaming(Dreaming):
             self._dreamer = None
 
     def _added(self) -> int:
-        """Count the memories, those of other processes and those deleted too."""
+        """Count the memories that ever came, of other processes, too: what is erased lowers it not."""
         self._follow_others()
-        return len(self._parts.projections.lifecycle.row_of)
+        return len(self._parts.projections.lifecycle.ids)
 
     def _dreamed_at(self) -> float | None:
         with self._parts.store.read() as reading:

@@ -110,6 +110,18 @@ def test_new_memories_are_a_reason(mind: Engine) -> None:
         assert comes_true(lambda: len(mind.dreams()) == 1)
 
 
+def test_new_memories_are_a_reason_though_others_were_erased(mind: Engine) -> None:
+    with mind.keep_dreaming(DreamSchedule(after_new=3, min_gap=0)) as dreamer:
+        mind.add_many([{"id": f"m{number}", "text": "soon gone"} for number in range(3)])
+        dreamer.look()
+        assert comes_true(lambda: dreamer._counted == 3)  # the cycle is over, and noted
+        for number in range(3):
+            mind.forget(f"m{number}")
+        mind.add_many([{"text": f"memory {number}"} for number in range(3)])
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 2)
+
+
 def test_a_failure_is_logged_and_the_next_reason_tries_again(
     mind: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

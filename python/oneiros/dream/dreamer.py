@@ -37,7 +37,7 @@ class _Counts(Protocol):
     """What a dreamer looks at to know whether a cycle is due."""
 
     def added(self) -> int:
-        """Count the memories, those deleted too."""
+        """Count the memories that ever came: never less than before."""
 
     def dreamed_at(self) -> float | None:
         """Return the clock of the store's last cycle, whoever ran it; None: there was none."""
