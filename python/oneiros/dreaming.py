@@ -91,6 +91,7 @@ class Dreaming(DreamHistory, Purging):
         Raises:
             DreamBusy: another cycle runs on this store, in this process or another.
             StoreBusy: another process kept the store locked for too long; nothing was changed.
+            OSError: the lock beside the store cannot be written.
             ValueError, TypeError: an argument breaks its rule, or a callable its promise. What a
                 callable raises comes through, with a note that names it.
 
@@ -128,7 +129,7 @@ class Dreaming(DreamHistory, Purging):
         Raises:
             ValueError, TypeError: there is no such cycle, it cannot be undone, or an argument breaks
                 its rule.
-            DreamBusy, StoreBusy: as :meth:`dream`.
+            DreamBusy, StoreBusy, OSError: as :meth:`dream`.
 
         Source: docs/systems/reverie.md R19.
         """

@@ -221,6 +221,7 @@ class DreamPlan:
             EngineClosed: the engine is closed.
             DreamBusy: another cycle runs on this store.
             StoreBusy: another process kept the store locked for too long.
+            OSError: the lock beside the store cannot be written.
         """
         return self._applier.apply(self)
 

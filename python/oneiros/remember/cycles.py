@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from oneiros.remember.applying import Applying
 from oneiros.remember.in_step import InStep
@@ -51,10 +51,11 @@ class Cycles(InStep):
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
         blobs = {}
         for place, added in enumerate(plan.draft.added):
-            vector = self.vectors.accept(added.record.get("embedding"))
+            vector: Any = added.record.get("embedding")
             if vector is None and self.vectors.is_present:
                 vector = next(self.vectors.of([str(added.record["text"])]))
-            if vector is not None:
+            # Where all vectors were made anew since, what it was made of has changed: it is not added.
+            if vector is not None and self.vectors.fits(vector):
                 blobs[place] = encoded(vector)
         return blobs
 

@@ -70,13 +70,17 @@ class TextVectors:
         """The engine's embedder."""
         return self._embedder
 
+    def fits(self, vector: Any) -> bool:
+        """Whether a vector is as wide as the store's, where it has any."""
+        return self.dimension is None or len(vector) == self.dimension
+
     def accept(self, vector: Any) -> Vector | None:
         """Return the vector if it is as wide as the store's others.
 
         Raises:
             ValueError: it is not.
         """
-        if vector is not None and self.dimension is not None and len(vector) != self.dimension:
+        if vector is not None and not self.fits(vector):
             msg = (
                 f"embedding: expected {self.dimension} values, as the store's vectors have, "
                 f"got {len(vector)}"
