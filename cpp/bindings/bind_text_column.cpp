@@ -57,13 +57,16 @@ py::array counted(const TextColumn& column, const py::object& rows, const py::li
 }
 
 py::array similar(const TextColumn& column, const py::object& rows, const py::str& text,
-                  std::size_t characters) {
+                  std::size_t characters, double least) {
+  if (!(least >= 0)) {
+    throw py::value_error("least: must be >= 0, got " + std::to_string(least));
+  }
   const std::vector<std::uint32_t> where = rows_of(rows);
   const std::string_view sought = utf8_of(text, "text");
   std::vector<double> similarity(where.size());
   {
     const ReleasedGil nogil;
-    trigram_similarities(column, where, sought, characters, similarity);
+    trigram_similarities(column, where, sought, characters, least, similarity);
   }
   return copied(similarity);
 }
@@ -129,9 +132,11 @@ void register_text_column(py::module_& module) {
            "Takes the texts of rows away, and wipes them.")
       .def("count_words", &counted, py::kw_only(), py::arg("rows"), py::arg("words"),
            py::arg("with_tags"), "How many of the words are a part of each row's text (and tags).")
-      .def("trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
-           py::arg("characters"),
-           "Jaccard of each row's trigrams with those of a text, over the first characters.")
+      .def(
+          "trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
+          py::arg("characters"), py::arg("least"),
+          "Jaccard of each row's trigrams with those of a text, over the first characters; 0 below "
+          "`least`.")
       .def("first_alike", &alike, py::kw_only(), py::arg("rows"), py::arg("characters"),
            "For each place, the first whose row's text begins with the same characters.")
       .def("which_alike", &which_of, py::kw_only(), py::arg("rows"), py::arg("texts"),

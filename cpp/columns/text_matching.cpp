@@ -9,6 +9,7 @@
 
 #include "analysis/utf8.h"
 #include "columns/each_text.h"
+#include "ranking/id_table.h"
 
 namespace oneiros {
 
@@ -90,8 +91,6 @@ class SoughtWord {
   std::size_t other_ = 0;
 };
 
-using Trigrams = std::vector<std::uint64_t>;  // sorted, each once
-
 // How many bytes of ASCII a text begins with, or some fewer.
 std::size_t ascii_length(std::string_view text) {
   std::size_t at = 0;
@@ -112,37 +111,45 @@ std::string_view start_of(std::string_view text, std::size_t characters) {
   return text.substr(0, at);
 }
 
-void fill(Trigrams& trigrams, std::string_view text, std::size_t characters) {
+// Calls visit(trigram) for each three characters in a row within the first `characters`, while it
+// returns true.
+template <typename Visit>
+void for_each_trigram(std::string_view text, std::size_t characters, Visit visit) {
   constexpr std::uint64_t kThree = (std::uint64_t{1} << 63) - 1;  // 21 bits each
-  trigrams.clear();
   std::uint64_t last = 0;
   std::size_t at = 0;
   for (std::size_t read = 0; at < text.size() && read < characters; ++read) {
-    const Decoded decoded = decode_utf8(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const Decoded decoded = byte < 0x80 ? Decoded{byte, 1} : decode_utf8(text, at);
     last = ((last << 21U) | decoded.code_point) & kThree;
     at += decoded.length;
-    if (read >= 2) {
-      trigrams.push_back(last);
+    if (read >= 2 && !visit(static_cast<std::int64_t>(last))) {
+      return;
     }
   }
-  std::sort(trigrams.begin(), trigrams.end());
-  trigrams.erase(std::unique(trigrams.begin(), trigrams.end()), trigrams.end());
 }
 
-double jaccard(const Trigrams& one, const Trigrams& other) {
-  if (one.empty() || other.empty()) {
-    return 0;
+// The different trigrams of one text after the other.
+class TrigramSet {
+ public:
+  void begin(std::size_t most) {
+    numbers_.begin(most);
+    held_.resize(most);
   }
-  std::size_t shared = 0;
-  for (auto a = one.begin(), b = other.begin(); a != one.end() && b != other.end();) {
-    const bool is_shared = *a == *b;
-    const bool is_less = *a < *b;
-    shared += is_shared ? 1 : 0;
-    a += is_less || is_shared ? 1 : 0;
-    b += is_less ? 0 : 1;
+  // Returns whether it is new.
+  bool add(std::int64_t trigram) {
+    const std::size_t before = size();
+    return numbers_.number_of(trigram, held_.data()) == before;
   }
-  return static_cast<double>(shared) / static_cast<double>(one.size() + other.size() - shared);
-}
+  [[nodiscard]] bool contains(std::int64_t trigram) const {
+    return numbers_.find(trigram, held_.data()) != size();
+  }
+  [[nodiscard]] std::size_t size() const { return numbers_.size(); }
+
+ private:
+  IdTable<std::int64_t> numbers_;
+  std::vector<std::int64_t> held_;
+};
 
 }  // namespace
 
@@ -161,15 +168,34 @@ void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
 }
 
 void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t> rows,
-                          std::string_view text, std::size_t characters,
+                          std::string_view text, std::size_t characters, double least,
                           std::span<double> similarity) {
   assert(similarity.size() == rows.size());
-  Trigrams sought;
-  Trigrams held;
-  fill(sought, text, characters);
+  TrigramSet sought;
+  sought.begin(std::min(characters, text.size()));
+  for_each_trigram(text, characters, [&](std::int64_t trigram) {
+    sought.add(trigram);
+    return true;
+  });
+  std::ranges::fill(similarity, 0.0);
+  if (sought.size() == 0) {
+    return;
+  }
+  const auto own = static_cast<double>(sought.size());
+  // With more, even a text that holds all that is sought is less alike; one more, for the rounding.
+  const auto most =
+      static_cast<std::size_t>(std::min(own / least + 1, static_cast<double>(characters)));
+  TrigramSet held;
   for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& kept) {
-    fill(held, kept.text, characters);
-    similarity[i] = jaccard(sought, held);
+    held.begin(std::min(characters, kept.text.size()));
+    std::size_t shared = 0;
+    for_each_trigram(kept.text, characters, [&](std::int64_t trigram) {
+      shared += held.add(trigram) && sought.contains(trigram) ? 1 : 0;
+      return held.size() <= most;
+    });
+    const auto all = static_cast<double>(sought.size() + held.size() - shared);
+    const double share = static_cast<double>(shared) / all;
+    similarity[i] = share >= least && held.size() <= most ? share : 0.0;
   });
 }
 

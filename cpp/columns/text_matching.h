@@ -21,10 +21,11 @@ void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<std::uint32_t> found);
 
 // similarity[i]: Jaccard of the sets of three characters in a row within the first `characters` of
-// `text` and of the text of rows[i]; 0 where one has none. Source: docs/systems/omega.md O1.
-// REQUIRES: similarity.size() == rows.size().
+// `text` and of the text of rows[i]; 0 where one has none, or it is below `least`: most rows are
+// then left after a few characters. Source: docs/systems/omega.md O1.
+// REQUIRES: similarity.size() == rows.size(), least >= 0.
 void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t> rows,
-                          std::string_view text, std::size_t characters,
+                          std::string_view text, std::size_t characters, double least,
                           std::span<double> similarity);
 
 // first[i]: the first place whose row's text begins with the same `characters` as that of rows[i],

@@ -70,7 +70,10 @@ def _alike(question: Question, heard: ChannelAnswer) -> tuple[RankedList, str]:
         return none, "skipped: a time is named, or recall is deep"
     assert question.sought is not None
     shares = question.sought.column.trigram_similarities(
-        rows=rows, text=normalised(question.spoken), characters=rule.characters
+        rows=rows,
+        text=normalised(question.spoken),
+        characters=rule.characters,
+        least=rule.similarity,
     )
     order = np.lexsort((rows, -shares))
     order = order[: int(np.count_nonzero(shares >= rule.similarity))]

@@ -45,11 +45,19 @@ def test_words_are_found_as_the_oracle_says(texts: list[str], query: str, tag: s
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts=st.lists(written, max_size=6), text=written, characters=st.integers(0, 14))
-def test_likenesses_are_as_the_oracle_says(texts: list[str], text: str, characters: int) -> None:
+@given(
+    texts=st.lists(written, max_size=6),
+    text=written,
+    characters=st.integers(0, 14),
+    least=st.sampled_from((0.0, 1e-300, 0.25, 1 / 3, 0.5, 0.6, 1.0)),
+)
+def test_likenesses_are_as_the_oracle_says(
+    texts: list[str], text: str, characters: int, least: float
+) -> None:
     column, rows = column_of(texts), np.arange(len(texts), dtype=np.uint32)
-    got = column.trigram_similarities(rows=rows, text=normalised(text), characters=200)
-    assert got.tolist() == [oracle.jaccard(one, text) for one in texts]
+    got = column.trigram_similarities(rows=rows, text=normalised(text), characters=200, least=least)
+    want = [oracle.jaccard(one, text) for one in texts]
+    assert got.tolist() == [share if share >= least else 0.0 for share in want]
     first = column.first_alike(rows=rows, characters=characters)
     for place, one in enumerate(texts):
         alike = [oracle.begins_alike(one, other, characters) for other in texts[:place]]
@@ -73,6 +81,8 @@ def test_a_column_refuses_by_name() -> None:
         column.write(rows=[2**32 - 1], texts=["a"], tags=[""])
     with pytest.raises(TypeError, match=r"words\[1\]: expected str, got int"):
         column.count_words(rows=[0], words=["a", 1], with_tags=False)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"least: must be >= 0, got -0\.5"):
+        column.trigram_similarities(rows=[0], text="a", characters=3, least=-0.5)
     assert len(column) == 0
 
 

@@ -83,10 +83,17 @@ TEST_CASE("text column: words, trigrams and first characters") {
   oneiros::count_words(column, rows, words, Searched::kTextAndTags, found);
   CHECK(found == std::vector<std::uint32_t>{2, 1, 1, 0});
   std::vector<double> similarity(rows.size());
-  oneiros::trigram_similarities(column, rows, "gr\xC3\xBC\xC3\x9F!", 200, similarity);
+  oneiros::trigram_similarities(column, rows, "gr\xC3\xBC\xC3\x9F!", 200, 2.0 / 3.0, similarity);
   CHECK(similarity == std::vector<double>{0.0, 2.0 / 3.0, 0.0, 0.0});
-  oneiros::trigram_similarities(column, rows, "the quick cat", 9, similarity);
+  oneiros::trigram_similarities(column, rows, "gr\xC3\xBC\xC3\x9F!", 200, 0.67, similarity);
+  CHECK(similarity == std::vector<double>{0.0, 0.0, 0.0, 0.0});
+  oneiros::trigram_similarities(column, rows, "the quick cat", 9, 0.0, similarity);
   CHECK(similarity == std::vector<double>{1.0, 0.0, 1.0, 0.0});
+  // Of 18 trigrams the first text holds 11.
+  oneiros::trigram_similarities(column, rows, "the quick fox, again", 200, 11.0 / 18.0, similarity);
+  CHECK(similarity == std::vector<double>{11.0 / 18.0, 0.0, 1.0, 0.0});
+  oneiros::trigram_similarities(column, rows, "the quick fox", 200, 11.0 / 18.0, similarity);
+  CHECK(similarity == std::vector<double>{1.0, 0.0, 11.0 / 18.0, 0.0});
   std::vector<std::uint32_t> first(rows.size());
   oneiros::first_alike(column, rows, 13, first);
   CHECK(first == std::vector<std::uint32_t>{0, 1, 0, 3});
