@@ -1,9 +1,9 @@
 // The association graph over NumPy arrays and lists.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,8 +20,6 @@ namespace oneiros {
 namespace {
 
 using lexical::AllowedRows;
-
-constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 // A copy: the caller's array could change between the check of a value and its use.
 template <typename T>
@@ -124,7 +122,6 @@ py::tuple links(const AssociationGraph& graph) {
 // What links lead to: made into arrays or tuples when asked for.
 struct ReachedRows {
   std::vector<Reached> all;
-  std::size_t longest_path;  // rows of a path, at most
 
   template <typename T, typename Field>
   py::array_t<T> each(Field field) const {
@@ -134,28 +131,29 @@ struct ReachedRows {
   }
 };
 
+py::tuple path_of(const Reached& reached) {
+  py::tuple path(reached.path_size);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    path[i] = reached.path[i];
+  }
+  return path;
+}
+
 py::list results_of(const ReachedRows& reached) {
   py::list results(reached.all.size());
   for (std::size_t i = 0; i < reached.all.size(); ++i) {
     const Reached& each = reached.all[i];
-    py::tuple path(each.path_size);
-    for (std::size_t j = 0; j < path.size(); ++j) {
-      path[j] = each.path[j];
-    }
-    results[i] = py::make_tuple(each.row, each.value, path);
+    results[i] = py::make_tuple(each.row, each.value, path_of(each));
   }
   return results;
 }
 
-py::array_t<std::uint32_t> paths_of(const ReachedRows& reached) {
-  std::vector<std::uint32_t> paths;
-  paths.reserve(reached.all.size() * reached.longest_path);
-  for (const Reached& each : reached.all) {
-    for (std::size_t i = 0; i < reached.longest_path; ++i) {
-      paths.push_back(i < each.path_size ? each.path[i] : kNoRow);
-    }
+py::tuple path_at(const ReachedRows& reached, std::size_t place) {
+  if (place >= reached.all.size()) {
+    throw py::index_error("place: must be below " + std::to_string(reached.all.size()) + ", got " +
+                          std::to_string(place));
   }
-  return copied(paths, reached.all.size(), reached.longest_path);
+  return path_of(reached.all[place]);
 }
 
 ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
@@ -168,7 +166,7 @@ ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
   const AllowedRows may = allowed_of(allowed);
   const ReleasedGil nogil;
   const ExpansionRule rule{{now_seconds, tau_days}, least_link, least, hop_decay, most_hops};
-  return {graph.expand({rows, values}, rule, may, top), most_hops};
+  return {graph.expand({rows, values}, rule, may, top)};
 }
 
 ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, double now_seconds,
@@ -177,7 +175,7 @@ ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, doubl
   const auto rows = read_copy<std::uint32_t>(ends, "ends");
   const AllowedRows may = allowed_of(allowed);
   const ReleasedGil nogil;
-  return {graph.bridges(rows, {{now_seconds, tau_days}, least_link}, may, top), kLongestPath};
+  return {graph.bridges(rows, {{now_seconds, tau_days}, least_link}, may, top)};
 }
 
 void register_reached(py::module_& module) {
@@ -195,14 +193,7 @@ void register_reached(py::module_& module) {
           [](const ReachedRows& told) {
             return told.each<double>([](const Reached& each) { return each.value; });
           })
-      .def_property_readonly(
-          "path_sizes",
-          [](const ReachedRows& told) {
-            return told.each<std::uint32_t>([](const Reached& each) { return each.path_size; });
-          },
-          "How many rows each path has.")
-      .def_property_readonly("paths", &paths_of,
-                             "The rows of each path, 2**32 - 1 behind its end.");
+      .def("path", &path_at, py::arg("place"), "The rows of one's path.");
 }
 
 }  // namespace

@@ -93,13 +93,6 @@ std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::l
   return std::make_unique<GuardedCandidates>(given.channels);
 }
 
-std::size_t missing_count(const GuardedCandidates& guarded, std::size_t channel) {
-  guarded.require_channel(channel);
-  const ReleasedGil nogil;
-  const std::shared_lock lock(guarded.mutex);
-  return guarded.candidates.missing(channel).size();
-}
-
 py::array missing(const GuardedCandidates& guarded, std::size_t channel) {
   guarded.require_channel(channel);
   std::vector<std::uint32_t> rows;
@@ -288,7 +281,6 @@ void register_results(py::module_& module) {
       module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
       .def("__len__", &size_of)
       .def_property_readonly("rows", &rows_of, "In order of first appearance.")
-      .def("missing_count", &missing_count, py::arg("channel"), "How many missing() returns.")
       .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
            "Gives the missing rows their raw scores, in that order; NaN: it has none.")

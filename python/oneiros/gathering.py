@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from oneiros.rerank import Reranker
     from oneiros.texts.sought import Sought
 
-__all__ = ["Gathered", "Question", "Stages", "signals_for", "united"]
+__all__ = ["Gathered", "Question", "Stages", "fill_scores", "signals_for", "united"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def united(
         from oneiros.texts.hot_set import seeded  # noqa: PLC0415 - few profiles have one
 
         seeds = seeded(question.profile.hot_set, question, projections, visible, candidates, stages)
-    filled = _fill(compiled, candidates, answers)
+    filled = fill_scores(compiled, candidates, answers)
     hit_count = sum(heard.hits.size for heard in answers)
     note = f"{filled} raw scores beyond those found" if filled else ""
     found_count = len(candidates)
@@ -196,7 +196,7 @@ def united(
         permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
         brought = sessions.bring(plan, candidates, rule, permitted)
         if brought:
-            _fill(compiled, candidates, answers)
+            fill_scores(compiled, candidates, answers)
         sessions.lend(plan, candidates, rule)
         stages.end("session_neighbours", found_count, len(candidates))
     lifecycle = projections.lifecycle
@@ -217,7 +217,7 @@ def united(
     return gathered
 
 
-def _fill(
+def fill_scores(
     compiled: CompiledProfile, candidates: _core.Candidates, answers: Sequence[ChannelAnswer]
 ) -> int:
     """Give candidates the raw scores they lack, where they are read; returns how many."""
@@ -226,10 +226,9 @@ def _fill(
         for number, heard in enumerate(answers):
             if heard.fill is not None:
                 filled += heard.fill(candidates, number)
-            elif heard.score_rows and (count := candidates.missing_count(channel=number)):
-                missing = candidates.missing(channel=number)
+            elif heard.score_rows is not None and (missing := candidates.missing(number)).size:
                 candidates.fill(channel=number, scores=heard.score_rows(missing))
-                filled += count
+                filled += missing.size
     return filled
 
 

@@ -12,7 +12,7 @@ from oneiros.ranking.channels import TemporalChannel, VectorChannel
 from oneiros.response import Duplicate, SearchResponse, shelve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from oneiros import _core
     from oneiros.channels import ChannelAnswer
@@ -168,7 +168,7 @@ def respond(
 ) -> SearchResponse:
     """Make the response of one search of what its channels answered."""
     working = searched(question, projections, visible, answers, load, stages)
-    gathered, ids = working.gathered, projections.lifecycle.ids
+    gathered, ids = working.gathered, _IdsOfRows(projections.lifecycle.ids)
     told = [one for one in working.results if ids[one[0]]]  # "": forgotten meanwhile
     misses = [one for one in working.misses if ids[one[0]]]
     alike = [(ids[row], ids[better]) for row, better in working.duplicates]
@@ -182,7 +182,7 @@ def respond(
             [one[1:] for one in told],
             working.explanations(told) if question.is_explained else None,
             load,
-            working.found(told),
+            working.found(told, ids),
             _hits_of(told, gathered.brought, ids),
         ),
         trace=stages.trace(
@@ -271,9 +271,20 @@ def _taken(
     return working
 
 
-def _direct_ids(
-    working: WorkingList, ids: Sequence[str] | StoredIdsByRow
-) -> tuple[str, ...] | None:
+class _IdsOfRows(dict[int, str]):
+    """The ids of the rows that a response tells of, each read once."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self, ids: Sequence[str] | StoredIdsByRow) -> None:
+        self._ids = ids
+
+    def __missing__(self, row: int) -> str:
+        id = self[row] = self._ids[row]
+        return id
+
+
+def _direct_ids(working: WorkingList, ids: Mapping[int, str]) -> tuple[str, ...] | None:
     """The direct results before what links brought was merged in, as far as no stage left them."""
     if working.direct is None:
         return None
@@ -282,9 +293,7 @@ def _direct_ids(
 
 
 def _hits_of(
-    told: Sequence[Row],
-    brought: dict[int, int],
-    ids: Sequence[str] | StoredIdsByRow,
+    told: Sequence[Row], brought: dict[int, int], ids: Mapping[int, str]
 ) -> dict[int, str]:
     """By place of a result, the id of the hit that brought it."""
     if not brought:

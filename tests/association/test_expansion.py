@@ -217,11 +217,12 @@ def test_arrays_and_tuples_say_the_same() -> None:
     graph = linked((0, 1, 0.5), (1, 2, 1.0))
     found = graph.expand(seeds=np.array([0], np.uint32), **C10)
     assert (found.rows.tolist(), found.values.tolist()) == ([1, 2], [0.5, 0.5])
-    assert found.path_sizes.tolist() == [1, 2]
-    assert found.paths.tolist() == [[0, 2**32 - 1], [0, 1]]
+    assert [found.path(place) for place in range(2)] == [(0,), (0, 1)]
     assert found.results() == [(1, 0.5, (0,)), (2, 0.5, (0, 1))]
     nothing = graph.expand(seeds=[], **C10)
-    assert (len(nothing), nothing.rows.shape, nothing.paths.shape) == (0, (0,), (0, 2))
+    assert (len(nothing), nothing.rows.shape, nothing.values.shape) == (0, (0,), (0,))
+    with pytest.raises(IndexError, match="place: must be below 2, got 2"):
+        found.path(2)
 
 
 @pytest.mark.parametrize(

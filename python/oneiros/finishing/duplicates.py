@@ -47,17 +47,21 @@ def first_of_each(
     Returns:
         The places that stay; and those that do not, each with that of the one it is like.
     """
-    alike = projections.texts.column.first_alike(rows=rows, characters=rule.characters)
-    vectors = projections.indexes.vectors
+    column, vectors = projections.texts.column, projections.indexes.vectors
+    alike: list[int] = []  # of so many of the first as were looked at
     kept: list[int] = []
     left: list[tuple[int, int]] = []
     by_text: dict[int, int] = {}
     near = _Near(vectors, rule.cosine) if vectors else None
-    for place, first in enumerate(alike):
+    for place in range(len(rows)):
         if len(kept) == most:
             break
+        if place == len(alike):
+            ahead = rows[: 2 * max(place, most)]
+            alike = column.first_alike(rows=ahead, characters=rule.characters)
         if near is not None and place % _BLOCK == 0:
             near.look_at(rows[place : place + _BLOCK])
+        first = alike[place]
         better = by_text.get(first)
         if better is None and near is not None and (at := near.first_like(place % _BLOCK)) >= 0:
             better = kept[at]
@@ -89,10 +93,11 @@ class _Near:
             self._kept = np.concatenate((self._kept, self._block[self._own]))
         self._own = []
         self._block = self._vectors.reconstruct(rows)
-        is_near = self._block @ self._kept.T >= self._cosine
         self._before = [-1] * len(rows)
-        for place in np.flatnonzero(is_near.any(axis=1)).tolist():
-            self._before[place] = int(is_near[place].argmax())
+        if len(self._kept):
+            is_near = self._block @ self._kept.T >= self._cosine
+            for place in np.flatnonzero(is_near.any(axis=1)).tolist():
+                self._before[place] = int(is_near[place].argmax())
         self._within = (self._block @ self._block.T >= self._cosine).tolist()
 
     def first_like(self, place: int) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros import _core
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.finishing.working import Linked, merged
+from oneiros.gathering import fill_scores
 from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
@@ -89,20 +90,19 @@ def _associated(
     )
     if not reached:
         return []
-    weights, hops = reached.values, reached.path_sizes
     compiled = working.projections.compiled(by_links(question.profile))
-    ranked = _ranked(question, gathered, compiled, reached.rows, weights)
+    rows, weights = reached.rows, reached.values
+    ranked = _ranked(question, gathered, compiled, rows, weights)
     explained = Explanations(compiled, ranked, range(len(ranked)))
-    place_of = {row: place for place, row in enumerate(reached.rows.tolist())}
-    paths = reached.paths
+    place_of = {row: place for place, row in enumerate(rows.tolist())}
     most = max(question.k, len(working.results), _judged(question))
     linked: list[Linked] = []
     for number, told in enumerate(ranked.results()):
         place = place_of[told[0]]
-        if hops[place] > 1 and told[3] < rule.least_score:
+        way = reached.path(place)
+        if len(way) > 1 and told[3] < rule.least_score:
             continue
-        path = (*paths[place, : hops[place]].tolist(), told[0])
-        explain = partial(_associated_explained, explained, number)
+        path, explain = (*way, told[0]), partial(_associated_explained, explained, number)
         linked.append(Linked(told, path, float(weights[place]), explain))
         if len(linked) == most:
             break
@@ -197,10 +197,7 @@ def _ranked(
     candidates = compiled.plan.candidates(
         hits=[here if number == first else none for number in range(len(answers))]
     )
-    for number in asked:
-        score_rows = answers[number].score_rows
-        assert score_rows is not None
-        candidates.fill(channel=number, scores=score_rows(candidates.missing(channel=number)))
+    fill_scores(compiled, candidates, answers)
     own = gathered._replace(compiled=compiled, candidates=candidates, signals={})
     own.signals.update(own.signals_of(candidates, question))
     by_row = np.full(len(candidates), np.nan)

@@ -17,6 +17,7 @@ from oneiros.texts.memory_texts import word_ratios
 from oneiros.texts.normalised import normalised, stemmed, words_of
 
 if TYPE_CHECKING:
+    from oneiros.channels import Rows, Scores
     from oneiros.finishing.working import WorkingList
     from oneiros.gathering import Question, Stages
 
@@ -27,23 +28,24 @@ def leave_far(working: WorkingList, stages: Stages) -> None:
     """Leave out what is neither near enough by its cosine nor by its words. O27, its hits."""
     question = working.question
     rule, results = _surfacing(question), working.results
-    cosines: dict[int, float] = {}
+    cosines: tuple[Rows, Scores] | None = None
     asked: set[int] = set()  # what the named time alone brings has no words or cosine to show
     for channel, heard in zip(question.profile.channels, working.gathered.answers, strict=True):
         hits = heard.hits
-        if isinstance(channel, VectorChannel):
-            cosines = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
         if not isinstance(channel, TemporalChannel) and hits.size:
-            asked.update(hits.rows.tolist())
+            rows = hits.rows
+            asked.update(rows.tolist())
+            if isinstance(channel, VectorChannel):
+                cosines = rows, hits.scores
     overlaps = _overlaps(working)
-    good = {row for row, overlap in overlaps.items() if overlap >= rule.least_overlap}
-    good |= {row for row, cosine in cosines.items() if cosine >= rule.least_cosine}
-    far = asked - good
+    far = asked.difference(_of_at_least(rule.least_overlap, *overlaps))
+    if cosines is not None:
+        far.difference_update(_of_at_least(rule.least_cosine, *cosines))
     near = [told for told in results if told[0] not in far]
 
     def why(row: int) -> str:
-        cosine = cosines.get(row)
-        lacks = f"overlap {figure(overlaps[row])} below {rule.least_overlap:g}"
+        cosine = None if cosines is None else _by_row(*cosines).get(row)
+        lacks = f"overlap {figure(_by_row(*overlaps)[row])} below {rule.least_overlap:g}"
         if cosine is None:
             return lacks
         return f"cosine {figure(cosine)} below {rule.least_cosine:g}, {lacks}"
@@ -58,14 +60,24 @@ def leave_far(working: WorkingList, stages: Stages) -> None:
     stages.end("surfacing", len(results), len(near), working.reason)
 
 
-def _overlaps(working: WorkingList) -> dict[int, float]:
-    """By row of every candidate, the share of the question's words; the factor may have asked it."""
+def _overlaps(working: WorkingList) -> tuple[Rows, Scores]:
+    """Of the row of every candidate, the share of the question's words; the factor may have asked it."""
     question, gathered = working.question, working.gathered
     rows, known = gathered.candidates.rows, gathered.signals.get("word_ratio")
     if known is None:
         assert question.sought is not None
         known = question.sought.overlaps_of(question.profile.factors, rows)
-    return dict(zip(rows.tolist(), known.tolist(), strict=True))
+    return rows, known
+
+
+def _of_at_least(least: float, rows: Rows, values: Scores) -> list[int]:
+    """The rows whose values are no less."""
+    found: list[int] = rows[values >= least].tolist()
+    return found
+
+
+def _by_row(rows: Rows, values: Scores) -> dict[int, float]:
+    return dict(zip(rows.tolist(), values.tolist(), strict=True))
 
 
 def leave_low(working: WorkingList, stages: Stages) -> None:

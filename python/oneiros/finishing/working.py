@@ -217,11 +217,10 @@ class WorkingList:
             self._place_of = {row: place for place, row in enumerate(self.ranked.rows.tolist())}
         return self._place_of
 
-    def found(self, results: Sequence[Row]) -> dict[int, Found]:
-        """Return by place what links have to do with the result there."""
+    def found(self, results: Sequence[Row], ids: Mapping[int, str]) -> dict[int, Found]:
+        """Return by place what links have to do with the result there; ``ids``: by row."""
         if not self.linked and not self.bridges:
             return {}
-        ids = self.gathered.lifecycle.ids
         found = {}
         for place, (row, *_) in enumerate(results):
             one, bridge = self.linked.get(row), self.bridges.get(row, ())
@@ -245,12 +244,13 @@ def merged(held: Sequence[Row], brought: Sequence[Row]) -> list[Row]:
         return list(held)
     waiting = sorted(brought, key=by_score, reverse=True)
     next_one = by_score(waiting[-1])
-    found = []
-    for told in held:
-        while waiting and next_one < by_score(told):
+    found: list[Row] = []
+    for place, told in enumerate(held):
+        while next_one < (-told[3], told[0]):
             found.append(waiting.pop())
-            if waiting:
-                next_one = by_score(waiting[-1])
+            if not waiting:
+                return [*found, *held[place:]]
+            next_one = by_score(waiting[-1])
         found.append(told)
     return found + waiting[::-1]
 

@@ -186,7 +186,8 @@ class RowSets:
         """
         hidden = {}
         if limits.selection.hidden_kinds:
-            hidden["kind"] = self.matching(of_kinds(limits.selection.hidden_kinds))
+            kinds = of_kinds(limits.selection.hidden_kinds)
+            hidden["kind"] = self.attributes.index.compile(kinds, self._lifecycle.column)
         if limits.selection.hide_superseded and not limits.is_deep:
             hidden["superseded"] = self._superseded
         if limits.selection.hide_cold:

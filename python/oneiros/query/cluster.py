@@ -29,7 +29,9 @@ class Centre(NamedTuple):
 
     def signals(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the cosine of each row to it; 0 for one without an embedding."""
-        return {"cluster_cosine": np.nan_to_num(self.vectors.cosines(self.direction, rows))}
+        cosines = self.vectors.cosines(self.direction, rows)
+        cosines[np.isnan(cosines)] = 0.0
+        return {"cluster_cosine": cosines}
 
 
 def centre_of(

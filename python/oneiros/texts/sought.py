@@ -82,7 +82,7 @@ class Sought:
         if not heard.hits.size:
             return heard
         rows, bm25 = heard.hits.rows, heard.hits.scores
-        best, worst = float(bm25.max()), float(bm25.min())
+        best, worst = float(bm25[0]), float(bm25[-1])
 
         def relevance(rows: Rows, normalised: Scores) -> Scores:
             return (1.0 - share) * normalised + share * self.word_ratios(rows)
