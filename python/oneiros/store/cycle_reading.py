@@ -41,12 +41,18 @@ UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
 _LAST: Final = 30  # cycles of which one may be the next commit's: of others no changes are kept
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
-_REPEATED: Final = """
-SELECT text_digest, topic, project, text, sequence FROM memory
-WHERE deleted_at IS NULL AND text_digest IN (
-  SELECT text_digest FROM memory INDEXED BY memory_by_text
-  GROUP BY text_digest HAVING count(*) > 1)
-ORDER BY text_digest, topic, project, text, sequence"""
+# By the texts' numbers alone: to sort by the texts would take the room of all that is said often.
+_SAID_OFTEN: Final = """
+SELECT text_digest, min(sequence) AS first FROM memory INDEXED BY memory_by_text
+GROUP BY text_digest HAVING count(*) > 1"""
+_REPEATED: Final = f"""
+SELECT text_digest, topic, project, sequence FROM memory
+WHERE deleted_at IS NULL AND text_digest IN (SELECT text_digest FROM ({_SAID_OFTEN}))
+ORDER BY text_digest, topic, project, sequence"""
+_UNLIKE: Final = f"""
+SELECT DISTINCT other.text_digest FROM ({_SAID_OFTEN}) AS often
+JOIN memory AS one ON one.sequence = often.first
+JOIN memory AS other ON other.text_digest = often.text_digest AND other.text <> one.text"""
 
 
 class StoredCycle(NamedTuple):
@@ -189,9 +195,21 @@ ORDER BY number DESC LIMIT 1"""
         A group is of one topic and one project, none being one, too. It has at least two, in order
         of insertion.
         """
-        groups = groupby(self._rows(_REPEATED), key=lambda row: row[:4])
-        found = ([row[4] for row in group] for _, group in groups)
+        unlike = {row[0] for row in self._rows(_UNLIKE)}  # of one number, and not of one text
+        found: list[list[int]] = []
+        for (digest, *_), rows in groupby(self._rows(_REPEATED), key=lambda row: row[:3]):
+            sequences = [row[3] for row in rows]
+            found += self._of_one_text(digest, sequences) if digest in unlike else [sequences]
         return [sequences for sequences in found if len(sequences) > 1]
+
+    def _of_one_text(self, digest: int, sequences: Sequence[int]) -> list[list[int]]:
+        """Return the sequence numbers of memories whose texts have one number, parted by their texts."""
+        sql = "SELECT sequence, text FROM memory WHERE text_digest = ?"
+        texts: dict[int, str] = dict(self._rows(sql, (digest,)))
+        found: dict[str, list[int]] = {}
+        for sequence in sequences:
+            found.setdefault(texts[sequence], []).append(sequence)
+        return list(found.values())
 
 
 def _cycle(row: tuple[Any, ...]) -> StoredCycle:
