@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneiros.channels import ChannelAnswer, RankedList
     from oneiros.projections import Projections, Visible
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.projections.row_sets import BackAgain
+    from oneiros.projections.visible import BackAgain
     from oneiros.query.cluster import Centre
     from oneiros.query.expander import Expanded
     from oneiros.query.understood import Understood

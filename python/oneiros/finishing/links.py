@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from oneiros.finishing.working import Row, WorkingList
     from oneiros.gathering import Gathered, Question, Stages
-    from oneiros.projections.row_sets import Reach
+    from oneiros.projections.visible import Reach
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.profile import Profile
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanation, FactorValue
     from oneiros.gathering import Gathered, Question
     from oneiros.projections import Projections
-    from oneiros.projections.row_sets import Reach
+    from oneiros.projections.visible import Reach
     from oneiros.response import LoadMemories
 
 __all__ = ["Linked", "Row", "WorkingList", "by_score", "merged"]
