@@ -92,11 +92,36 @@ def test_after_a_commit_that_was_not_seen_memories_are_read(
         agree(mind, other, tmp_path / "a.db")
 
 
-def test_a_cycle_that_was_undone_is_followed(tmp_path: Path) -> None:
-    with two(tmp_path / "a.db") as (mind, other, _):
-        report = mind.dream()
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_undoing_is_followed_by_its_notes(profile: str, tmp_path: Path, read: list[int]) -> None:
+    with two(tmp_path / "a.db", profile) as (mind, other, clock):
+        report = mind.dream(summarise=" and ".join)
+        other.refresh()
+        live = mind.list(limit=1)[0].id
+        mind.update(live, strength=0.77)
+        other.refresh()
+        read.clear()
         mind.undo_dream(report.id)
         other.refresh()
+        assert read == []
+        agree(mind, other, tmp_path / "a.db")
+        clock.advance(DAY)
+        mind.dream()
+        report = mind.dream()
+        other.refresh()
+        mind.undo_dream(report.id)
+        other.refresh()
+        assert read == []
+        agree(mind, other, tmp_path / "a.db")
+
+
+def test_a_cycle_that_was_undone_is_followed_with_its_undoing(
+    tmp_path: Path, read: list[int]
+) -> None:
+    with two(tmp_path / "a.db") as (mind, other, _):
+        mind.undo_dream(mind.dream().id)
+        other.refresh()
+        assert sum(read) > 40  # what the first of the two changed is no longer kept
         agree(mind, other, tmp_path / "a.db")
 
 

@@ -14,6 +14,7 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import after_changes, link_state
+from oneiros.remember.followed_cycle import changed_by_contents
 from oneiros.store.cells import json_text
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
 
@@ -87,8 +88,7 @@ class Applying:
         for content in self._draft.contents:
             if not self._is_left(content.row, content.after):
                 self._write_content(content)
-        own.ids += [self._plan.name(content.row) for content in self._draft.contents]
-        own.ids += [self._plan.name(-1 - place) for place in range(len(self._draft.added))]
+        own.sequences += changed_by_contents(self._contents)
         links = self._write_links()
         self._keep_replays()
         report = self._report(columns, added)

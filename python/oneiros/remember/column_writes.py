@@ -26,9 +26,8 @@ class OwnWrites:
     """What a write changed, so that its writer need not read it back."""
 
     columns: list[ColumnWrite] = field(default_factory=list)
-    """A ``deleted_at`` among them is a time: what is no longer deleted is named in ``ids``."""
-    ids: list[str] = field(default_factory=list)
-    """Memories changed in something else than these columns."""
+    sequences: list[int] = field(default_factory=list)
+    """Numbers of the memories that were added, or changed in something else than these columns."""
 
 
 def write_columns(

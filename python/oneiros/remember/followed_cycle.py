@@ -10,10 +10,12 @@ from oneiros.projections.column_write import ColumnWrite
 from oneiros.remember.column_writes import OwnWrites
 
 if TYPE_CHECKING:
-    from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.store.cycle_reading import CycleReading, StoredCycle
+    from collections.abc import Iterable
 
-__all__ = ["changed_by"]
+    from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.store.cycle_reading import CycleReading, StoredContent, StoredCycle
+
+__all__ = ["changed_by", "changed_by_contents"]
 
 _OF_USE: Final = frozenset(
     {"access_count", "last_accessed_at", "stability", "session_spread", "core"}
@@ -24,8 +26,8 @@ _OF_USE: Final = frozenset(
 def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) -> OwnWrites | None:
     """Return what a cycle changed, as its writer knew it; None where its notes do not tell.
 
-    So it is with an undoing, with a cycle so old that what it changed is no longer kept, and where
-    that is damaged: then the memories themselves are to be read.
+    So it is with a cycle so old that what it changed is no longer kept, with one that was undone, and
+    where that is damaged: then the memories themselves are to be read.
 
     Args:
         cycle: of the next commit after what the projections hold.
@@ -48,11 +50,15 @@ def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) 
     for column in columns:
         rows = lifecycle.rows_of_sequences(column.sequences)
         is_known = rows >= 0  # those that are not were forgotten since
-        after = column.after[is_known]
-        if column.field == "deleted_at" and np.isnan(after).any():
-            return None  # no cycle brings back what was deleted
-        own.columns.append(ColumnWrite(column.field, rows[is_known].astype(np.uint32), after))
-    contents = reading.dream_contents(cycle.number)
-    changed = [one.sequence for one in contents if one.field != "replayed_at"]
-    own.ids += [id for id in reading.ids(changed) if id is not None]
+        known = rows[is_known].astype(np.uint32)
+        own.columns.append(ColumnWrite(column.field, known, column.after[is_known]))
+    origin = cycle if cycle.undoes is None else reading.dream_cycle(cycle.undoes)
+    if origin is None:
+        return None
+    own.sequences += changed_by_contents(reading.dream_contents(origin.number))
     return own
+
+
+def changed_by_contents(contents: Iterable[StoredContent]) -> list[int]:
+    """Return the numbers of the memories that were added, or changed in more than columns."""
+    return [one.sequence for one in contents if one.field != "replayed_at"]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import gc
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from oneiros.errors import StoreCorrupt
+from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.followed_cycle import changed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from oneiros.association import Associations
     from oneiros.projections import Projections
+    from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.reinforcing import Reinforcing
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import Reading, Store, StoredMemory
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Following", "uncollected"]
-
-_TAKEN_AT_ONCE: Final = 1_000
 
 
 class Following:
@@ -109,24 +109,29 @@ class Following:
             own = changed_by(cycle, reading, self._lifecycle)
             if own is None:
                 break
-            self._take_columns(own.columns)
-            self._take_memories(reading, own.ids)
+            self._take_columns(own)
+            self._take_memories(own, reading)
             revision += 1
         return revision
 
-    def _take_columns(self, writes: Sequence[ColumnWrite]) -> None:
-        for write in writes:
+    def _take_columns(self, own: OwnWrites) -> None:
+        """Take up the columns of a write, and what they say of being deleted, or in which state."""
+        for write in own.columns:
             self.reinforcing.apply_values(write)
-            self._projections.apply_states(write)
-        self._projections.changed_count += max((len(write.rows) for write in writes), default=0)
+            self._projections.apply_states(write if write.field != "deleted_at" else _gone(write))
+        most = max((len(write.rows) for write in own.columns), default=0)
+        self._projections.changed_count += most
 
-    def _take_memories(self, reading: Reading, ids: Iterable[str]) -> None:
-        """Read memories anew, those that are there."""
-        wanted = list(dict.fromkeys(ids))
-        for start in range(0, len(wanted), _TAKEN_AT_ONCE):
-            held = reading.load_stored(wanted[start : start + _TAKEN_AT_ONCE])
-            if batch := [memory for memory in held if memory is not None]:
-                self._apply(batch)
+    def _take_memories(self, own: OwnWrites, reading: Reading) -> None:
+        """Take up the rest, which is read: what came back, of which the columns are there, and more."""
+        held = self._lifecycle.column("sequence")
+        for write in own.columns:
+            if write.field == "deleted_at":
+                back = held[write.rows[np.isnan(write.values)]].astype(np.int64)
+                for batch in reading.of_sequences(back.tolist()):
+                    self._projections.apply_indexes(batch)
+        for batch in reading.of_sequences(own.sequences):
+            self._apply(batch)
 
     def _follow_erased(self, reading: CycleReading) -> None:
         """Drop what was erased.
@@ -213,6 +218,12 @@ class Following:
             self.follow()
         finally:
             self._lock.release()
+
+
+def _gone(write: ColumnWrite) -> ColumnWrite:
+    """What is deleted, of a write of ``deleted_at``."""
+    is_gone = ~np.isnan(write.values)
+    return ColumnWrite(write.field, write.rows[is_gone], write.values[is_gone])
 
 
 @contextmanager

@@ -87,8 +87,8 @@ class InStep(Following):
     def _writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
         """Write columns of many memories, then take up what is told of it, without reading it back.
 
-        Yields the transaction, and what is to be told: every column write, and the ids of all
-        memories that were changed otherwise, too.
+        Yields the transaction, and what is to be told: every column write, and the numbers of all
+        memories that were added or changed otherwise, too.
         """
         with self._lock:
             own = OwnWrites()
@@ -100,13 +100,13 @@ class InStep(Following):
             self._take_up(own, transaction.revision)
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
-        self._take_columns(own.columns)
+        self._take_columns(own)
         with self._store.read() as reading:
             if reading.last_revision() != revision:
                 self._follow(reading)  # somebody wrote since, perhaps of these very ids
                 return
             self._follow_erased(reading)
-            self._take_memories(reading, own.ids)
+            self._take_memories(own, reading)
             self._follow_links(reading)
         self._revision = revision
         self._content_revision += 1

@@ -16,6 +16,7 @@ from oneiros.projections.column_write import ColumnWrite
 from oneiros.remember.applying import kept_report
 from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import link_state
+from oneiros.remember.followed_cycle import changed_by_contents
 from oneiros.remember.text_vectors import DIMENSION_SETTING
 from oneiros.store.cycle_reading import StoredCycle
 from oneiros.store.links import StoredLink
@@ -86,6 +87,7 @@ class Undoing:
         self._report = report
         self._not_restored: list[FieldChange] = []
         self._restored = 0
+        self._kept: list[ledger.KeptColumn] = []
         self.has_erased = False
         """Whether a memory that the cycle added is gone for good."""
 
@@ -102,8 +104,7 @@ class Undoing:
         self._restore_links(links)
         for content in reversed(contents):
             self._restore_content(content)
-        changed = [one.sequence for one in contents if one.field != "replayed_at"]
-        own.ids += [id for id in self._transaction.ids(changed) if id is not None]
+        own.sequences += changed_by_contents(contents)
         stays = len({one.id for one in self._not_restored})
         told = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=stays)
         report = replace(
@@ -114,8 +115,18 @@ class Undoing:
             not_restored=tuple(self._not_restored),
         )
         self._transaction.add_dream_cycle(
-            StoredCycle(0, report.id, 0, report.now, self._cycle.id, kept_report(report), None), ()
+            StoredCycle(
+                number=0,
+                id=report.id,
+                revision=0,
+                dreamed_at=report.now,
+                undoes=self._cycle.id,
+                report=kept_report(report),
+                changes=ledger.encoded(self._kept, [], revision=self._transaction.revision),
+            ),
+            (),
         )
+        self._transaction.drop_dream_changes(self._cycle.number)
         return report
 
     def _restore_columns(self, columns: Sequence[ledger.KeptColumn], own: OwnWrites) -> None:
@@ -135,13 +146,17 @@ class Undoing:
                 order = np.argsort(rows[stands], kind="stable")
                 restored = rows[stands][order].astype(np.uint32)
                 writes.append(ColumnWrite(column.field, restored, before[stands][order]))
+                self._kept.append(
+                    ledger.KeptColumn(
+                        column.field,
+                        sequence_of[restored],
+                        after[stands][order],
+                        before[stands][order],
+                    )
+                )
                 self._restored += len(restored)
         write_columns(self._transaction, writes, sequence_of)
-        for write in writes:
-            if write.field == "deleted_at":  # their texts are to be read anew
-                own.ids += map(self._lifecycle.ids.__getitem__, write.rows.tolist())
-            else:
-                own.columns.append(write)
+        own.columns += writes
 
     def _tell(
         self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]

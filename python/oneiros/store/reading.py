@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -52,6 +53,7 @@ _CHANGED_OWN: Final = select(
     "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
 )
 _BY_ID: Final = select("memory.id = ?")
+_BY_SEQUENCE: Final = select("memory.sequence IN (SELECT value FROM json_each(?))")
 # Each memory has a row in both tables.
 _HALVES: Final = """
 SELECT 'memory ' || sequence || ': its lifecycle is missing' FROM memory
@@ -157,6 +159,20 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         """Return the rows of the ids, in their order; None where there is none."""
         found = (self._rows(_BY_ID, (id,)) for id in ids)
         return [stored(rows)[0] if rows else None for rows in found]
+
+    def of_sequences(
+        self, sequences: Sequence[int], batch: int = 1_000
+    ) -> Iterator[list[StoredMemory]]:
+        """Yield the memories of these numbers, those that are there, each once.
+
+        Args:
+            sequences: in any order; batch after batch, each comes back rising.
+            batch: numbers that are asked for at a time.
+        """
+        for start in range(0, len(sequences), batch):
+            part = list(dict.fromkeys(sequences[start : start + batch]))
+            if rows := self._rows(_BY_SEQUENCE, (json.dumps(part),)):
+                yield stored(rows)
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return the memories of the ids, soft-deleted ones too; None where there is none.
