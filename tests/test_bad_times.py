@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,30 @@ def test_the_first_and_the_last_year_are_fine(
     now = time.isoformat() if as_text else time
     assert ids(mind.search("ant", now=now, valid_at=now, reinforce=False)) == ["odd"]
     assert mind.search("ant", now=dt.datetime.min.replace(tzinfo=dt.UTC), reinforce=False).ids
+
+
+@pytest.mark.parametrize("profile", ["oneiros", "reverie", "cognitive", "omega"])
+@pytest.mark.parametrize("year", [1, 9999])
+def test_a_store_lives_through_the_first_and_the_last_year(
+    tmp_path: Path, profile: str, year: int
+) -> None:
+    path, now = tmp_path / "mind.db", dt.datetime(year, 6, 1, tzinfo=dt.UTC)
+    with oneiros.Engine(path, profile=profile) as mind:
+        for id in ("one", "other"):
+            mind.add(f"ant {id}", id=id, now=now, last_accessed_at=now)
+        mind.add("ant of an earlier year", id="early", now=dt.datetime(1, 1, 2, tzinfo=dt.UTC))
+        mind.link("one", "other", now=now)
+        assert mind.search("what ant last week", now=now, session="s").ids
+        mind.delete("one", now=now)
+        mind.restore("one", now=now)
+        report = mind.dream(now)
+        mind.undo_dream(report.id, now=now)
+        mind.dream(now)
+    with oneiros.Engine(path, profile=profile) as mind:
+        assert mind.check() == []
+        assert [one.now for one in mind.dreams()] == [now.timestamp()] * 3
+        assert mind.get("one").last_accessed_at == now.timestamp()
+        assert mind.search("ant", now=now).ids
 
 
 def test_a_memory_of_the_last_year_can_be_added_again(mind: oneiros.Engine) -> None:

@@ -34,6 +34,8 @@ LAST_NUMBER = 1e11
 """A time given as a number above this is milliseconds by mistake."""
 FIRST_MOMENT = -62_135_596_800.0
 """The beginning of year 1; no clock shows less, though a memory may be of a million years."""
+LAST_MOMENT = 253_402_300_800.0
+"""The end of year 9999: times up to it are told as a datetime or in ISO 8601, and the store holds them."""
 TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 # A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as

@@ -54,6 +54,17 @@ class Field:
     range: Range | None = None
     """What the check enforces, for whole columns of numbers; None: it is no number."""
 
+    @property
+    def most_stored(self) -> float:
+        """The largest number that the store may hold of it.
+
+        Of a time that is the end of year 9999, which a datetime can say and a plain number cannot.
+
+        REQUIRES: it has a range.
+        """
+        assert self.range is not None
+        return check.LAST_MOMENT if self.kind == "time" else self.range.high
+
 
 ENUMS: Final = MappingProxyType(  # a word's place is its code, in columns and in the store
     {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dream.stored_report import is_clock
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.store.embedding_bytes import decoded
@@ -62,9 +63,11 @@ def _embedding(value: Any) -> None:
     decoded([value])
 
 
-def _time(value: object) -> None:
+def _time(value: Any) -> None:
     _require(value, float)
-    FIELDS["last_accessed_at"].check(value)
+    if not is_clock(value):
+        msg = f"is the clock of no cycle, {value!r}"
+        raise ValueError(msg)
 
 
 def _nothing(value: object) -> None:

@@ -162,7 +162,7 @@ def _require_sense(column: KeptColumn) -> None:
         msg = f"changes of {column.field!r}"
         raise ValueError(msg)
     for values in (column.before, column.after):
-        makes_sense = (values >= field.range.low) & (values <= field.range.high)
+        makes_sense = (values >= field.range.low) & (values <= field.most_stored)
         if field.nullable:
             makes_sense |= np.isnan(values)
         if not makes_sense.all():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.dream.report import DreamReport
 from oneiros.dream.report_record import require_drift, require_report
-from oneiros.field_checks import LAST_NUMBER
+from oneiros.field_checks import LAST_MOMENT
 
 if TYPE_CHECKING:
     from oneiros.store.cycle_reading import StoredCycle
@@ -55,7 +55,7 @@ def noted_top(cycle: StoredCycle) -> list[str] | None:
 
 def is_clock(seconds: float) -> bool:
     """Whether a cycle can have had this clock."""
-    return math.isfinite(seconds) and seconds <= LAST_NUMBER
+    return math.isfinite(seconds) and seconds <= LAST_MOMENT
 
 
 def _read(cycle: StoredCycle) -> DreamReport:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from oneiros.field_checks import LAST_NUMBER
+from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
 from oneiros.store.reading import CHANGED, Reading
 
@@ -19,7 +19,7 @@ _CYCLE: Final = """
 SELECT number, CAST(id AS BLOB), iif(typeof(revision) = 'integer', revision, 0),
   iif(typeof(dreamed_at) = 'real', dreamed_at, NULL), CAST(undoes AS BLOB), CAST(report AS BLOB), {0}
 FROM dream_cycle"""
-_IS_TIME: Final = f"BETWEEN {-FLOAT64_MAX} AND {LAST_NUMBER}"
+_IS_TIME: Final = f"BETWEEN {-FLOAT64_MAX} AND {LAST_MOMENT}"
 _ORPHANS: Final = """
 SELECT 'dream cycle number ' || number || ': it undid one that is not there'
 FROM dream_cycle WHERE undoes NOT IN (SELECT id FROM dream_cycle WHERE id IS NOT NULL)

@@ -50,6 +50,6 @@ def in_range(names: Iterable[str]) -> str:
         field = FIELDS[name]
         if field.range is not None:
             number = float if field.column in {"float32", "float64"} else int
-            span = f"{name} BETWEEN {number(field.range.low)} AND {number(field.range.high)}"
+            span = f"{name} BETWEEN {number(field.range.low)} AND {number(field.most_stored)}"
             spans.append(f"({name} IS NULL OR {span})" if field.nullable else span)
     return " AND ".join(spans)
