@@ -131,3 +131,11 @@ def test_a_clock_that_is_none_is_told_as_the_first_second() -> None:
         found = stored_report(StoredCycle(1, "d", 1, now, None, "{}", None))
         assert found.now == 0.0
         assert found.damage
+
+
+@pytest.mark.parametrize("damage", [True, 3, ["x"], None])
+def test_a_damage_that_is_no_text_is_named(report: DreamReport, damage: object) -> None:
+    record = report.record() | {"damage": damage}
+    found = stored_report(cycle_of(json.dumps(record), report))
+    assert found.damage.startswith("damage: ")
+    assert str(found)

@@ -54,6 +54,7 @@ _REPORT: Final = {
     "not_restored": [_CHANGE],
     "drift?": {str: object},
     "decay?": [_CURVE],
+    "damage?": str,
 }
 """Shapes: a type (``int``: at least 0; ``float``: any finite number), one or None, a list of a shape,
 a mapping of any names to a shape, or of certain names to a shape each; one with "?" may be absent."""
