@@ -23,7 +23,8 @@ class DreamHistory(Bounded):
     def dreams(self, limit: int = 20) -> list[DreamReport]:
         """Return the reports of the last cycles, the newest first, undoings among them.
 
-        What memories said is not in them.
+        What memories said is not in them. Those of cycles that can no longer be undone count what
+        changed, and name nothing.
 
         Args:
             limit: at most so many, >= 0.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
@@ -96,6 +99,30 @@ def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
             mind.undo_dream(first)
         mind.undo_dream(others[0], now=LATER)
         assert len(mind.dreams(limit=100)) == 32
+
+
+def test_older_cycles_are_counted_and_name_nothing(mind: oneiros.Engine, tmp_path: Path) -> None:
+    with mind:
+        mind.add("told today", id="today", now=LATER)
+        first, *others = [mind.dream(LATER + number) for number in range(30)]
+        mind.update("today", strength=0.75, now=LATER)
+        undone = mind.undo_dream(others[-1].id, now=LATER)
+        assert undone.not_restored
+        bare = {"named": (), "changed_since": (), "not_restored": ()}
+        mind.dream(LATER + 30)
+        assert mind.dreams(40)[-1] == replace(first, **bare)
+        assert [report.id for report in mind.dreams(40) if not report.named] == [
+            *(undone.id, first.id)
+        ]
+        with closing(apsw.Connection(str(tmp_path / "mind.db"))) as connection:
+            connection.execute("UPDATE dream_cycle SET report = '{' WHERE number = 2")
+        for number in range(31, 62):
+            mind.dream(LATER + number)
+        *_, third, damaged, _ = mind.dreams(80)
+        assert third == replace(others[1], **bare)
+        assert "damage" in str(damaged)
+        (kept,) = [report for report in mind.dreams(80) if report.undoes]
+        assert kept == replace(undone, **bare)
 
 
 def test_an_undoing_takes_no_place_among_the_last_thirty(mind: oneiros.Engine) -> None:

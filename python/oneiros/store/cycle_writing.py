@@ -32,6 +32,15 @@ _IS_SOUND: Final = " AND ".join(
 )
 """Whether SQLite changes a row: of a STRICT table it looks at the types of all that stands in it."""
 
+_LISTS: Final = ("named", "changed_since", "not_restored")
+# What is no JSON stays as it is. CASE, since SQLite may ask other terms in any order.
+_SHORTENED: Final = f"""
+CASE WHEN json_valid(report) THEN
+  json_set(report, {", ".join(f"'$.{name}', json('[]')" for name in _LISTS)}) ELSE report END"""
+_LEFT_SOME: Final = """
+undoes IS NOT NULL AND
+CASE WHEN json_valid(report) THEN json_array_length(report, '$.not_restored') END > 0"""
+
 
 class CycleWriting(RowWriting):
     """Writes what cycles leave."""
@@ -57,15 +66,18 @@ VALUES (?, ?, ?, ?, ?, ?)"""
             self._run(sql, (number, *content))
 
     def forget_dream_changes(self, keep: int) -> None:
-        """Drop what all but the last cycles changed; their reports stay.
+        """Drop what all but the last cycles changed; their reports stay, and name nothing any more.
+
+        Names are nearly all of a report, and cycles run every few hours for years.
 
         A row that damage gave a cell of another type can only be left as it is, with all it changed.
 
         Args:
             keep: how many can still be undone; undoings are none of them.
         """
-        sql = f"UPDATE dream_cycle SET changes = NULL WHERE changes IS NOT NULL AND {_IS_OLD}"
-        self._run(f"{sql} AND {_IS_SOUND}", (keep,))
+        old = f"{_IS_OLD} AND {_IS_SOUND}"
+        sql = f"UPDATE dream_cycle SET report = {_SHORTENED}, changes = NULL WHERE"
+        self._run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
