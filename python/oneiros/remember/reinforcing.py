@@ -9,10 +9,11 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.fields import ENUMS
-from oneiros.remember.strengthening import Strengthening
+from oneiros.remember.strengthening import Strengthening, rows_of_pairs
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
 if TYPE_CHECKING:
@@ -68,9 +69,11 @@ class Reinforcing:
     def put(self, event: ReinforcementEvent) -> None:
         """Strengthen what a search returned."""
         with self._lock:
-            event = self._strengthening.knowing_what_it_saw(event)
-            self._strengthening.memories(event, event.ids)
-            self._strengthening.links(event, event.pairs())
+            strengthening = self._strengthening
+            rows = strengthening.rows_of((*event.ids, *event.direct))
+            event = strengthening.knowing_what_it_saw(event, rows)
+            strengthening.memories(event, {id: rows[id] for id in event.ids if id in rows})
+            strengthening.links(event, event.pairs(), rows)
             self._behind.put(event)
 
     def is_owing(self) -> bool:
@@ -95,7 +98,8 @@ class Reinforcing:
             if waiting:
                 ids = {memory.id for memory in batch}
                 for event in waiting:
-                    self._strengthening.memories(event, [i for i in event.ids if i in ids])
+                    rows = self._strengthening.rows_of(i for i in event.ids if i in ids)
+                    self._strengthening.memories(event, rows)
 
     def apply_states(self, states: StoredStates) -> Rows:
         """Read states from the store, and strengthen again what it does not know of yet.
@@ -107,11 +111,10 @@ class Reinforcing:
             waiting = self._behind.waiting()
             if waiting:
                 touched = set(rows.tolist())
-                row_of = self._lifecycle.row_of
                 for event in waiting:
-                    self._strengthening.memories(
-                        event, [i for i in event.ids if row_of.get(i) in touched]
-                    )
+                    known = self._strengthening.rows_of(event.ids)
+                    found = {id: row for id, row in known.items() if row in touched}
+                    self._strengthening.memories(event, found)
         return rows
 
     def apply_values(self, write: ColumnWrite) -> None:
@@ -128,10 +131,9 @@ class Reinforcing:
             return
         with self._lock:
             touched = set(write.rows.tolist())
-            row_of = self._lifecycle.row_of
             for event in self._behind.waiting():
-                found = [row for id in event.ids if (row := row_of.get(id)) in touched]
-                self._strengthening.promote(event.rule, [row for row in found if row is not None])
+                rows = self._strengthening.rows_of(event.ids).values()
+                self._strengthening.promote(event.rule, [row for row in rows if row in touched])
 
     def apply_links(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says, and strengthen again what it does not know of yet."""
@@ -142,14 +144,15 @@ class Reinforcing:
                 known = {frozenset((link.one, link.other)) for link in batch}
                 for event in waiting:
                     pairs = [pair for pair in event.pairs() if frozenset(pair) in known]
-                    self._strengthening.links(event, pairs)
+                    self._strengthening.links(event, pairs, self._ends_of(pairs))
 
     def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
         """Take all links of the store, strengthened by what it does not know of yet."""
         with self._lock:
             self._associations.read(batches)
             for event in self._behind.waiting():
-                self._strengthening.links(event, event.pairs())
+                pairs = event.pairs()
+                self._strengthening.links(event, pairs, self._ends_of(pairs))
 
     def owing(self) -> frozenset[str]:
         """Ids of the memories of which something waits to be written."""
@@ -177,16 +180,14 @@ class Reinforcing:
         """Return the waiting events, and the fields and links to write for them."""
         with self._lock:
             events = list(self._behind.waiting())
-            row_of = self._lifecycle.row_of
-            ids = [
-                i for i in dict.fromkeys(i for event in events for i in event.ids) if i in row_of
-            ]
-            rows = [row_of[memory_id] for memory_id in ids]
+            found = self._strengthening.rows_of(i for event in events for i in event.ids)
+            ids, rows = list(found), list(found.values())
             values = self._values(_REINFORCED, rows)
             promoted = {i for event in events if event.rule.promotes for i in event.ids}
             standing = self._values(_PROMOTED, rows) if promoted else values
             pairs = {tuple(sorted(pair)) for event in events for pair in event.pairs()}
-            links = self._associations.stored(self._strengthening.rows_of_pairs(sorted(pairs)))
+            ends = rows_of_pairs(sorted(pairs), self._ends_of(pairs))
+            links = self._associations.stored(ends)
         changes = [
             (memory_id, own | more if memory_id in promoted else own)
             for memory_id, own, more in zip(ids, values, standing, strict=True)
@@ -215,6 +216,9 @@ class Reinforcing:
     def close(self) -> None:
         """Stop writing in the background."""
         self._behind.close()
+
+    def _ends_of(self, pairs: Iterable[tuple[str, ...]]) -> dict[str, int]:
+        return self._strengthening.rows_of(chain.from_iterable(pairs))
 
     def _values(self, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
         """Fields of rows as memories hold them."""

@@ -12,14 +12,14 @@ from oneiros.fields import ENUMS
 from oneiros.ranking.reinforcement import SpacedReinforcement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from oneiros.association import Associations
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.reinforcement import ReinforcementDeclaration, ReinforcementRule
     from oneiros.remember.write_behind import ReinforcementEvent
 
-__all__ = ["Strengthening"]
+__all__ = ["Strengthening", "rows_of_pairs"]
 
 _TIERS: Final = ENUMS["tier"]
 _HOT, _COLD = _TIERS.index("hot"), _TIERS.index("cold")
@@ -37,34 +37,43 @@ class Strengthening:
         self._lifecycle = lifecycle
         self._associations = associations
 
-    def knowing_what_it_saw(self, event: ReinforcementEvent) -> ReinforcementEvent:
-        """Note what gains nothing from this session any more. Source: docs/systems/house.md H7."""
-        rule, session = event.rule, event.session
-        if session is None or not isinstance(rule, SpacedReinforcement) or not rule.once_a_session:
-            return event
-        row_of, sessions_of = self._lifecycle.row_of, self._lifecycle.sessions_of
-        told = {*event.ids, *event.direct}
-        rows = [(id, row) for id in told if (row := row_of.get(id)) is not None]
-        seen = frozenset(id for id, row in rows if session in sessions_of(row))
-        return replace(event, seen=seen) if seen else event
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the rows of memories in their order, each looked for once; those not there are left out."""
+        row_of = self._lifecycle.row_of
+        return {id: row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None}
 
-    def memories(self, event: ReinforcementEvent, ids: Sequence[str]) -> None:
-        """Strengthen memories as a search does that returned them; those not there are passed over.
+    def knowing_what_it_saw(
+        self, event: ReinforcementEvent, rows: Mapping[str, int]
+    ) -> ReinforcementEvent:
+        """Note what gains nothing from this session any more. Source: docs/systems/house.md H7.
 
         Args:
             event: the search.
-            ids: of its memories, those to be strengthened.
+            rows: of all its memories, as :meth:`rows_of` has them; so below.
         """
-        row_of = self._lifecycle.row_of
-        rows = [row for i in ids if (row := row_of.get(i)) is not None]
-        if not rows:
+        rule, session = event.rule, event.session
+        if session is None or not isinstance(rule, SpacedReinforcement) or not rule.once_a_session:
+            return event
+        sessions_of = self._lifecycle.sessions_of
+        seen = frozenset(id for id, row in rows.items() if session in sessions_of(row))
+        return replace(event, seen=seen) if seen else event
+
+    def memories(self, event: ReinforcementEvent, row_by_id: Mapping[str, int]) -> None:
+        """Strengthen memories as a search does that returned them.
+
+        Args:
+            event: the search.
+            row_by_id: of its memories, those to be strengthened, and their rows.
+        """
+        if not row_by_id:
             return
+        rows = list(row_by_id.values())
         columns = self._lifecycle.columns
         spread = columns.values_at(name="session_spread", rows=rows)
         if event.session is not None:
             sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
             spread = list(map(max, spread, sizes))
-        for rule, places in self._by_rule(event, rows):
+        for rule, places in _by_rule(event, row_by_id):
             columns.reinforce(
                 rows=[rows[place] for place in places],
                 now_seconds=event.now,
@@ -92,38 +101,40 @@ class Strengthening:
         if core:
             columns.write(rows=core, values={"core": [True] * len(core)})
 
-    def links(self, event: ReinforcementEvent, pairs: Sequence[tuple[str, str]]) -> None:
+    def links(
+        self, event: ReinforcementEvent, pairs: Sequence[tuple[str, str]], rows: Mapping[str, int]
+    ) -> None:
         """Strengthen the links of pairs of memories that a search found together."""
         rule = event.rule
         if isinstance(rule, SpacedReinforcement) and rule.link_gain is not None and pairs:
             self._associations.strengthen(
-                self.rows_of_pairs(pairs),
+                rows_of_pairs(pairs, rows),
                 now=event.now,
                 gain=rule.link_gain,
                 rest_days=rule.link_rest_days,
             )
 
-    def rows_of_pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
-        """Return the rows of pairs of memories, without those of which one is not there."""
-        row_of = self._lifecycle.row_of
-        ends = [(row_of.get(one), row_of.get(other)) for one, other in pairs]
-        return [(one, other) for one, other in ends if one is not None and other is not None]
 
-    def _by_rule(
-        self, event: ReinforcementEvent, rows: Sequence[int]
-    ) -> list[tuple[ReinforcementRule, Sequence[int]]]:
-        """Part rows, by their places, by what they gain."""
-        rule = event.rule.rule()
-        if not event.linked and not event.seen:
-            return [(rule, range(len(rows)))]
-        row_of = self._lifecycle.row_of
-        seen = {row_of.get(id) for id in event.seen}
-        linked = {row_of.get(id) for id in event.linked} - seen
-        parts: tuple[tuple[ReinforcementRule, list[int]], ...] = (
-            (rule, []),
-            (event.rule.rule(is_associative=True), []),
-            ({**rule, "gain": 0.0}, []),
-        )
-        for place, row in enumerate(rows):
-            parts[2 if row in seen else row in linked][1].append(place)
-        return [part for part in parts if part[1]]
+def rows_of_pairs(
+    pairs: Iterable[tuple[str, ...]], rows: Mapping[str, int]
+) -> list[tuple[int, int]]:
+    """Return the rows of pairs of memories, without those of which one is not there."""
+    ends = [(rows.get(one), rows.get(other)) for one, other in pairs]
+    return [(one, other) for one, other in ends if one is not None and other is not None]
+
+
+def _by_rule(
+    event: ReinforcementEvent, ids: Collection[str]
+) -> list[tuple[ReinforcementRule, Sequence[int]]]:
+    """Part memories, by their places, by what they gain."""
+    rule = event.rule.rule()
+    if not event.linked and not event.seen:
+        return [(rule, range(len(ids)))]
+    parts: tuple[tuple[ReinforcementRule, list[int]], ...] = (
+        (rule, []),
+        (event.rule.rule(is_associative=True), []),
+        ({**rule, "gain": 0.0}, []),
+    )
+    for place, id in enumerate(ids):
+        parts[2 if id in event.seen else id in event.linked][1].append(place)
+    return [part for part in parts if part[1]]
