@@ -27,6 +27,8 @@ NOT_FOR_WORDS = (
     *(f"oneiros.{name}" for name in ("explaining", "why_not", "placing", "rescored", "exporting")),
     *("oneiros.channels.vector", "oneiros.store.salvage", "oneiros.store.files"),
     *("oneiros.scopes.conditions", "oneiros.ranking.weighted_fusion"),
+    *(f"oneiros.remember.{name}" for name in ("applying", "undoing", "followed_cycle")),
+    *("oneiros.dream.report", "oneiros.dream.ledger"),
     *(
         "oneiros.ranking.expression",
         "oneiros.ranking.callable_factor",

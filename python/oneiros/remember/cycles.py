@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from oneiros.remember.applying import Applying
 from oneiros.remember.in_step import InStep
-from oneiros.remember.planned_rows import PlannedRows
-from oneiros.remember.undoing import Undoing, undoable
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -33,6 +30,9 @@ class Cycles(InStep):
         Raises:
             ValueError: it was applied already.
         """
+        from oneiros.remember.applying import Applying  # noqa: PLC0415 - few processes dream
+        from oneiros.remember.planned_rows import PlannedRows  # noqa: PLC0415 - few processes dream
+
         blobs = self._blobs_of(plan)
         self._write_events()
         with self._lock:
@@ -61,6 +61,8 @@ class Cycles(InStep):
 
     def require_undoable(self, id: str) -> None:
         """Refuse the id of a cycle that cannot be undone, as :meth:`undo_cycle` does."""
+        from oneiros.remember.undoing import undoable  # noqa: PLC0415 - few processes dream
+
         with self._store.read() as reading:
             undoable(reading, id)
 
@@ -74,6 +76,8 @@ class Cycles(InStep):
         Raises:
             ValueError: there is no such cycle, or it cannot be undone.
         """
+        from oneiros.remember.undoing import Undoing, undoable  # noqa: PLC0415 - few processes dream
+
         self._write_events()
         with self._lock:
             associations = self.links_to_follow() or self._projections.associations

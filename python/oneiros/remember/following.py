@@ -11,7 +11,6 @@ from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
-from oneiros.remember.followed_cycle import changed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,6 +105,8 @@ class Following:
         if not revision:
             return 0  # all memories are to be read
         while (cycle := reading.cycle_of_commit(revision + 1)) is not None:
+            from oneiros.remember.followed_cycle import changed_by  # noqa: PLC0415 - few processes dream
+
             own = changed_by(cycle, reading, self._lifecycle)
             if own is None:
                 break

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
-from oneiros.remember.column_writes import OwnWrites
 from oneiros.remember.following import Following
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
@@ -21,6 +20,7 @@ from oneiros.remember.write_rules import sessions_of
 if TYPE_CHECKING:
     from oneiros.embedders import Embedder
     from oneiros.projections import Projections
+    from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.store import Store, Transaction
 
@@ -90,6 +90,8 @@ class InStep(Following):
         Yields the transaction, and what is to be told: every column write, and the numbers of all
         memories that were added or changed otherwise, too.
         """
+        from oneiros.remember.column_writes import OwnWrites  # noqa: PLC0415 - few processes dream
+
         with self._lock:
             own = OwnWrites()
             with self._store.write() as transaction:
