@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from oneiros.clock import VirtualClock
 from oneiros.engine import Engine
 
@@ -109,3 +113,15 @@ def test_what_is_told_to_a_terminal_is_not_obeyed() -> None:
         assert "\x1b" not in told + str(mind.drift())
         assert "␛[2J (R13)" in told
         assert "␛[31m 400 days" in str(mind.drift())
+
+
+def test_a_vector_that_goes_is_told_as_json_can_hold_it() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="cognitive") as mind:
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        mind.add("a long story", embedding=(0.5, -0.5), **cold)
+        plan = mind.dream(dry_run=True)
+        for report in (plan.report, plan.apply()):
+            told = json.loads(json.dumps(report.record(), allow_nan=False))
+            (gone,) = [one for one in told["named"] if one["field"] == "embedding"]
+            assert gone["before"] == pytest.approx([0.5**0.5, -(0.5**0.5)])
+            assert gone["after"] is None

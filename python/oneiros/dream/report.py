@@ -236,7 +236,10 @@ class DreamReport:
 
 
 def _change_record(change: FieldChange) -> dict[str, Any]:
-    return {name: getattr(change, name) for name in FieldChange.__slots__}
+    held = {name: getattr(change, name) for name in FieldChange.__slots__}
+    if change.field == "embedding" and change.before is not None:  # no cycle makes a new one
+        held["before"] = list(map(float, change.before))
+    return held
 
 
 def _curve(record: Mapping[str, Any]) -> DecayCurve:
