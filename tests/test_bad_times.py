@@ -107,6 +107,18 @@ def test_a_store_lives_through_the_first_and_the_last_year(
         assert mind.search("ant", now=now).ids
 
 
+def test_memories_of_the_last_year_are_summarised() -> None:
+    with oneiros.Engine(":memory:", profile="cognitive") as mind:
+        told = {"category": "episodic", "embedding": (1.0, 0.0), "stability": 0.125}
+        for day in range(1, 6):
+            mind.add(f"ant {day}", now=dt.datetime(9999, 1, day, tzinfo=dt.UTC), **told)
+        report = mind.dream(dt.datetime(9999, 12, 31, tzinfo=dt.UTC))
+        (summary,) = [one.id for one in report.named if one.field == "memory"]
+        newest = dt.datetime(9999, 1, 5, tzinfo=dt.UTC).timestamp()
+        assert mind.get(summary).created_at == newest
+        assert mind.check() == []
+
+
 def test_a_memory_of_the_last_year_can_be_added_again(mind: oneiros.Engine) -> None:
     time = dt.datetime(9999, 6, 1, tzinfo=dt.UTC)
     mind.add("ant", id="odd", valid_until=time)

@@ -147,8 +147,8 @@ class Applying:
             if self._stays[added.sources].any():
                 self._dropped.add(-1 - place)
                 continue
-            record = {**added.record, "id": self._plan.name(-1 - place)}
-            memory = Memory.from_record(record, now=self._plan.now)
+            record: dict[str, Any] = {**added.record, "id": self._plan.name(-1 - place)}
+            memory = Memory.from_record(Memory(**record), now=self._plan.now)
             sequence = self._transaction.insert(memory, embedding_blob=self._blobs.get(place))
             self._contents.append(StoredContent(sequence, "memory", added.rule, None, None))
         return len(self._draft.added) - len(self._dropped)
