@@ -14,7 +14,10 @@ ABSENT: Final = -1
 
 
 class PositionTable:
-    """Row -> position, one number a row: rows are dense, so an array is the smallest map."""
+    """Row -> position, one number a row: rows are dense, so an array is the smallest map.
+
+    Its last number is no row's, and ABSENT: what is asked of rows beyond the room, it answers.
+    """
 
     __slots__ = ("_table",)
 
@@ -28,20 +31,19 @@ class PositionTable:
 
     def of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return each row's position or ABSENT, shape (n,)."""
-        inside = rows < len(self._table)
-        return np.where(inside, self._table[np.where(inside, rows, 0)], ABSENT)
+        return self._table.take(rows, mode="clip")
 
     def reserve(self, size: int) -> None:
         """Make room for rows below ``size``."""
-        if size > len(self._table):
-            grown = np.full(max(size, 2 * len(self._table)), ABSENT, np.int64)
+        if size >= len(self._table):
+            grown = np.full(max(size + 1, 2 * len(self._table)), ABSENT, np.int64)
             grown[: len(self._table)] = self._table
             self._table = grown
 
     def put(self, rows: npt.NDArray[np.int64], positions: npt.NDArray[np.int64] | int) -> None:
         """Set the positions of rows, or one for all; rows beyond the room are passed over."""
         if isinstance(positions, int):
-            rows = rows[rows < len(self._table)]
+            rows = rows[rows < len(self._table) - 1]
         self._table[rows] = positions
 
     def clear(self) -> None:
