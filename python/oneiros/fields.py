@@ -9,6 +9,7 @@ from typing import Final
 
 from oneiros import field_checks as check
 from oneiros.field_checks import FLOAT32_MAX, TEXT_LIMIT, Check
+from oneiros.metadata_check import metadata
 
 __all__ = [
     "CATEGORIES",
@@ -187,7 +188,7 @@ _TABLE = (  # in the order of docs/systems/fields.md
         kind="metadata",
         column=None,
         nullable=False,
-        check=check.metadata("metadata"),
+        check=metadata("metadata"),
     ),
     _time("created_at", nullable=False),
     _time("updated_at", nullable=False),
