@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneiros.channels import kept_graph, vector_upkeep
+from oneiros.channels import kept_graph, vector_sealed, vector_upkeep
 from oneiros.channels.inner_products import library
 from oneiros.channels.kept_graph import KeptGraph, Restoring
 from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_sealed import hashes_of
 from oneiros.channels.vector_upkeep import DEAD_SHARE
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
@@ -20,6 +21,19 @@ VECTORS = clustered(COUNT + 600, WIDTH, 0)
 QUERIES = clustered(40, WIDTH, 1)
 FILTERS = [None, *(bits_of(range(0, COUNT + 600, step), COUNT + 600) for step in (2, 7, 90))]
 Held = dict[int, np.ndarray]
+
+
+@pytest.fixture(autouse=True)
+def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walk through the graph, though looking at so few vectors one by one would be faster."""
+    monkeypatch.setattr(vector_sealed, "SCORED_PER_CANDIDATE", 0.05)
+    monkeypatch.setattr(vector_sealed, "STEPS_PER_CANDIDATE", 0)
+
+
+@pytest.fixture
+def _narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walk so narrowly that any other graph, or breadth, finds something else."""
+    monkeypatch.setattr(vector_sealed, "LEAST_BREADTH", 1)
 
 
 def lived(*, dead: bool = True) -> tuple[VectorIndex, Held]:
@@ -85,6 +99,7 @@ def recall(index: VectorIndex, held: Held) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.usefixtures("_narrowly")
 @pytest.mark.parametrize("dead", [False, True])
 def test_what_comes_back_answers_with_the_same_bits(dead: bool) -> None:
     index, held = lived(dead=dead)
@@ -103,6 +118,7 @@ def test_what_comes_back_answers_with_the_same_bits(dead: bool) -> None:
     assert answers(once_more) == answers(index)
 
 
+@pytest.mark.usefixtures("_narrowly")
 def test_bits_of_the_living_come_back_where_all_live() -> None:
     """Breadths depend on whether anything is left out: fresh ones that died are nothing to a graph."""
     index, held = lived(dead=False)
@@ -113,6 +129,7 @@ def test_bits_of_the_living_come_back_where_all_live() -> None:
     assert answers(again) == answers(index)
 
 
+@pytest.mark.usefixtures("_narrowly")
 def test_vectors_of_deleted_rows_are_walked_over() -> None:
     index, held = lived()
     kept = kept_of(index)
@@ -133,8 +150,10 @@ def test_vectors_that_nobody_has_any_more_cost_little() -> None:
     assert recall(again, held) > 0.97
     for row in (1_100, 1_400):
         assert again.search(held[row], 1).rows.tolist() == [row]
-    kept_of(again).require_sense(COUNT + 600)
-    once_more = back(kept_of(again), held)
+    left = kept_of(again)
+    left.require_sense(COUNT + 600)
+    np.testing.assert_array_equal(left.hashes, hashes_of(again.lasting.sealed.graph.vectors))  # type: ignore[union-attr]
+    once_more = back(left, held)
     assert once_more is not None
     assert answers(once_more) == answers(again)
 
@@ -202,6 +221,24 @@ def test_a_graph_that_came_back_grows_as_one_that_never_went() -> None:
         want = plain_cosines(held, query)
         assert_is_top(*again.search(query, 10), want, 10, exact=False)
         assert_is_top(*again.search(query, len(held)), want, len(held))
+
+
+def test_each_growth_after_a_return_draws_levels_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index, held = lived(dead=False)
+    monkeypatch.setattr(vector_upkeep, "FEWEST_FRESH", 250)  # what comes back grows at once
+    drawn = []
+    for start in (3_000, 3_300):
+        kept = kept_of(index)
+        again = back(kept, held)
+        assert again is not None
+        assert again.settle(60)
+        drawn.append(kept_of(again).links.levels[len(kept.links.levels) :][:250].tolist())
+        assert len(drawn[-1]) == 250
+        more = clustered(300, WIDTH, start)
+        index, held = again, held | dict(zip(range(start, start + 300), more, strict=True))
+    assert drawn[0] != drawn[1]
 
 
 def changed(kept: KeptGraph, name: str, values: Any) -> KeptGraph:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.channels import vector_upkeep
 from oneiros.projections import snapshot
 
 NOW = 1.8e9
@@ -72,7 +73,7 @@ def record(chosen: random.Random, number: int) -> dict[str, Any]:
         "status": "archived",
         "embedding": np.array([chosen.gauss(0, 1) for _ in range(4)], np.float32),
     }
-    shares = {"status": 0.1}
+    shares = {"status": 0.1, "embedding": 0.8}
     return held | {
         name: value for name, value in optional.items() if chosen.random() < shares.get(name, 0.5)
     }
@@ -84,7 +85,7 @@ def do(mind: oneiros.Engine, step: str, seed: int, count: int) -> int:
     ids = [f"m{number}" for number in range(count)]
     known = [memory.id for memory in mind.get_many(ids) if memory is not None] if ids else []
     if step == "add":
-        added = [record(chosen, count + place) for place in range(chosen.randrange(1, 5))]
+        added = [record(chosen, count + place) for place in range(chosen.randrange(1, 12))]
         mind.add_many(added, now=NOW)
         return count + len(added)
     if step == "search":
@@ -99,7 +100,8 @@ def do(mind: oneiros.Engine, step: str, seed: int, count: int) -> int:
         chosen_id = chosen.choice(known)
         fresh = record(chosen, 0)
         if step == "update":
-            mind.update(chosen_id, text=fresh["text"], kind=fresh["kind"], now=NOW)
+            changes = {name: fresh[name] for name in ("text", "kind", "embedding") if name in fresh}
+            mind.update(chosen_id, **changes, now=NOW)
         elif step == "retag":
             changes = {
                 name: fresh[name] for name in ("tags", "metadata", "session") if name in fresh
@@ -137,6 +139,8 @@ def picture(mind: oneiros.Engine) -> list[object]:
 def closed_and_reopened(mind: oneiros.Engine, path: Path) -> tuple[list[object], list[object]]:
     """What the engine shows before it is closed, and what one made anew from its store does."""
     mind.flush()
+    vectors = mind._parts.projections.indexes.vectors
+    assert vectors is None or vectors.settle(60)
     live = picture(mind)
     mind.close()
     copy = path.with_name("anew.db")
@@ -160,8 +164,10 @@ def test_reopened_closed_and_made_anew_are_one(
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(snapshot, "FEWEST_ROWS", 1)
         patch.setattr(snapshot, "_SHARE_CHANGED", 10**9)
+        for name in ("LEAST_GRAPH", "FEWEST_FRESH", "FEWEST_DEAD"):
+            patch.setattr(vector_upkeep, name, 8)  # so few are searched exactly for all that
         path = Path(folder) / "mind.db"
-        mind = oneiros.Engine(path)
+        mind = oneiros.Engine(path, vector_index="hnsw")
         count = do(mind, "add", first, 0)
         for step, seed in [*steps, ("reopen", 0)]:
             if step != "reopen":
@@ -169,13 +175,19 @@ def test_reopened_closed_and_made_anew_are_one(
                 continue
             held = mind._parts.projections
             has_none = held.indexes.has_erased or not held.lifecycle.ids
+            vectors = held.indexes.vectors
             live, made = closed_and_reopened(mind, path)
             if not trusted:  # the same bytes, but who knows whose
                 beside = path.with_name("mind.db-snapshot")
                 if beside.exists():
                     shutil.copy(beside, folder + "/moved")
                     shutil.move(folder + "/moved", beside)
-            mind = oneiros.Engine(path)
-            assert has_none or mind._parts.projections.row_sets.attributes.stored is not None
+            mind = oneiros.Engine(path, vector_index="hnsw")
+            again = mind._parts.projections
+            assert has_none or again.row_sets.attributes.stored is not None
+            if vectors is not None and vectors.has_graph and not has_none:
+                assert again.indexes.vectors is not None
+                assert again.indexes.vectors.has_graph
+                event("a graph came back")
             assert picture(mind) == live == made
         mind.close()

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import oneiros
+from oneiros.channels import vector_sealed
 from oneiros.channels.kept_graph import KeptGraph
 from oneiros.channels.vector import VectorIndex
 from oneiros.channels.vector_sealed import hashes_of
@@ -37,6 +38,13 @@ Answers = list[list[tuple[str, float]]]
 @pytest.fixture(autouse=True)
 def _few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+
+
+@pytest.fixture(autouse=True)
+def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walk through the graph, though looking at so few vectors one by one would be faster."""
+    monkeypatch.setattr(vector_sealed, "SCORED_PER_CANDIDATE", 0.05)
+    monkeypatch.setattr(vector_sealed, "STEPS_PER_CANDIDATE", 0)
 
 
 @pytest.fixture
@@ -97,6 +105,12 @@ def came_back(mind: oneiros.Engine) -> bool:
 
 def fresh_count(mind: oneiros.Engine) -> int:
     return len(vectors_of(mind)._state.now.fresh)
+
+
+def under_the_graph(mind: oneiros.Engine) -> np.ndarray:
+    sealed = vectors_of(mind)._state.now.sealed
+    assert sealed is not None
+    return sealed.graph.vectors
 
 
 def answers(mind: oneiros.Engine) -> Answers:
@@ -189,6 +203,23 @@ def test_what_changed_since_is_found_and_the_rest_is_not_built_again(
         assert shared(answers(mind), want) > 0.98
         assert shared(answers(mind), anew(path)) > 0.98
         assert mind.check() == []
+
+
+def test_what_was_deleted_since_is_walked_over_as_before(path: Path) -> None:
+    with opened(path) as mind, unsaved():
+        for number in range(2, 600, 5):
+            if number % 31 > 1:  # neither deleted already nor fresh
+                mind.delete(f"m{number}")
+        mind.update("m33", importance=0.9)
+        want, walked = answers(mind), under_the_graph(mind).copy()
+        mind.close()
+    with opened(path) as mind:
+        assert came_back(mind)
+        assert fresh_count(mind) == 72
+        assert answers(mind) == want
+        np.testing.assert_array_equal(under_the_graph(mind), walked)
+        mind.restore("m7")
+        assert mind.search("text", embedding=VECTORS[7], reinforce=False).results[0].id == "m7"
 
 
 def test_what_another_process_left_when_it_was_killed(path: Path) -> None:

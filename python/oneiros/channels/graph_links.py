@@ -32,9 +32,9 @@ class Links:
 
     @classmethod
     def of(cls, faiss: Any, index: Any, laid_out_count: int) -> Links:
-        """Return the links of an index. They may lie in its memory: keep it as long."""
+        """Return the links of an index."""
         hnsw = index.hnsw
-        neighbours = faiss.rev_swig_ptr(hnsw.neighbors.data(), hnsw.neighbors.size())
+        neighbours = faiss.vector_to_array(hnsw.neighbors)
         levels = faiss.vector_to_array(hnsw.levels).astype(np.uint8)
         return cls(levels, neighbours, int(hnsw.entry_point), laid_out_count)
 

@@ -162,7 +162,7 @@ class Graph:
         return self.vectors.nbytes + self.vectors.nbytes // 2 + links
 
     def links(self) -> Links:
-        """Return the links between the vectors, in the graph's memory: keep it as long."""
+        """Return copies of the links between the vectors."""
         return Links.of(library(), self._index, self._laid_out_count)
 
     @classmethod

@@ -48,7 +48,7 @@ class KeptGraph:
 
     @classmethod
     def of(cls, now: Snapshot) -> KeptGraph:
-        """Return what is sealed in a state, in its memory: keep that as long."""
+        """Return what is sealed in a state."""
         sealed = now.sealed
         assert sealed is not None, "there is a graph"
         count = len(sealed)
