@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oneiros.finishing.steps import finish
@@ -98,9 +99,9 @@ def _by_time(
         return ABSENT
     from oneiros.channels.temporal import nearest_in_time  # noqa: PLC0415 - few name one
 
-    permitted = projections.indexes.permitted(question.query, visible.bits, question.syntax)
-    rows = projections.row_sets.permitted_rows(permitted)
-    return nearest_in_time(projections.lifecycle, rows, asked, depth)
+    bits = projections.indexes.permitted(question.query, visible.bits, question.syntax)
+    permitted = partial(projections.row_sets.permitted_of, bits=bits)
+    return nearest_in_time(projections.lifecycle, permitted, asked, depth)
 
 
 def answer_many(

@@ -10,6 +10,8 @@ from oneiros.channels import ChannelAnswer, RankedList
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from oneiros.channels import Rows, Scores
@@ -27,6 +29,15 @@ def times_of(lifecycle: Lifecycle, rows: Rows) -> Times:
     return np.where(np.isnan(event), created, event)
 
 
+def _rows_within(lifecycle: Lifecycle, start: float, end: float) -> Rows:
+    """Return the rows whose time lies within two others, rising: of all there are, live or not."""
+    event, created = lifecycle.column("event_at"), lifecycle.column("created_at")
+    created = created[: len(event)]  # it may have grown since
+    is_within = (event >= start) & (event <= end)  # none of them NaN
+    is_within |= (created >= start) & (created <= end) & np.isnan(event)
+    return np.flatnonzero(is_within).astype(np.uint32)
+
+
 def proximity(times: Times, asked: TimeRange) -> Scores:
     """Return how near times are to a range: 1 in it, above 0 within one range of it, else 0."""
     found: Scores = _core.evaluate(
@@ -41,22 +52,20 @@ def proximity(times: Times, asked: TimeRange) -> Scores:
 
 
 def nearest_in_time(
-    lifecycle: Lifecycle, rows: Rows, asked: TimeRange, depth: int
+    lifecycle: Lifecycle, permitted: Callable[[Rows], Rows], asked: TimeRange, depth: int
 ) -> ChannelAnswer:
     """Return the rows nearest to a range of time: those in it, then those within one range of it.
 
     Args:
         lifecycle: the columns.
-        rows: that may be returned, rising.
+        permitted: takes rows, rising, to those of them that may be returned.
         asked: the range; an endless one has no rows beside it.
         depth: most rows to return; of equally near ones, those added first.
     """
-    times = times_of(lifecycle, rows)
     length = asked.end - asked.start
     reach = length if math.isfinite(length) else 0.0
-    is_near = (times >= asked.start - reach) & (times <= asked.end + reach)
-    near = rows[is_near]
-    scores = proximity(times[is_near], asked)
+    near = permitted(_rows_within(lifecycle, asked.start - reach, asked.end + reach))
+    scores = proximity(times_of(lifecycle, near), asked)
     best = np.flatnonzero(scores == 1.0)[:depth]
     if len(best) == depth:  # nothing is more: spares the sorting of a long time's memories
         near, scores = near[best], scores[best]
