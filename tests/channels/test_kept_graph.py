@@ -18,7 +18,7 @@ from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosi
 
 COUNT, WIDTH = 2_000, 16
 VECTORS = clustered(COUNT + 600, WIDTH, 0)
-QUERIES = clustered(40, WIDTH, 1)
+QUERIES = clustered(25, WIDTH, 1)
 FILTERS = [None, *(bits_of(range(0, COUNT + 600, step), COUNT + 600) for step in (2, 7, 90))]
 Held = dict[int, np.ndarray]
 
@@ -217,7 +217,7 @@ def test_a_graph_that_came_back_grows_as_one_that_never_went() -> None:
     faiss, graph = library(), again.lasting.sealed.graph  # type: ignore[union-attr]
     levels = faiss.vector_to_array(graph._index.hnsw.levels)
     assert (np.bincount(levels)[1:4] > 0).all()
-    for query in QUERIES[:5]:
+    for query in QUERIES[:2]:
         want = plain_cosines(held, query)
         assert_is_top(*again.search(query, 10), want, 10, exact=False)
         assert_is_top(*again.search(query, len(held)), want, len(held))
@@ -317,7 +317,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
     names = ("heads", "rows", "live", "hashes", "dead_vectors")
     arrays |= {name: getattr(kept, name) for name in names}
     came_back = 0
-    for _ in range(100):
+    for _ in range(60):
         name = rng.choice(list(arrays))
         changed_kept = changed(kept, name, damaged(arrays[name], rng))
         try:
@@ -330,10 +330,10 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
         came_back += 1
         for is_grown in (False, True):
             assert not is_grown or again.settle(60)
-            for query in QUERIES[:3]:
+            for query in QUERIES[:2]:
                 want = plain_cosines(held, query)
                 for allowed in FILTERS:
                     rows, scores = again.search(query, 10, allowed)
                     assert len(set(rows.tolist())) == 10
                     np.testing.assert_allclose(scores, [want[r] for r in rows.tolist()], atol=2e-6)
-    assert came_back > 20
+    assert came_back > 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -239,6 +240,31 @@ def test_what_another_process_left_when_it_was_killed(path: Path) -> None:
         assert vectors_of(mind).search(axis, 1).scores[0] == pytest.approx(1)
         found = mind.search("text", embedding=VECTORS[3], k=10, reinforce=False).results
         assert "m3" not in [result.memory.id for result in found]
+
+
+def test_a_damaged_vector_that_nobody_finds_costs_the_graph_alone(path: Path) -> None:
+    with opened(path) as mind, unsaved():
+        mind.delete("m7")
+        want = answers(mind)
+        mind.close()
+    damage(path, "m7")
+    with opened(path) as mind:
+        graph(mind)
+        assert shared(answers(mind), want) > 0.98
+    damage(path, "m8")
+    with pytest.raises(oneiros.StoreCorrupt, match="embedding"):
+        opened(path)
+
+
+def damage(path: Path, memory_id: str) -> None:
+    """Flip a bit of a vector in the store."""
+    with sqlite3.connect(path) as store:
+        (blob,) = store.execute("SELECT embedding FROM memory WHERE id = ?", [memory_id]).fetchone()
+        store.execute(
+            "UPDATE memory SET embedding = ? WHERE id = ?",
+            [blob[:20] + bytes([blob[20] ^ 1]) + blob[21:], memory_id],
+        )
+    store.close()
 
 
 @pytest.mark.parametrize("width", [WIDTH, WIDTH // 2])
