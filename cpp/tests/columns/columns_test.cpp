@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -48,6 +51,42 @@ TEST_CASE("columns: the most accessed rows, of those allowed, in the order of ac
   const std::span<const std::uint8_t> allowed(bits);
   CHECK(oneiros::most_accessed(columns, 2, &allowed) == Rows{7, 4});
   CHECK(oneiros::most_accessed(columns, 9, &allowed) == Rows{7, 4, 13});
+}
+
+TEST_CASE("columns: the most accessed of many rows are those that sorting puts first") {
+  using Rows = std::vector<std::uint32_t>;
+  std::mt19937 random(7);
+  for (const std::size_t size : {1U, 255U, 256U, 257U, 1000U, 1025U}) {
+    Columns columns;
+    columns.append(size);
+    Rows rows(size);
+    Rows accesses(size);
+    std::vector<std::uint8_t> bits((size + 7) / 8);
+    for (std::uint32_t row = 0; row < size; ++row) {
+      rows[row] = row;
+      accesses[row] = static_cast<std::uint32_t>(random() % 3 == 0 ? random() % 8 : 0);
+      accesses[row] += random() % 64 == 0 ? 0xFFFF'0000U : 0;
+      bits[row / 8] |= static_cast<std::uint8_t>((random() % 4 == 0 ? 0U : 1U) << (row % 8));
+    }
+    write_one(columns, rows, given("access_count", accesses));
+    std::ranges::stable_sort(rows, std::greater<>(), [&](auto row) { return accesses[row]; });
+    const std::span<const std::uint8_t> allowed(bits);
+    for (const std::size_t count : {1U, 50U, 300U, 2000U}) {
+      Rows all;
+      Rows permitted;
+      for (const std::uint32_t row : rows) {
+        if (accesses[row] != 0 && all.size() < count) {
+          all.push_back(row);
+        }
+        if (accesses[row] != 0 && permitted.size() < count &&
+            ((bits[row / 8] >> (row % 8)) & 1U) != 0) {
+          permitted.push_back(row);
+        }
+      }
+      CHECK(oneiros::most_accessed(columns, count, nullptr) == all);
+      CHECK(oneiros::most_accessed(columns, count, &allowed) == permitted);
+    }
+  }
 }
 
 TEST_CASE("columns: new rows hold the defaults of fields.md") {
