@@ -40,6 +40,7 @@ def test_a_page_needs_nothing_else_and_obeys_nothing() -> None:
     assert "<title>Lives &amp; deaths</title>" in written
     assert written.count("<svg") == written.count("</svg>") == 1
     assert "<script" not in written
+    assert 'content="default-src &#x27;none&#x27;;' in written  # nor would one be run
     assert not re.search(r'(?:src|href)="(?!#)(?!http://www\.w3\.org)', written)
     shown = ["of each kind", "profile", "<script>alert(1)</script>␛", "omega", "4 %"]
     assert Cells(written).texts == shown

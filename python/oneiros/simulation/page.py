@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.dream.page.document import document
 from oneiros.dream.page.markup import Html, cells, element
-from oneiros.dream.page.style import STYLE
 from oneiros.simulation.plot import drawn
 
 if TYPE_CHECKING:
@@ -29,20 +29,12 @@ def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
         ImportError: matplotlib is not installed.
     """
     picture = drawn(lives).decode()
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", title),
-        element("style", STYLE),
-    )
-    body = element(
-        "body",
+    return document(
+        title,
         element("h1", title),
         element("figure", Html(picture[picture.index("<svg") :])),
         *map(_section, tables),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _section(told: Told) -> Html:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from oneiros.argument_checks import require_instance
 from oneiros.display import moment
 from oneiros.dream.page import plots, sections
+from oneiros.dream.page.document import document
 from oneiros.dream.page.drift_section import drift_section
 from oneiros.dream.page.markup import Html, element
-from oneiros.dream.page.style import STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-# Nothing is loaded and nothing runs, whatever a stored text holds.
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _FEW: Final = 3  # sections that need no list of them
 
 
@@ -49,20 +47,11 @@ def page(
     _require_arguments(texts, impact, earlier)
     found = list(_sections(report, texts or {}, impact, earlier))
     title = _title(report)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", title),
-        element("style", STYLE),
-    )
-    body = element(
-        "body",
+    return document(
+        title,
         element("header", element("h1", title), *_summary(report), _contents(found)),
         element("main", *map(_section, found)),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _require_arguments(texts: object, impact: object, earlier: object) -> None:
