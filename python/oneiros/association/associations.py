@@ -202,7 +202,8 @@ class Associations:
             return [None] * len(pairs)
         graph.grow(row_count=len(self._lifecycle.ids))
         ids = self._lifecycle.ids
-        return links_found(graph, pairs, [(ids[one], ids[other]) for one, other in pairs])
+        id_of = {row: ids[row] for row in {*itertools.chain.from_iterable(pairs)}}
+        return links_found(graph, pairs, [(id_of[one], id_of[other]) for one, other in pairs])
 
     def linked(self, row: int) -> list[int]:
         """Return the rows that a row is linked with, whatever is left of the links."""
