@@ -18,6 +18,7 @@ import pytest
 import oneiros
 from oneiros import _core
 from oneiros.projections import snapshot
+from oneiros.projections.parts import PartWriter
 from oneiros.store import reading
 from oneiros.store.salvage import salvage
 
@@ -195,6 +196,41 @@ def test_no_snapshot_outlives_what_was_forgotten(path: Path) -> None:
     assert b"xyzzy" not in beside(path).read_bytes()
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        {},
+        [],
+        7,
+        "has_vectors",
+        {"has_vectors": False},
+        {"has_vectors": False, "has_graph": False},
+        {"has_vectors": False, "has_graph": False, "places": 5},
+        {"has_vectors": False, "has_graph": False, "places": [["topic"]]},
+        {"has_vectors": True, "has_graph": True, "places": []},
+    ],
+)
+def test_a_head_that_makes_no_sense_is_not_gone_by(
+    path: Path, monkeypatch: pytest.MonkeyPatch, head: object
+) -> None:
+    want = rebuilt(path)
+    put = PartWriter.put_json
+
+    def forged(self: PartWriter, value: object) -> None:
+        is_head = isinstance(value, dict) and "has_vectors" in value
+        put(self, head if is_head else value)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PartWriter, "put_json", forged)
+        beside(path).unlink()
+        with oneiros.Engine(path):
+            pass
+        assert beside(path).is_file()
+    with oneiros.Engine(path) as mind:
+        assert answers(mind) == want
+        assert mind.check() == []
+
+
 def test_a_full_disk_leaves_the_store_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -215,6 +251,7 @@ def test_a_snapshot_that_the_system_refuses_costs_nothing_else(path: Path, troub
     program = f"""
     import ctypes, os, resource, struct, oneiros
     from oneiros.projections import snapshot
+from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine(":memory:") as mind:
         mind.add("all that is imported later is imported")
@@ -262,6 +299,7 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     import os, signal, oneiros
     from oneiros import _core
     from oneiros.projections import snapshot
+from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     save = _core.save_store_snapshot
     def killed(**given):
@@ -333,6 +371,7 @@ def test_what_another_process_wrote_since_is_there(path: Path) -> None:
     program = f"""
     import oneiros
     from oneiros.projections import snapshot
+from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine({str(path)!r}) as mind:
         mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))

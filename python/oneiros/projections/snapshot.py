@@ -44,6 +44,7 @@ FEWEST_ROWS: Final = 2_000
 _FORMAT: Final = 3  # another one for any change of what a part holds
 _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
+_NO_SENSE: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
 
@@ -87,7 +88,7 @@ class Snapshot:
             lexical = made_with.saved(held)
         except FileNotFoundError:
             return 0
-        except (SnapshotDamaged, ValueError, TypeError, RecursionError, OSError) as error:
+        except (*_NO_SENSE, OSError) as error:
             _log().info("%s: not used, all is read anew: %s", self.path, error)
             return 0
         rows.hand_over()
@@ -173,7 +174,7 @@ class _Rows:
     """What a snapshot holds of rows, all of it read or checked as far as it must be.
 
     Raises:
-        SnapshotDamaged, ValueError, TypeError, RecursionError: it makes no sense.
+        SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError: it makes no sense.
     """
 
     def __init__(self, held: _core.StoreSnapshot, projections: Projections) -> None:
