@@ -251,7 +251,6 @@ def test_a_snapshot_that_the_system_refuses_costs_nothing_else(path: Path, troub
     program = f"""
     import ctypes, os, resource, struct, oneiros
     from oneiros.projections import snapshot
-from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine(":memory:") as mind:
         mind.add("all that is imported later is imported")
@@ -299,7 +298,6 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     import os, signal, oneiros
     from oneiros import _core
     from oneiros.projections import snapshot
-from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     save = _core.save_store_snapshot
     def killed(**given):
@@ -371,7 +369,6 @@ def test_what_another_process_wrote_since_is_there(path: Path) -> None:
     program = f"""
     import oneiros
     from oneiros.projections import snapshot
-from oneiros.projections.parts import PartWriter
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine({str(path)!r}) as mind:
         mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))
