@@ -26,8 +26,8 @@ _OF_USE: Final = frozenset(
 def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) -> OwnWrites | None:
     """Return what a cycle changed, as its writer knew it; None where its notes do not tell.
 
-    So it is with a cycle so old that what it changed is no longer kept, with one that was undone, and
-    where that is damaged: then the memories themselves are to be read.
+    So it is with a cycle so old that what it changed is no longer kept, and where that is damaged:
+    then the memories themselves are to be read.
 
     Args:
         cycle: of the next commit after what the projections hold.

@@ -126,7 +126,6 @@ class Undoing:
             ),
             (),
         )
-        self._transaction.drop_dream_changes(self._cycle.number)
         return report
 
     def _restore_columns(self, columns: Sequence[ledger.KeptColumn], own: OwnWrites) -> None:

@@ -81,11 +81,6 @@ VALUES (?, ?, ?, ?, ?, ?)"""
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
-    def drop_dream_changes(self, number: int) -> None:
-        """Drop what a cycle changed in columns and links, as it is undone and never will be again."""
-        sql = f"UPDATE dream_cycle SET changes = NULL WHERE number = ? AND {_IS_SOUND}"
-        self._run(sql, (number,))
-
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
         """Note when memories were replayed."""
         for sequence in sequences:
