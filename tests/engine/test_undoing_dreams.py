@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import oneiros
+from oneiros.projections import Projections
+from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import filled_mind, memories
 
@@ -50,6 +53,28 @@ def test_an_undoing_leaves_what_changed_since_and_tells(
 def mind_holds(mind: oneiros.Engine, id: str, strength: float) -> bool:
     """Tell whether a memory is live and another strength than this is held."""
     return any(one.id == id and one.strength != strength for one in mind.list(limit=1000))
+
+
+def test_no_garbage_is_looked_for_while_many_come_back(
+    mind: oneiros.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among the objects of a million memories that takes half a second, in which nobody searches."""
+    looked: list[bool] = []
+    apply = Projections.apply_indexes
+
+    def watched(self: Projections, batch: Sequence[StoredMemory]) -> None:
+        looked.append(gc.isenabled())
+        apply(self, batch)
+
+    with mind, oneiros.Engine(tmp_path / "mind.db", auto_refresh=False) as other:
+        report = mind.dream(LATER)
+        assert any(change.field == "deleted_at" for change in report.named)
+        other.refresh()
+        monkeypatch.setattr(Projections, "apply_indexes", watched)
+        mind.undo_dream(report.id, now=LATER)
+        other.refresh()
+    assert set(looked) == {False}
+    assert gc.isenabled()
 
 
 def test_what_cannot_be_undone_is_refused(mind: oneiros.Engine) -> None:

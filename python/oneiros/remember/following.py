@@ -65,7 +65,7 @@ class Following:
 
     def follow(self) -> None:
         """Apply every commit since the last, whoever made it."""
-        with self._lock, self._store.read() as reading:
+        with self._lock, uncollected(), self._store.read() as reading:
             self._follow(reading)
 
     def _read_all(self) -> None:
@@ -229,7 +229,10 @@ def _gone(write: ColumnWrite) -> ColumnWrite:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no cyclic garbage while a million objects are made that all stay."""
+    """Look for no cyclic garbage while a million objects may be made that all stay.
+
+    It would be looked for among all of them, half a second in which no search goes on.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
-from oneiros.remember.following import Following
+from oneiros.remember.following import Following, uncollected
 from oneiros.remember.reinforcing import Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
@@ -103,7 +103,7 @@ class InStep(Following):
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
         self._take_columns(own)
-        with self._store.read() as reading:
+        with uncollected(), self._store.read() as reading:
             if reading.last_revision() != revision:
                 self._follow(reading)  # somebody wrote since, perhaps of these very ids
                 return
