@@ -135,6 +135,7 @@ class Bounded:
         return self._parts.projections.row_sets.matching(self._within(condition))
 
     def _load(self, ids: Sequence[str]) -> list[Memory | None]:
+        self._parts.remember.settle()
         reinforcing = self._parts.remember.reinforcing
         owed = reinforcing.owing()
         with self._parts.store.read() as reading:

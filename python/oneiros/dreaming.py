@@ -166,11 +166,14 @@ class Dreaming(DreamHistory, Purging):
         parts = self._parts
         remember = parts.remember
         remember.write_events()
-        with remember.steady():
+
+        def drafted() -> tuple[StoredSource, int]:
             remember.follow()
             associations = remember.links_to_follow()
             source = StoredSource(parts.store, parts.projections, associations, remember.texts)
-            revision = remember.revision
+            return source, remember.revision
+
+        source, revision = remember.writer.run(drafted)
         with parts.store.read() as reading:
             previous = reading.last_dreamed_at()
         draft = Draft(

@@ -1,8 +1,8 @@
 """Locks that survive ``os.fork``.
 
-A child gets the locks of its parent as they stand, but none of the threads that would let them go.
-So every lock is taken before a fork and let go after it on both sides: what it guards is whole in
-the child.
+A child gets the locks of its parent as they stand, but none of the threads that would release them.
+So every lock is acquired before a fork and released after it on both sides: what it guards is whole
+in the child.
 """
 
 from __future__ import annotations
@@ -11,38 +11,33 @@ import os
 import threading
 import weakref
 
-__all__ = ["ForkSafeLock"]
+__all__ = ["fork_safe_lock"]
 
 
-class ForkSafeLock:
-    """A mutex that no fork leaves locked. Do not take two of them at once, nor fork inside."""
+def fork_safe_lock() -> threading.Lock:
+    """Return a lock that no fork leaves acquired. Do not hold two of them, nor fork inside one.
 
-    __slots__ = ("__weakref__", "_lock")
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        _locks.add(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    It is the interpreter's own lock: no interrupt comes between acquiring it by ``with`` and the
+    block that releases it.
+    """
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
 
 
-_locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
-_held: list[ForkSafeLock] = []
+_locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
+_held: list[threading.Lock] = []
 
 
 def _before() -> None:
     _held.extend(sorted(_locks, key=id))
     for lock in _held:
-        lock.__enter__()
+        lock.acquire()
 
 
 def _after() -> None:
     while _held:
-        _held.pop().__exit__()
+        _held.pop().release()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks

@@ -44,16 +44,27 @@ class Inspecting(Bounded):
         }
 
     def check(self) -> list[str]:
-        """Return what is wrong with the store's file, its cycles and the projections; empty: nothing."""
+        """Return what is wrong with the store's file, its cycles and the read model; empty: nothing.
+
+        A read model that does not hold what the store holds is rebuilt from it. The store is the
+        truth: nothing is lost by that, and searches go on meanwhile.
+        """
         from oneiros.dream.checking import problems_of_cycles  # noqa: PLC0415 - a search dreams not
 
         parts = self._parts
         problems = list(parts.store.quick_check())
-        with parts.remember.steady():
-            parts.remember.follow()
-            problems += parts.projections.problems(parts.store.live_count())
+        problems += parts.remember.writer.run(self._check_read_model)
         with parts.store.read() as reading:
             return problems + problems_of_cycles(reading)
+
+    def _check_read_model(self) -> list[str]:
+        parts = self._parts
+        parts.remember.follow()
+        problems: list[str] = parts.projections.problems(parts.store.live_count())
+        if problems:
+            parts.projections = parts.remember.rebuild()
+            problems = [f"{problem}; rebuilt from the store" for problem in problems]
+        return problems
 
     def verify_erased(self, text: str) -> bool:
         """Return whether the bytes of this text stand nowhere in the store's files any more.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from oneiros.argument_checks import file_name
 from oneiros.errors import SnapshotDamaged
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.lexical_arguments import (
     Id,
     checked_id,
@@ -85,7 +85,7 @@ class LexicalIndex(SearchedTexts):
             **weights,
         )
         self._core = self._made_with.new_index()
-        self._write_lock = ForkSafeLock()
+        self._write_lock = fork_safe_lock()
         self._rows = IdRows()  # whether a row has a text, the core knows
 
     def __len__(self) -> int:
@@ -258,7 +258,7 @@ class LexicalIndex(SearchedTexts):
             raise SnapshotDamaged(msg)
         index = cls.__new__(cls)
         index._made_with, index._core, index._rows = made_with, core, rows
-        index._write_lock = ForkSafeLock()
+        index._write_lock = fork_safe_lock()
         return index
 
     def _forget_missing(self, ids: list[Id]) -> None:

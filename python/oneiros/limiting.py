@@ -124,7 +124,7 @@ class Limiting(Bounded):
                 direct, linked = response.direct_ids, frozenset[str]()
                 if direct is not None:
                     linked = frozenset(one.id for one in response if one.is_associative)
-                self._parts.remember.reinforcing.put(
+                self._parts.remember.reinforce(
                     ReinforcementEvent(
                         ids, question.now, session, rule, ids if direct is None else direct, linked
                     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.whole_import import import_whole
+
 __all__ = ["np"]
 
 
@@ -16,9 +18,7 @@ class _NumpyOnUse:
     """Stands for the module, whose names become its own as they are asked for."""
 
     def __getattr__(self, name: str) -> object:
-        import numpy  # noqa: ICN001, PLC0415 - the point of it
-
-        value: object = getattr(numpy, name)
+        value: object = getattr(import_whole("numpy"), name)
         setattr(self, name, value)
         return value
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RecentAnswers:
     """The answers of one engine that may be given again. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._lock = ForkSafeLock()
+        self._lock = fork_safe_lock()
         self._revision = -1
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
 

@@ -66,20 +66,22 @@ class Rescoring(Bounded):
         self._follow_others()
         moment = self._now(now)
         parts = self._parts
-        with parts.remember.unchanging():
+
+        def scored() -> Rescored:
             rows = self._matching(where)
             compiled = self._compiled(chosen)
             scores, future_count = self._scores(compiled, rows, moment, count)
             ids = parts.projections.lifecycle.ids
-            named = [ids[row] for row in rows]
-        return Rescored(
-            ids=named,
-            scores=scores,
-            profile=chosen.name,
-            profile_hash=chosen.hash,
-            now=moment,
-            future_count=future_count,
-        )
+            return Rescored(
+                ids=[ids[row] for row in rows],
+                scores=scores,
+                profile=chosen.name,
+                profile_hash=chosen.hash,
+                now=moment,
+                future_count=future_count,
+            )
+
+        return parts.remember.writer.run(scored)  # where nothing else changes a column meanwhile
 
     def promote(
         self,
@@ -123,7 +125,7 @@ class Rescoring(Bounded):
         moment = self._now(now)
 
         def judged() -> PromotionReport:
-            """Judge the columns as they are. REQUIRES: nothing is written meanwhile."""
+            """Judge the columns as they are. REQUIRES: the thread that writes."""
             rows = self._staged(self._matching(where))
             compiled = self._compiled(chosen)
             scores, future_count = self._scores(compiled, rows, moment, count)
@@ -142,13 +144,11 @@ class Rescoring(Bounded):
 
         remember = self._parts.remember
         if dry_run:
-            with remember.unchanging():
-                return judged()
+            return remember.writer.run(judged)
         reports: list[PromotionReport] = []
 
         def changes() -> list[tuple[str, dict[str, object]]]:
-            with remember.unchanging():
-                reports.append(judged())
+            reports.append(judged())
             return [(one.id, {"status": "consolidated"}) for one in reports[0].promoted]
 
         remember.set_columns(changes)

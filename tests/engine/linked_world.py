@@ -100,12 +100,16 @@ def linked_store(seed: int, size: int, project: str | None, hides_cold: bool) ->
 
 def linked_engine(store: LinkedStore, **options: Any) -> Engine:
     mind = engine_of(store, **options)
-    with mind._shared.remember._writing() as transaction:
-        for (a, b), link in store.graph.links.items():
-            last = None if math.isnan(link.last) else link.last
-            transaction.set_link(
-                StoredLink(f"m{a}", f"m{b}", link.kind, link.weight, link.created, last)
-            )
+
+    def link() -> None:
+        with mind._shared.remember._writing() as transaction:
+            for (a, b), link in store.graph.links.items():
+                last = None if math.isnan(link.last) else link.last
+                transaction.set_link(
+                    StoredLink(f"m{a}", f"m{b}", link.kind, link.weight, link.created, last)
+                )
+
+    mind._shared.remember.writer.run(link)
     return mind
 
 

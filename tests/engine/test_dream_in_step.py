@@ -11,6 +11,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
+from oneiros.remember import write_behind
 
 DAY = 86_400.0
 KINDS = ("note", "session", "bug", "config", "preference")
@@ -150,18 +151,20 @@ def test_what_is_purged_counts_in_no_half_life(tmp_path: Path) -> None:
         assert "note" not in mind.dream(dry_run=True).report.drift["half_life_days"]
 
 
-def test_who_follows_a_cycle_keeps_what_its_own_searches_strengthened(tmp_path: Path) -> None:
+def test_who_follows_a_cycle_keeps_what_its_own_searches_strengthened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # nothing is written yet
     mind, clock = world(tmp_path / "agent.db", "reverie")
     with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:
         mind.dream()
-        with other._parts.remember.steady():  # so that nothing is written yet
-            found = other.search("thing 3", k=5, session="own").ids
-            other.refresh()
-            for id, held in state(other).items():
-                dreamt = state(mind)[id]
-                assert held["strength"] == dreamt["strength"]
-                gained = held["access_count"] - dreamt["access_count"]  # type: ignore[operator]
-                assert gained == (id in found), id
+        found = other.search("thing 3", k=5, session="own").ids
+        other.refresh()
+        for id, held in state(other).items():
+            dreamt = state(mind)[id]
+            assert held["strength"] == dreamt["strength"]
+            gained = held["access_count"] - dreamt["access_count"]  # type: ignore[operator]
+            assert gained == (id in found), id
         assert found
         other.flush()
         mind.refresh()

@@ -211,9 +211,13 @@ def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
 
 def test_damaged_links_stop_no_search(mind: Engine) -> None:
     mind.link("ant", "dog")
-    with mind._shared.remember._writing() as transaction:
-        transaction._run("UPDATE link SET weight = 7", ())
-        transaction._has_changed = True
+
+    def damage() -> None:
+        with mind._shared.remember._writing() as transaction:
+            transaction._run("UPDATE link SET weight = 7", ())
+            transaction._has_changed = True
+
+    mind._shared.remember.writer.run(damage)
     mind._shared.projections.associations.drop()
     assert ask(mind).ids == ["ant", "bee"]
     assert ask(mind).ids == ["ant", "bee"]

@@ -11,6 +11,7 @@ import pytest
 
 import oneiros
 from oneiros.errors import UnknownMemory
+from oneiros.remember import write_behind
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = mind.add("ant")
-    mind._parts.remember.reinforcing.close()  # writes by hand only
+    monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
     mind.search("ant")
     read = mind._parts.store.read
 
@@ -31,7 +32,7 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     def flushed_after() -> Iterator[object]:
         with read() as reading:
             yield reading
-        monkeypatch.undo()
+        monkeypatch.setattr(mind._parts.store, "read", read)
         mind.flush()
 
     monkeypatch.setattr(mind._parts.store, "read", flushed_after)

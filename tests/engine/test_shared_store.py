@@ -14,6 +14,7 @@ import pytest
 
 import oneiros
 from oneiros.memory import Memory
+from oneiros.remember import write_behind
 from tests.engine.embedders import LetterCounts
 
 
@@ -197,7 +198,7 @@ def test_an_interrupt_after_the_commit_of_events_counts_them_once(
 ) -> None:
     with oneiros.Engine(path) as mind:
         id = mind.add("ant")
-        mind._parts.remember.reinforcing.close()  # writes by hand only
+        monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
         mind.search("ant")
         whole = mind._parts.store.write
 
@@ -205,7 +206,7 @@ def test_an_interrupt_after_the_commit_of_events_counts_them_once(
         def cut_off() -> Iterator[object]:
             with whole() as transaction:
                 yield transaction
-            monkeypatch.undo()
+            monkeypatch.setattr(mind._parts.store, "write", whole)
             raise KeyboardInterrupt
 
         monkeypatch.setattr(mind._parts.store, "write", cut_off)

@@ -13,6 +13,7 @@ import pytest
 import oneiros
 from oneiros.clock import VirtualClock
 from oneiros.dream import ledger
+from oneiros.remember import write_behind
 from oneiros.store.cycle_reading import CycleReading
 from tests.engine.test_dream_in_step import DAY, state, world
 
@@ -148,8 +149,11 @@ def test_summaries_and_conflicts_are_followed(tmp_path: Path, read: list[int]) -
         assert list(other.links()) == list(mind.links())
 
 
-def test_waiting_strength_of_ones_own_stays(tmp_path: Path) -> None:
-    with two(tmp_path / "a.db") as (mind, other, _), other._parts.remember.steady():
+def test_waiting_strength_of_ones_own_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # nothing is written yet
+    with two(tmp_path / "a.db") as (mind, other, _):
         found = other.search("thing 3", k=5, session="own").ids
         before = state(other)
         mind.dream()

@@ -8,7 +8,6 @@ go through matrix products, which round otherwise: they are scored again by :fun
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import warnings
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from oneiros.channels import Bits
 from oneiros.channels.graph_links import LINKS, Links
 from oneiros.channels.growing_array import GrowingArray
+from oneiros.whole_import import import_whole
 
 __all__ = ["Graph", "Matrix", "Positions", "library", "limited_to", "nearest", "scores_at"]
 
@@ -40,7 +40,7 @@ def library() -> Any:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        module: Any = importlib.import_module("faiss")
+        module: Any = import_whole("faiss")
     if hasattr(os, "register_at_fork"):
         # FAISS looks for Ctrl-C under a mutex of its own, which another thread may hold at the
         # moment of a fork: the child would wait for it for ever. Without the callback it does not

@@ -26,7 +26,7 @@ from oneiros.channels.vector_input import (
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_state import VectorState
 from oneiros.channels.vector_upkeep import Task, build, due
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 
 __all__ = ["VectorIndex"]
 
@@ -65,7 +65,7 @@ class VectorIndex:
             raise ValueError(msg)
         self.dimension: Final = dimension
         self.kind: Final = kind
-        self._lock = ForkSafeLock()
+        self._lock = fork_safe_lock()
         self._is_closed = False
         self._worker: threading.Thread | None = None
         self._has_failed = False

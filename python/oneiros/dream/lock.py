@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiros.errors import DreamBusy
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.store.connections import MEMORY
 
 if TYPE_CHECKING:
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Begun", "CycleLock"]
 
-_guard: Final = ForkSafeLock()
-_running: Final[set[str]] = set()  # paths: locks of the system are a process's, not a thread's
+_guard: Final = fork_safe_lock()
+_running: Final[
+    dict[str, object]
+] = {}  # by path: locks of the system are a process's, not a thread's
 
 
 class Begun(NamedTuple):
@@ -54,18 +56,20 @@ class CycleLock:
             OSError: the file cannot be written.
         """
         name = f"{id(self)}" if self.path is None else os.path.realpath(self.path)
-        with _guard:
-            if name in _running:
-                raise DreamBusy(self._busy())
-            _running.add(name)
+        cycle = object()  # whose entry it is: an interrupt may come between the entry and the block
         try:
+            with _guard:
+                if name in _running:
+                    raise DreamBusy(self._busy())
+                _running[name] = cycle
             if self.path is None:
                 yield
             else:
                 yield from self._on_file(self.path, begun)
         finally:
             with _guard:
-                _running.discard(name)
+                if _running.get(name) is cycle:
+                    del _running[name]
 
     def _on_file(self, path: str, begun: Begun) -> Iterator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

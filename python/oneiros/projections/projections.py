@@ -34,7 +34,7 @@ _DELETED_AT_ONCE: Final = 1_000
 
 
 class Projections:
-    """Columns, row sets and indexes. One writer at a time (the engine's lock); many readers.
+    """Columns, row sets and indexes. One writer at a time (the engine's thread that writes); many readers.
 
     Args:
         options: how the lexical index is made.
@@ -42,6 +42,8 @@ class Projections:
     """
 
     def __init__(self, options: LexicalOptions, *, vector_index: Kind = "auto") -> None:
+        self._options = options
+        self._vector_index: Kind = vector_index
         self.lifecycle = Lifecycle()
         self.row_sets = RowSets(self.lifecycle)
         self.indexes = Indexes(options, vector_index)
@@ -51,6 +53,10 @@ class Projections:
         self._compiled: dict[Profile, CompiledProfile] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
+
+    def emptied(self) -> Projections:
+        """Return projections made as these are, which hold nothing yet."""
+        return Projections(self._options, vector_index=self._vector_index)
 
     @property
     def live_count(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneiros import _core
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ class SessionNeighbours:
         self._lifecycle = lifecycle
         self._order: _core.SessionOrder | None = None
         self._is_whole = False
-        self._making = ForkSafeLock()
+        self._making = fork_safe_lock()
 
     @property
     def order(self) -> _core.SessionOrder:

@@ -13,6 +13,7 @@ from oneiros.remember.batch import AddReport, Batch, Entry
 from oneiros.remember.cycles import Cycles
 from oneiros.remember.following import uncollected
 from oneiros.remember.write_rules import Bounds, exists, keep_spread, restage, unknown
+from oneiros.remember.writer_thread import whole_write
 from oneiros.store.cells import cells_of
 from oneiros.store.embedding_bytes import encoded
 
@@ -62,6 +63,7 @@ class Adding(Cycles):
             rule = ingest if links or (links is None and is_small) else None
             return self._add(batch, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule)
 
+    @whole_write
     def _add(
         self,
         batch: Batch,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from oneiros.remember.in_step import InStep
+from oneiros.remember.writer_thread import whole_write
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -30,22 +31,26 @@ class Cycles(InStep):
         Raises:
             ValueError: it was applied already.
         """
+        return self._apply_cycle(plan, self._blobs_of(plan), is_of_copy=is_of_copy)
+
+    @whole_write
+    def _apply_cycle(
+        self, plan: DreamPlan, blobs: dict[int, bytes], *, is_of_copy: bool
+    ) -> DreamReport:
         from oneiros.remember.applying import Applying  # noqa: PLC0415 - few processes dream
         from oneiros.remember.planned_rows import PlannedRows  # noqa: PLC0415 - few processes dream
 
-        blobs = self._blobs_of(plan)
         self._write_events()
-        with self._lock:
-            associations = self.links_to_follow() or self._projections.associations
-            owed = self.reinforcing.owing()
-            with self._writing_columns() as (transaction, own):
-                if transaction.dream_cycle(plan.id) is not None:
-                    msg = f"plan: must be applied once, {plan.id} was already"
-                    raise ValueError(msg)
-                known = associations if associations.are_read else None
-                rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_of_copy)
-                row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
-                return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
+        associations = self.links_to_follow() or self._projections.associations
+        owed = self.reinforcing.owing()
+        with self._writing_columns() as (transaction, own):
+            if transaction.dream_cycle(plan.id) is not None:
+                msg = f"plan: must be applied once, {plan.id} was already"
+                raise ValueError(msg)
+            known = associations if associations.are_read else None
+            rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_of_copy)
+            row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
+            return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
@@ -66,6 +71,7 @@ class Cycles(InStep):
         with self._store.read() as reading:
             undoable(reading, id)
 
+    @whole_write
     def undo_cycle(self, id: str, report: DreamReport) -> DreamReport:
         """Restore what a cycle changed, but for what changed since.
 
@@ -79,17 +85,17 @@ class Cycles(InStep):
         from oneiros.remember.undoing import Undoing, undoable  # noqa: PLC0415 - few processes dream
 
         self._write_events()
-        with self._lock:
-            associations = self.links_to_follow() or self._projections.associations
-            with self._writing_columns() as (transaction, own):
-                cycle = undoable(transaction, id)
-                known = associations if associations.are_read else None
-                undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
-                done = undoing.run(own)
+        associations = self.links_to_follow() or self._projections.associations
+        with self._writing_columns() as (transaction, own):
+            cycle = undoable(transaction, id)
+            known = associations if associations.are_read else None
+            undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
+            done = undoing.run(own)
         if undoing.has_erased:
             self._snapshot.remove()
         return done
 
+    @whole_write
     def purge(self, deleted_before: float) -> int:
         """Erase for good what was soft-deleted before a moment; returns how many."""
         with self._writing() as transaction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
+from oneiros.remember.writer_thread import WriterThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.reinforcing import Reinforcing
     from oneiros.remember.text_vectors import TextVectors
+    from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.store import Reading, Store, StoredMemory
     from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
@@ -45,8 +46,8 @@ class Following:
         self._lifecycle = projections.lifecycle
         self.reinforcing = reinforcing
         self.vectors = vectors
-        # Guards the store's writer and the projections; held across a commit and its projection.
-        self._lock = threading.RLock()
+        # Everything that changes the store or the projections runs on it, one thing at a time.
+        self.writer = WriterThread(reinforcing.apply_returned, reinforcing.write_due)
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
@@ -65,12 +66,15 @@ class Following:
 
     def follow(self) -> None:
         """Apply every commit since the last, whoever made it."""
-        with self._lock, uncollected(), self._store.read() as reading:
+        self.writer.run(self._catch_up)
+
+    def _catch_up(self) -> None:
+        with uncollected(), self._store.read() as reading:
             self._follow(reading)
 
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
-        with self._lock, uncollected(), self._store.read() as reading:
+        with uncollected(), self._store.read() as reading:
             self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
 
@@ -161,18 +165,15 @@ class Following:
             associations.drop()
 
     def associations(self) -> Associations:
-        """Return the links of the memories, which are read when they are first asked for."""
+        """Return the links of the memories; the first call reads them.
+
+        Raises:
+            StoreCorrupt: links are damaged.
+        """
         associations = self._projections.associations
         if not associations.are_read:
-            with self._lock, uncollected(), self._store.read() as reading:
-                self._follow(reading)
-                self._read_links(reading)
+            self.writer.run(self._read_links_now)
         return associations
-
-    def _read_links(self, reading: Reading) -> None:
-        """Read the links, of which those of memories not known yet come again with these."""
-        if not self._projections.associations.are_read:
-            self.reinforcing.read_links(reading.links(0))
 
     def links_to_follow(self) -> Associations | None:
         """Return the links for a search to follow; None where there are none, or damaged ones."""
@@ -180,45 +181,68 @@ class Following:
         if not associations.are_read:
             if self._damaged_links == self._revision:
                 return None
-            with self._lock, uncollected(), self._store.read() as reading:
-                try:
-                    self._read_links(reading)
-                except StoreCorrupt:  # whoever asks for links is told; searches go on without
-                    self._damaged_links = self._revision
-                    return None
+            try:
+                self.writer.run(self._read_links_now)
+            except StoreCorrupt:  # reported by whatever lists links; searches go on without
+                self._damaged_links = self._revision
+                return None
         return associations if len(associations) else None
 
+    def _read_links_now(self) -> None:
+        with uncollected(), self._store.read() as reading:
+            self._follow(reading)
+            self._read_links(reading)
+
+    def _read_links(self, reading: Reading) -> None:
+        """Read the links; of memories not known yet, they come again with these."""
+        if not self._projections.associations.are_read:
+            self.reinforcing.read_links(reading.links(0))
+
     def texts(self) -> MemoryTexts:
-        """Return the texts of the memories, which are read when they are first asked for.
+        """Return the texts of the memories; the first call reads them.
 
         Those of memories not known yet come again with these.
         """
         texts = self._projections.texts
         if not texts.are_read:
-            with self._lock, uncollected(), self._store.read() as reading:
-                if not texts.are_read:
-                    texts.read(reading.texts())
+            self.writer.run(self._read_texts)
         return texts
+
+    def _read_texts(self) -> None:
+        texts = self._projections.texts
+        with uncollected(), self._store.read() as reading:
+            if not texts.are_read:
+                texts.read(reading.texts())
 
     def _apply(self, batch: Sequence[StoredMemory]) -> None:
         self.reinforcing.apply_columns(batch)
         self._projections.apply_indexes(batch)
 
+    def reinforce(self, event: ReinforcementEvent) -> None:
+        """Strengthen what a search returned: before the next read of this engine, and soon."""
+        self.reinforcing.put(event)
+        self.writer.nudge()
+
+    def settle(self) -> None:
+        """Have what earlier searches returned strengthened in the columns."""
+        if self.reinforcing.is_unapplied:
+            self.writer.run(_nothing)  # what was returned is applied before any job
+
     def follow_others(self, *, is_asked: bool) -> None:
-        """Apply what was committed since; at once nothing when there is none or a write runs.
+        """Apply what was committed since; returns at once when nothing was, or while a write runs.
 
         Args:
-            is_asked: look at other processes' commits too; else only at our own, where an interrupt
-                came between a commit and its projection.
+            is_asked: look for commits of other processes, too; else only for our own.
         """
+        self.settle()
         if not self._is_behind and not (is_asked and self._store.revision() != self._revision):
             return
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
+        if not self.writer.is_busy:
             self.follow()
-        finally:
-            self._lock.release()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _gone(write: ColumnWrite) -> ColumnWrite:

@@ -42,6 +42,14 @@ class InStep(Following):
         )
         vectors = TextVectors(embedder, store.settings())
         super().__init__(store, projections, reinforcing, vectors)
+        writer = weakref.ref(self.writer)  # the store's connection is not searched for cycles
+
+        def is_unwanted() -> bool:
+            running = writer()
+            return running is not None and running.is_unwanted()
+
+        store.interrupt_writes_when(is_unwanted)
+        self._is_closing = False
         self._is_closed = False
         self._process = os.getpid()
         self.verdicts = VerdictCounts(store)
@@ -51,55 +59,58 @@ class InStep(Following):
     @property
     def is_open_here(self) -> bool:
         """Whether it is open, and in the process that opened it."""
-        return not self._is_closed and os.getpid() == self._process
+        return not self._is_closing and os.getpid() == self._process
 
     # -- writing -----------------------------------------------------------------------------------
 
     @contextmanager
     def _writing(self, *, after_events_of: Sequence[str] = ()) -> Iterator[Transaction]:
-        """Write, then follow.
+        """Write, then follow. REQUIRES: the thread that writes.
 
         Args:
             after_events_of: memories about to be given new values. What searches left on them came
                 before, and is written before, so that a history gives the same state whenever the
                 queue is emptied.
         """
-        with self._lock:
-            if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
-                self._write_events()
-            with self._store.write() as transaction:
-                # What is checked inside is checked against what is there.
-                if transaction.revision != self._revision + 1:
-                    self._follow(transaction)
-                self._is_behind = True
-                yield transaction
-            fresh = transaction.fresh_rows()
-            if fresh is None:
-                self.follow()
-                return
-            for batch in fresh:  # nobody else wrote in between, and how they read is known
-                self._apply(batch)
-            self._revision = transaction.revision
-            self._content_revision += 1
-            self._is_behind = False
+        if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
+            self._write_events()
+        with self._committing() as transaction:
+            yield transaction
+        fresh = transaction.fresh_rows()
+        if fresh is None:
+            self._catch_up()
+            return
+        for batch in fresh:  # nobody else wrote in between, and how they read is known
+            self._apply(batch)
+        self._revision = transaction.revision
+        self._content_revision += 1
+        self._is_behind = False
+
+    @contextmanager
+    def _committing(self) -> Iterator[Transaction]:
+        """Write one transaction, which is rolled back where the caller was interrupted."""
+        with self._store.write() as transaction:
+            # What is checked inside is checked against what is there.
+            if transaction.revision != self._revision + 1:
+                self._follow(transaction)
+            self._is_behind = True
+            yield transaction
+            self.writer.require_wanted()
+        self.writer.note_commit()
 
     @contextmanager
     def _writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
         """Write columns of many memories, then take up what is told of it, without reading it back.
 
-        Yields the transaction, and what is to be told: every column write, and the numbers of all
+        REQUIRES: the thread that writes. Yields the transaction, and what is to be told: every column write, and the numbers of all
         memories that were added or changed otherwise, too.
         """
         from oneiros.remember.column_writes import OwnWrites  # noqa: PLC0415 - few processes dream
 
-        with self._lock:
-            own = OwnWrites()
-            with self._store.write() as transaction:
-                if transaction.revision != self._revision + 1:
-                    self._follow(transaction)
-                self._is_behind = True
-                yield transaction, own
-            self._take_up(own, transaction.revision)
+        own = OwnWrites()
+        with self._committing() as transaction:
+            yield transaction, own
+        self._take_up(own, transaction.revision)
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
         self._take_columns(own)
@@ -114,6 +125,20 @@ class InStep(Following):
         self._content_revision += 1
         self._is_behind = False
 
+    def rebuild(self) -> Projections:
+        """Make the projections again from the store alone, and return them.
+
+        REQUIRES: the thread that writes. Searches that run meanwhile end on the old ones.
+        """
+        fresh = self._projections.emptied()
+        self.reinforcing.move_to(fresh.lifecycle, fresh.associations)
+        self._projections, self._lifecycle = fresh, fresh.lifecycle
+        self._revision = 0
+        self._damaged_links = -1
+        with uncollected(), self._store.read() as reading:
+            self._follow(reading)
+        return fresh
+
     # -- reinforcement -----------------------------------------------------------------------------
 
     def write_events(self, *, is_told: bool = True) -> None:
@@ -123,73 +148,68 @@ class InStep(Following):
             is_told: raise what the last write in the background failed with, if it did and nothing
                 was written since.
         """
-        self._write_events()
+        self.writer.run(self._write_events, is_write=True)
         if is_told:
             self.reinforcing.raise_failure()
 
     def _write_events(self) -> None:
-        with self._lock:
-            if not self.reinforcing.is_owing():
-                return
-            events: list[ReinforcementEvent] = []
-            revision = 0
-            try:
-                with self._store.write() as transaction:
-                    self._follow(transaction)
-                    if self.reinforcing.owes_links():
-                        # Of damaged links none is written; whoever asks for links is told.
-                        with contextlib.suppress(StoreCorrupt):
-                            self._read_links(transaction)
-                    owed, changes, links = self.reinforcing.owed()
-                    transaction.update_columns(changes)
-                    transaction.add_sessions(sessions_of(owed))
-                    if links:
-                        transaction.set_links(links)
-                    revision = transaction.revision if changes or links else 0
-                    events = owed
-            except BaseException:
-                # An interrupt may come when the commit was made and not yet noted here: what the
-                # store knows must not be owed to it again.
-                if revision and self._store.revision() == revision:
-                    self.reinforcing.settle(events)
-                raise
-            self.reinforcing.settle(events)
-            if revision:
-                self._revision = revision  # the columns hold it already
-                self._projections.changed_count += len(changes)
+        if not self.reinforcing.is_owing():
+            return
+        events: list[ReinforcementEvent] = []
+        revision = 0
+        try:
+            with self._store.write() as transaction:
+                self._follow(transaction)
+                if self.reinforcing.owes_links():
+                    # Of damaged links none is written; whatever lists links reports them.
+                    with contextlib.suppress(StoreCorrupt):
+                        self._read_links(transaction)
+                owed, changes, links = self.reinforcing.owed()
+                transaction.update_columns(changes)
+                transaction.add_sessions(sessions_of(owed))
+                if links:
+                    transaction.set_links(links)
+                revision = transaction.revision if changes or links else 0
+                events = owed
+        except BaseException:
+            # The commit may have been made all the same: what the store holds must not be written
+            # to it a second time.
+            if revision and self._store.revision() == revision:
+                self.reinforcing.settle(events)
+            raise
+        self.reinforcing.settle(events)
+        if revision:
+            self._revision = revision  # the columns hold it already
+            self._projections.changed_count += len(changes)
 
     # -- life --------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Write what waits and stop. What cannot be written is raised, after all is closed.
 
-        In a child of a fork, nothing: file, locks and threads are the parent's.
+        A call that is interrupted goes on behind; another waits for its end. In a child of a fork,
+        nothing: file, locks and threads are the parent's.
         """
         if os.getpid() != self._process or self._is_closed:
             return
-        self._is_closed = True
-        _OPEN.discard(self)
-        self.reinforcing.close()
+        self._is_closing = True
+        try:
+            self.writer.run(self._close)
+        finally:
+            self.writer.stop()
+
+    def _close(self) -> None:
+        if self._is_closed:
+            return
         try:
             self._write_events()
-            with self.unchanging():
-                if not (self._is_behind or self.reinforcing.is_owing()):
-                    self._snapshot.save(self._store, self._projections, self._revision)
+            if not (self._is_behind or self.reinforcing.is_owing()):
+                self._snapshot.save(self._store, self._projections, self._revision)
         finally:
+            self._is_closed = True
+            _OPEN.discard(self)
             self._projections.close()
             self._store.close()
-
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Let nothing be written by this process while the block runs, nor anything followed."""
-        with self._lock:
-            yield
-
-    @contextmanager
-    def unchanging(self) -> Iterator[None]:
-        """Let the columns stay as they are while the block runs, whoever would change them."""
-        with self._lock, self.reinforcing.steady():
-            yield
 
 
 _OPEN: weakref.WeakSet[InStep] = weakref.WeakSet()

@@ -1,4 +1,4 @@
-"""Strengthening by use: in the columns at once, in the store a little later.
+"""Strengthening by use: in the columns before the next read, in the store a little later.
 
 Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 """
@@ -6,8 +6,8 @@ Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,7 @@ from oneiros.remember.strengthening import Strengthening, rows_of_pairs
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -52,22 +52,65 @@ class Reinforcing:
     Args:
         lifecycle: the columns.
         associations: the links.
-        write: writes what is owed to the store; called by a thread of the queue.
+        write: writes what is owed to the store; called by the thread that writes.
     """
 
     def __init__(
         self, lifecycle: Lifecycle, associations: Associations, write: Callable[[], None]
     ) -> None:
+        self._write = write
         self._lifecycle = lifecycle
         self._associations = associations
         # Guards columns, links and waiting events against each other: an event must never be counted
         # twice or lost when a row is read anew from the store.
         self._lock = threading.Lock()
         self._strengthening = Strengthening(lifecycle, associations)
-        self._behind = WriteBehind(write)
+        self._behind = WriteBehind()
+        # What searches returned and the columns do not hold yet. A search appends to it, the thread
+        # that writes removes what it has applied: both are single operations of the interpreter, so
+        # that an interrupt of a search leaves an event there or does not.
+        self._returned: deque[ReinforcementEvent] = deque()
+
+    def move_to(self, lifecycle: Lifecycle, associations: Associations) -> None:
+        """Work on other columns and links; what waits is strengthened there as they are read."""
+        with self._lock:
+            self._lifecycle = lifecycle
+            self._associations = associations
+            self._strengthening = Strengthening(lifecycle, associations)
 
     def put(self, event: ReinforcementEvent) -> None:
-        """Strengthen what a search returned."""
+        """Leave what a search returned, to be strengthened before anything else is read."""
+        self._returned.append(event)
+
+    @property
+    def is_unapplied(self) -> bool:
+        """Whether a search returned something that is not strengthened in the columns yet."""
+        return bool(self._returned)
+
+    def apply_returned(self) -> None:
+        """Strengthen what searches returned. Called by the thread that writes."""
+        while self._returned:
+            try:
+                self._apply(self._returned[0])
+            except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._behind.note_failure(error)
+            finally:
+                self._returned.popleft()
+
+    def write_due(self) -> float | None:
+        """Write the events that are due; return the seconds until the next are, None for never."""
+        seconds = self._behind.due_in()
+        if seconds != 0.0:
+            return seconds
+        try:
+            self._write()
+        except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+            self._behind.note_failure(error)
+        else:
+            self._behind.note_success()
+        return self._behind.due_in()
+
+    def _apply(self, event: ReinforcementEvent) -> None:
         with self._lock:
             strengthening = self._strengthening
             rows = strengthening.rows_of((*event.ids, *event.direct))
@@ -199,12 +242,6 @@ class Reinforcing:
         with self._lock:
             self._behind.drop(memory_id)
 
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Let nothing be strengthened while the block runs."""
-        with self._lock:
-            yield
-
     def settle(self, events: Sequence[ReinforcementEvent]) -> None:
         """Drop the oldest events: the store knows them now."""
         self._behind.forget_written(len(events))
@@ -212,10 +249,6 @@ class Reinforcing:
     def raise_failure(self) -> None:
         """Raise what writing in the background failed with, once."""
         self._behind.raise_failure()
-
-    def close(self) -> None:
-        """Stop writing in the background."""
-        self._behind.close()
 
     def _ends_of(self, pairs: Iterable[tuple[str, ...]]) -> dict[str, int]:
         return self._strengthening.rows_of(chain.from_iterable(pairs))

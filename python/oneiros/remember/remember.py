@@ -18,6 +18,7 @@ from oneiros.remember.write_rules import (
     restage,
     unknown,
 )
+from oneiros.remember.writer_thread import whole_write
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 class Remember(Adding):
     """Writes to the store and keeps the projections in step, one writer at a time."""
 
+    @whole_write
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
     ) -> None:
@@ -62,12 +64,14 @@ class Remember(Adding):
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
 
+    @whole_write
     def feedback(self, memory_id: str, verdict: str, *, now: float, seen: Seen) -> None:
         """Record a verdict on a memory, and add it to its ``feedback``."""
         with self._writing() as transaction:
             self._live(transaction, memory_id, seen)
             transaction.feedback(memory_id, verdict, now)
 
+    @whole_write
     def supersede(self, old: str, new: str, reason: str, *, now: float, seen: Seen) -> None:
         """Mark a memory as superseded by another, when and why."""
         with self._writing() as transaction:
@@ -82,12 +86,14 @@ class Remember(Adding):
             changes = validate_changes({"superseded_by": new, "metadata": metadata})
             transaction.update_columns([(old, changes)])
 
+    @whole_write
     def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> None:
         """Pin a memory or let it go; of one that is so already, nothing."""
         with self._writing() as transaction:
             if self._live(transaction, memory_id, seen).pinned != pinned:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
 
+    @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
         """Link pairs of memories, or make the link of the two what it says: all or none."""
         ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
@@ -96,6 +102,7 @@ class Remember(Adding):
                 self._live(transaction, memory_id, seen)
             transaction.set_links(links)
 
+    @whole_write
     def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
         """Take the link of two memories away; returns whether there was one."""
         with self._writing(after_events_of=(one, other)) as transaction:
@@ -103,12 +110,14 @@ class Remember(Adding):
                 self._live(transaction, memory_id, seen)
             return transaction.remove_link(one, other)
 
+    @whole_write
     def delete(self, memory_id: str, *, now: float, seen: Seen) -> None:
         """Soft-delete a memory."""
         with self._writing() as transaction:
             self._live(transaction, memory_id, seen)
             transaction.update_columns([(memory_id, {"deleted_at": now})])
 
+    @whole_write
     def delete_matching(self, where: Where | None, *, now: float) -> int:
         """Soft-delete all that match now, whoever wrote it; returns how many."""
         with self._writing() as transaction:
@@ -116,6 +125,7 @@ class Remember(Adding):
             rows = self._projections.row_sets.matching(where)
             return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
 
+    @whole_write
     def set_columns(self, changes: Callable[[], Iterable[tuple[str, Mapping[str, object]]]]) -> int:
         """Set fields as they are given, in one transaction; returns of how many memories.
 
@@ -126,6 +136,7 @@ class Remember(Adding):
         with self._writing() as transaction:
             return transaction.update_columns(changes())
 
+    @whole_write
     def restore(self, memory_id: str, *, now: float, seen: Seen) -> bool:
         """Take a soft delete back, and an archiving, as a use; returns whether there was one."""
         with self._writing(after_events_of=[memory_id]) as transaction:
@@ -140,6 +151,7 @@ class Remember(Adding):
                 transaction.update_columns([(memory_id, changes)])
             return bool(changes)
 
+    @whole_write
     def forget(self, memory_id: str, *, seen: Seen) -> None:
         """Erase a memory for good, out of the log too."""
         with self._writing() as transaction:
@@ -148,24 +160,24 @@ class Remember(Adding):
         self._snapshot.remove()
         self._store.checkpoint()
 
+    @whole_write
     def reembed(self, embedder: Embedder) -> int:
         """Replace every vector by the embedder's, in one transaction; returns how many."""
-        with self._lock:
-            made = TextVectors(embedder, {})
-            count = 0
-            with self._writing() as transaction:
-                for batch in transaction.changes(0, batch=1_000):
-                    texts = [embedded_text(memory) for memory in batch]
-                    for memory, vector in zip(batch, made.of(texts), strict=True):
-                        blob = None
-                        if vector is not None:
-                            made.dimension = made.dimension or len(vector)
-                            blob = encoded(vector)
-                        transaction.update_columns([(memory.id, {"embedding": blob})])
-                        count += 1
-                made.record_anew(transaction)
-            self.vectors = TextVectors(embedder, self._store.settings())
-            return count
+        made = TextVectors(embedder, {})
+        count = 0
+        with self._writing() as transaction:
+            for batch in transaction.changes(0, batch=1_000):
+                texts = [embedded_text(memory) for memory in batch]
+                for memory, vector in zip(batch, made.of(texts), strict=True):
+                    blob = None
+                    if vector is not None:
+                        made.dimension = made.dimension or len(vector)
+                        blob = encoded(vector)
+                    transaction.update_columns([(memory.id, {"embedding": blob})])
+                    count += 1
+            made.record_anew(transaction)
+        self.vectors = TextVectors(embedder, self._store.settings())
+        return count
 
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
         held = self._held(transaction, memory_id)

@@ -1,7 +1,8 @@
 """Reinforcement events waiting for the store: bounded in number and in time.
 
-A search changes the columns at once and leaves an event here; a thread writes the events to the
-store in groups. Source: docs/systems/reverie.md R20; what may be lost is what waits here.
+A search leaves an event. The thread that writes applies it to the columns before anything else is
+read or written, puts it here and writes the events to the store in groups. A crash can lose what
+waits here and nothing else. Source: docs/systems/reverie.md R20.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from itertools import combinations
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from oneiros.errors import StorePoisoned
 from oneiros.ranking.reinforcement import SpacedReinforcement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from oneiros.ranking.reinforcement import ReinforcementDeclaration
 
 __all__ = ["ReinforcementEvent", "WriteBehind"]
@@ -55,58 +55,59 @@ class ReinforcementEvent:
 
 
 class WriteBehind:
-    """A queue of events and the thread that has them written.
+    """Events that wait for the store, and when they are due to be written.
 
-    Args:
-        write: writes everything that waits (it calls :meth:`take`); runs on the thread of this
-            queue. An error it raises is kept for :meth:`raise_failure`, and the events stay.
+    The thread that writes puts them in and takes them out; any thread may read them.
     """
 
-    def __init__(self, write: Callable[[], None]) -> None:
-        self._write = write
-        self._condition = threading.Condition()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._events: list[ReinforcementEvent] = []
         self._waiting_count = 0
-        self._thread: threading.Thread | None = None
-        self._is_closed = False
-        self._failure: BaseException | None = None
+        self._due_at = 0.0  # of ``monotonic``, while events wait
+        self._failure: Exception | None = None
         self._has_stopped = False  # the store takes no more writes
         self._pause_seconds = FLUSH_SECONDS
 
     def put(self, event: ReinforcementEvent) -> None:
-        """Queue one event; the thread starts with the first.
+        """Queue one event.
 
-        A store that takes no more writes is owed nothing more: the event is let go, and what
-        stopped the writes is raised by ``flush`` and ``close``.
+        A store that takes no more writes is owed nothing more: the event is dropped, and ``flush``
+        and ``close`` raise what stopped the writes.
         """
-        with self._condition:
+        with self._lock:
             if self._has_stopped:
                 return
+            if not self._events:
+                self._due_at = monotonic() + FLUSH_SECONDS
             self._events.append(event)
             self._waiting_count += len(event.ids)
-            if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(
-                    target=self._run, name="oneiros-write-behind", daemon=True
-                )
-                self._thread.start()
-            elif len(self._events) == 1 or self._waiting_count >= FLUSH_EVENTS:
-                self._condition.notify_all()
+
+    def due_in(self) -> float | None:
+        """Return the seconds until the events are due to be written; None while none waits."""
+        with self._lock:
+            if not self._events:
+                return None
+            if self._waiting_count >= FLUSH_EVENTS and self._failure is None:
+                return 0.0
+            return max(0.0, self._due_at - monotonic())
 
     def waiting(self) -> tuple[ReinforcementEvent, ...]:
-        """The events not yet written, oldest first."""
-        with self._condition:
+        """Return the events not yet written, oldest first."""
+        with self._lock:
             return tuple(self._events)
 
     def forget_written(self, count: int) -> None:
-        """Drop the oldest ``count`` events: they are in the store now."""
-        with self._condition:
+        """Drop the oldest ``count`` events: the store holds them now."""
+        with self._lock:
             written = self._events[:count]
             del self._events[:count]
             self._waiting_count -= sum(len(event.ids) for event in written)
+            self._due_at = monotonic() + FLUSH_SECONDS
 
     def drop(self, memory_id: str) -> None:
-        """Take a memory out of every event: it was erased."""
-        with self._condition:
+        """Remove an erased memory from every event."""
+        with self._lock:
             for place, event in enumerate(self._events):
                 if memory_id in event.ids or memory_id in event.direct:
                     left = tuple(other for other in event.ids if other != memory_id)
@@ -114,50 +115,26 @@ class WriteBehind:
                     found = tuple(other for other in event.direct if other != memory_id)
                     self._events[place] = replace(event, ids=left, direct=found)
 
-    def raise_failure(self) -> None:
-        """Raise what the thread's last write failed with, once."""
-        with self._condition:
-            failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+    def note_success(self) -> None:
+        """Record that the events were written in the background."""
+        with self._lock:
+            self._failure = None
+            self._pause_seconds = FLUSH_SECONDS
 
-    def close(self) -> None:
-        """Stop the thread; what still waits is the caller's to write."""
-        with self._condition:
-            self._is_closed = True
-            self._condition.notify_all()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
-
-    def _run(self) -> None:
-        while self._wait_for_a_group():
-            try:
-                self._write()
-            except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-                self._note(error)
-            else:
-                with self._condition:
-                    self._failure = None
-                    self._pause_seconds = FLUSH_SECONDS
-
-    def _note(self, error: Exception) -> None:
-        with self._condition:
+    def note_failure(self, error: Exception) -> None:
+        """Record that they could not be, for :meth:`raise_failure`; the next try is later."""
+        with self._lock:
             self._failure = error
             self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+            self._due_at = monotonic() + self._pause_seconds
             if isinstance(error, StorePoisoned):
                 self._has_stopped = True
                 self._events.clear()
                 self._waiting_count = 0
 
-    def _wait_for_a_group(self) -> bool:
-        with self._condition:
-            self._condition.wait_for(lambda: self._is_closed or bool(self._events))
-            is_backing_off = self._failure is not None
-            self._condition.wait_for(
-                lambda: (
-                    self._is_closed or (self._waiting_count >= FLUSH_EVENTS and not is_backing_off)
-                ),
-                timeout=self._pause_seconds,
-            )
-            return not self._is_closed
+    def raise_failure(self) -> None:
+        """Raise what the last write in the background failed with, once."""
+        with self._lock:
+            failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
-from oneiros.fork_safe_lock import ForkSafeLock
+from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.numpy_on_use import np
 from oneiros.scopes.attributed import TAGS, Attributed, Place, values_of
 from oneiros.scopes.column_ranges import Column, in_time, measured
@@ -42,8 +42,8 @@ class AttributeIndex:
         self._known = BitMap()
         self._sets: dict[Place, RowsByValue] = {}
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
-        self._reading = ForkSafeLock()
-        self._replacing = ForkSafeLock()
+        self._reading = fork_safe_lock()
+        self._replacing = fork_safe_lock()
         self._replaced = 0  # odd while a row is given other values
 
     def __len__(self) -> int:

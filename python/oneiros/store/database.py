@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
@@ -119,6 +119,10 @@ class Store:
         """
         self._require_open()
         return Write(self._writer)
+
+    def interrupt_writes_when(self, is_unwanted: Callable[[], bool]) -> None:
+        """Have a write fail before its commit, and be rolled back, once ``is_unwanted()`` is true."""
+        self._writer.interrupt_when(is_unwanted)
 
     def revision(self) -> int:
         """Return the number of the last commit of any process; cheap while there is none new."""

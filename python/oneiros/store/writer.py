@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Final
 
 import apsw
 
@@ -18,6 +19,12 @@ from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
+
+_STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's machine: a fraction of a millisecond
+
+
+def _never() -> bool:
+    return False
 
 
 class Writer:
@@ -40,6 +47,8 @@ class Writer:
         self._is_writing = False
         self._is_closed = False
         self._poison = ""
+        self._is_ending = False  # a commit or a rollback runs, which nothing interrupts
+        self._is_unwanted: Callable[[], bool] = _never
         # SQLite's number for what others committed, and the last revision of all when it was read.
         self._data_version = 0
         self._known: tuple[int, int] | None = None
@@ -47,14 +56,30 @@ class Writer:
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
 
+    def interrupt_when(self, is_unwanted: Callable[[], bool]) -> None:
+        """Have statements of a write fail from the moment on when ``is_unwanted()`` is true.
+
+        Commits and rollbacks are not interrupted.
+        """
+
+        def is_to_stop() -> bool:
+            return not self._is_ending and is_unwanted()
+
+        self._is_unwanted = is_to_stop
+        self.connection.set_progress_handler(is_to_stop, _STEPS_BETWEEN_LOOKS)
+
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
-        """Wait for this process's other writers, up to the timeout."""
-        self._acquire()
-        try:
-            yield self.connection
-        finally:
-            self._release()
+        """Wait for this process's other writers."""
+        # The lock's own block, and no call that acquires it: an interrupt of a reader cannot come
+        # between the two.
+        with self._lock:
+            self._require_open()
+            entered = GATE.enter()
+            try:
+                yield self.connection
+            finally:
+                GATE.leave(entered)
 
     def begin(self) -> Transaction:
         """Start a transaction; ``end`` must follow, in the same thread."""
@@ -73,6 +98,7 @@ class Writer:
         """Commit, or take everything back after an error."""
         try:
             transaction.is_over = True
+            self._is_ending = True
             if error is None and transaction.failure is None:
                 self._commit()
                 # What else was written may have been nothing: then the next takes its number.
@@ -83,7 +109,7 @@ class Writer:
             else:
                 self._take_back(transaction.failure, error)
         finally:
-            self._is_writing = False
+            self._is_writing = self._is_ending = False
             self._release()
 
     def checkpoint(self) -> None:
@@ -108,11 +134,7 @@ class Writer:
 
     def _begun(self) -> Transaction:
         try:
-            connections.run_when_free(
-                lambda: self.connection.execute("BEGIN IMMEDIATE"),
-                Deadline(self._timeout),
-                self._path,
-            )
+            connections.run_when_free(self._start, Deadline(self._timeout), self._path)
             self._data_version = int(self.connection.execute("PRAGMA data_version").get)
             known = self._known
             transaction = Transaction(
@@ -128,6 +150,11 @@ class Writer:
             raise
         self._is_writing = True
         return transaction
+
+    def _start(self) -> None:
+        if self._is_unwanted():
+            raise apsw.InterruptError
+        self.connection.execute("BEGIN IMMEDIATE")
 
     def _commit(self) -> None:
         try:
@@ -168,13 +195,16 @@ class Writer:
             msg = f"{self._path}: another thread has been writing for {self._timeout} s"
             raise StoreBusy(msg)
         try:  # an interrupt, too, must not keep the lock
-            if self._is_closed:  # closed while this thread waited
-                msg = f"{self._path}: the store is closed"
-                raise EngineClosed(msg)
+            self._require_open()
             self._entered = GATE.enter()  # after the lock: who waits for that holds up no fork
         except BaseException:
             self._lock.release()
             raise
+
+    def _require_open(self) -> None:
+        if self._is_closed:  # closed while this thread waited
+            msg = f"{self._path}: the store is closed"
+            raise EngineClosed(msg)
 
     def _release(self) -> None:
         try:
