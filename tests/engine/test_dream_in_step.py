@@ -44,6 +44,7 @@ def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]
 
 def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     """Every column of every memory, and the sets it is in, by id."""
+    mind._parts.remember.settle()
     projections = mind._parts.projections
     lifecycle, sets = projections.lifecycle, projections.row_sets.states()
     kinds = lifecycle.kinds

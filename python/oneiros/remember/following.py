@@ -172,7 +172,12 @@ class Following:
         """
         associations = self._projections.associations
         if not associations.are_read:
-            self.writer.run(self._read_links_now)
+
+            def read() -> None:
+                self._catch_up()
+                self._read_links_now()
+
+            self.writer.run(read)
         return associations
 
     def links_to_follow(self) -> Associations | None:
@@ -190,7 +195,6 @@ class Following:
 
     def _read_links_now(self) -> None:
         with uncollected(), self._store.read() as reading:
-            self._follow(reading)
             self._read_links(reading)
 
     def _read_links(self, reading: Reading) -> None:
