@@ -59,6 +59,9 @@ WEIGHTS = by_kind(KIND_WEIGHTS, 1.0)
 DAY = 86_400.0
 HALF_PAST = 1_800.0
 """Seconds: no event lies whole days away, where rounding would decide how many."""
+DAYS_AWAY = (
+    "where(time < 8640000, -floor((time - 8640000) / 86400), floor((time - 11232000) / 86400))"
+)
 
 
 def _times(random: np.random.Generator, rows: int) -> Array:
@@ -152,8 +155,7 @@ KERNELS = {
     ),
     "temporal_proximity": Kernel(  # O4
         text="where(max(8640000 - time, time - 11232000) <= 0, 1.0,"
-        " where(max(8640000 - time, time - 11232000) <= 2592000,"
-        " 1 / (1 + floor(max(8640000 - time, time - 11232000) / 86400) / 30), 0.0))",
+        f" where({DAYS_AWAY} <= 30, 1 / (1 + {DAYS_AWAY} / 30), 0.0))",
         columns={"time": _times},
         options={"start": 100 * DAY, "end": 130 * DAY},
     ),

@@ -158,7 +158,7 @@ class Placing:
         if isinstance(channel, TemporalChannel):
             if question.understood.time is None:
                 return NO_TIME
-            return beyond if score else "farther from the time that is named than that is long"
+            return beyond if score else "further from the named time than that is long, in days"
         if score is not None:
             return beyond
         is_plain = self._question.syntax == "plain"

@@ -35,7 +35,9 @@ RECORDS = st.lists(
     ),
     max_size=12,
 )
-RANGES = st.tuples(moments, moments).map(lambda two: (min(two), max(two)))
+RANGES = st.tuples(moments, moments | st.floats(0, 3 * 3_600)).map(
+    lambda two: (two[0], two[0] + two[1]) if two[1] < DAY else (min(two), max(two))
+)
 
 
 def engine_of(records: list[dict[str, Any]], profile: Profile | str = TIMED) -> oneiros.Engine:
@@ -163,7 +165,7 @@ def test_a_time_brings_memories_that_no_word_does(profile: str) -> None:
         assert any(note in told for told in response.trace.notes)
         assert all(one.explanation.evaluate() == one.score for one in response if one.explanation)
         missed = mind.why_not("pool in May 2025", "m2")
-        assert missed.channels[-1].detail == "farther from the time that is named than that is long"
+        assert missed.channels[-1].detail == "further from the named time than that is long, in days"
         scores = {one.id: one.score for one in response}
         assert mind.why_not("pool in May 2025", "m1", k=1).score == scores["m1"]
         plain = mind.search("pool", reinforce=False)

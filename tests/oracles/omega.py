@@ -28,19 +28,28 @@ def text_relevance(scores: Sequence[float], word_ratios: Sequence[float]) -> lis
 
 
 def temporal_proximity(time: float, start: float, end: float) -> float:
-    """Return 1.0 in range, else 1 / (1 + whole days away / range days). O4.
+    """Return 1.0 in range, else 1 / (1 + days away / range days). O4.
 
-    Outside the window widened by one range each side the channel does not find it: 0. Nor does it
-    find what is endlessly far; beside an endless range, no other way off is any.
+    Range days: whole days, rounded down, at least one. Days away: a part of a day counts as a whole
+    one before the start, and not at all after the end. More than the range days away: 0, and so
+    everything where the range ends before it starts. An endless distance is 0; of an endless range,
+    no other distance counts.
     """
     if has_nan(time, start, end):
         return math.nan
     if start <= time <= end:
         return 1.0
-    away = start - time if time < start else time - end
-    if math.isinf(away) or not away <= end - start:
+    seconds = start - time if time < start else time - end
+    if end < start or math.isinf(seconds):
         return 0.0
-    return 1 / (1 + math.floor(away / DAY) / ((end - start) / DAY))
+    if time < start:
+        days_away = max(1, math.ceil(seconds / DAY))
+    else:
+        days_away = math.floor(seconds / DAY)
+    if math.isinf(end - start):
+        return 1.0
+    range_days = max(1, math.floor((end - start) / DAY))
+    return 1 / (1 + days_away / range_days) if days_away <= range_days else 0.0
 
 
 def is_strong(relevances: Sequence[float], threshold: float = 0.85, gap: float = 0.15) -> bool:

@@ -73,9 +73,20 @@ def test_boosts_give_the_values_done_by_hand() -> None:
 
 def test_temporal_proximity_gives_the_values_done_by_hand() -> None:
     start, end = NOW, NOW + 10 * DAY
-    at = [start, end, start - 0.5 * DAY, end + 5 * DAY, start - 10 * DAY, end + 10.5 * DAY]
-    got = [omega.temporal_proximity(time, start, end) for time in at]
-    assert got == pytest.approx([1.0, 1.0, 1.0, 1 / 1.5, 0.5, 0.0])  # O4
+    before = [start - 1, start - 0.5 * DAY, start - DAY, start - 1.1 * DAY, start - 10 * DAY]
+    got = [omega.temporal_proximity(time, start, end) for time in before]
+    assert got == pytest.approx([1 / 1.1, 1 / 1.1, 1 / 1.1, 1 / 1.2, 0.5])  # O4
+    after = [end + 1, end + 0.5 * DAY, end + DAY, end + 1.9 * DAY, end + 10.9 * DAY]
+    got = [omega.temporal_proximity(time, start, end) for time in after]
+    assert got == pytest.approx([1.0, 1.0, 1 / 1.1, 1 / 1.1, 0.5])
+    outside = [start - 10 * DAY - 1, end + 11 * DAY]
+    assert [omega.temporal_proximity(time, start, end) for time in outside] == [0.0, 0.0]
+    assert [omega.temporal_proximity(time, start, end) for time in (start, end)] == [1.0, 1.0]
+    hours = [omega.temporal_proximity(time, NOW, NOW + 3_600) for time in (NOW - 1, NOW - DAY - 1)]
+    assert hours == [0.5, 0.0]  # a range of an hour counts as one of a day
+    assert omega.temporal_proximity(NOW + 2 * DAY, NOW, NOW + 3_600) == 0.5
+    assert omega.temporal_proximity(NOW - 2 * DAY, NOW, NOW + 1.9 * DAY) == 0.0  # rounded down
+    assert omega.temporal_proximity(NOW, NOW + DAY, NOW - DAY) == 0.0
     assert math.isnan(omega.temporal_proximity(math.nan, start, end))
 
 

@@ -31,23 +31,25 @@ struct MinmaxFloorBetween {
   }
 };
 
-// O4: in range 1, else 1 / (1 + whole days away / days of the range); farther away than the range
-// is long, or endlessly far, 0. Times in seconds.
+// O4: in range 1, else 1 / (1 + days away / days of the range); more days away than the range has,
+// or endlessly far, 0. The range's days are whole, rounded down, at least one; a part of a day away
+// counts as a whole one before the start and as none after the end. Times in seconds.
 struct TemporalProximity {
   static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real time, Real start,
                                           Real end) {
-    const Real before = start - time;
-    const Real after = time - end;
-    const Real away = at_least(before > after ? before : after, Real(0));
-    const Real range = end - start;
-    const Real days = rounded_down(away / Real(86400));
-    const Real near = Real(1) / (Real(1) + days / (range / Real(86400)));
+    const Real day = Real(86400);
+    const Real range_days = at_least(rounded_down((end - start) / day), Real(1));
+    // At least one day, as the quotient of a few subnormal seconds may be 0.
+    const Real days_before = at_least(-rounded_down((time - start) / day), Real(1));
+    const Real days_after = rounded_down((time - end) / day);
+    const Real days = time < start ? days_before : days_after;
+    const Real near = Real(1) / (Real(1) + days / range_days);
     // Of endless times, none but those within the range are near it.
-    const Real reach = at_most(range, std::numeric_limits<Real>::max());
-    const Real outside = away <= reach ? near : Real(0);
+    const Real reach = at_most(range_days, std::numeric_limits<Real>::max());
+    const Real outside = (days <= reach) & (start <= end) ? near : Real(0);
     const bool is_within = (start <= time) & (time <= end);
     const bool is_known = (time == time) & (start == start) & (end == end);
     const Real value = is_within ? Real(1) : outside;

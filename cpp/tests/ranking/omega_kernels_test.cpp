@@ -83,20 +83,30 @@ TEST_CASE("thompson_boost: 1 below ten observations") {
   CHECK_THROWS_AS(value_of("thompson_boost", parameters, {-1.0, 2.0}), std::invalid_argument);
 }
 
-TEST_CASE("temporal_proximity: whole days over the range, nothing beyond one range") {
+TEST_CASE("temporal_proximity: whole days over a range of at least one, nothing beyond it") {
   const double day = 86'400.0;
   const auto proximity = [&](double time) {
     return value_of("temporal_proximity", {}, {time * day, 100 * day, 110 * day});
   };
   CHECK(proximity(100) == 1.0);
   CHECK(proximity(110) == 1.0);
-  CHECK(proximity(99.5) == 1.0);  // no whole day away
+  CHECK(proximity(99.5) == 1 / 1.1);  // a part of a day before the start counts as a whole one
   CHECK(proximity(95) == 1 / 1.5);
-  CHECK(proximity(120) == 0.5);
-  CHECK(proximity(120.1) == 0.0);
+  CHECK(proximity(90) == 0.5);
+  CHECK(proximity(89.9) == 0.0);
+  CHECK(proximity(110.9) == 1.0);  // a part of a day after the end does not count
+  CHECK(proximity(120.9) == 0.5);
+  CHECK(proximity(121) == 0.0);
   CHECK(std::isnan(proximity(kNan)));
-  CHECK(value_of("temporal_proximity", {}, {5.0, 5.0, 5.0}) == 1.0);
-  CHECK(value_of("temporal_proximity", {}, {6.0, 5.0, 5.0}) == 0.0);
+  const auto near_moment = [&](double seconds) {  // the range is a moment: one day
+    return value_of("temporal_proximity", {}, {seconds, 5.0, 5.0});
+  };
+  CHECK(near_moment(5.0) == 1.0);
+  CHECK(near_moment(6.0) == 1.0);
+  CHECK(near_moment(4.0) == 0.5);
+  CHECK(near_moment(5.0 - day - 1.0) == 0.0);
+  CHECK(near_moment(5.0 + 2.0 * day) == 0.0);
+  CHECK(value_of("temporal_proximity", {}, {5.0, 6.0, 4.0}) == 0.0);  // ends before it starts
 }
 
 TEST_CASE("minmax_floor: worst to best, alone 1, NaN aside") {

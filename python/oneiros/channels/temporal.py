@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.channels import ChannelAnswer, RankedList
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["nearest_in_time", "proximity", "times_of"]
 
+_DAY: Final = 86_400.0
+
 
 def times_of(lifecycle: Lifecycle, rows: Rows) -> Times:
     """Return when what the rows tell of happened, else when they were made; shape (n,), seconds."""
@@ -39,7 +41,7 @@ def _rows_within(lifecycle: Lifecycle, start: float, end: float) -> Rows:
 
 
 def proximity(times: Times, asked: TimeRange) -> Scores:
-    """Return how near times are to a range: 1 in it, above 0 within one range of it, else 0."""
+    """Return how near times are to a range: 1 in it, above 0 at most its days outside, else 0."""
     found: Scores = _core.evaluate(
         kernel="temporal_proximity",
         inputs=[times, np.full(len(times), asked.start), np.full(len(times), asked.end)],
@@ -54,16 +56,17 @@ def proximity(times: Times, asked: TimeRange) -> Scores:
 def nearest_in_time(
     lifecycle: Lifecycle, permitted: Callable[[Rows], Rows], asked: TimeRange, depth: int
 ) -> ChannelAnswer:
-    """Return the rows nearest to a range of time: those in it, then those within one range of it.
+    """Return the rows nearest to a range of time: those in it, then those near it.
 
     Args:
         lifecycle: the columns.
         permitted: takes rows, rising, to those of them that may be returned.
-        asked: the range; an endless one has no rows beside it.
+        asked: the range; an endless one has no rows outside of it.
         depth: most rows to return; of equally near ones, those added first.
     """
     length = asked.end - asked.start
-    reach = length if math.isfinite(length) else 0.0
+    # At least as far as the kernel's whole days reach; it gives 0 to what is further off.
+    reach = length + 2 * _DAY if math.isfinite(length) else 0.0
     near = permitted(_rows_within(lifecycle, asked.start - reach, asked.end + reach))
     scores = proximity(times_of(lifecycle, near), asked)
     best = np.flatnonzero(scores == 1.0)[:depth]

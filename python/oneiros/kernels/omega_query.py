@@ -48,12 +48,15 @@ def temporal_proximity(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return 1 from ``start`` to ``end``, else ``1 / (1 + whole days away / days of the range)``.
+    """Return 1 from ``start`` to ``end``, else ``1 / (1 + days away / days of the range)``.
+
+    Both are whole days. Those of the range are rounded down and at least 1. Days away are rounded up
+    before the start and down after the end. More days away than the range has give 0.
 
     Args:
-        time: of the event, else of creation, seconds; farther away than the range is long: 0.
+        time: of the event, else of creation, seconds.
         start: of the range, seconds.
-        end: of the range, seconds; NaN in any of the three gives NaN.
+        end: of the range, seconds; before ``start`` it gives 0. NaN in any of the three gives NaN.
         out: an array of the result's shape and dtype, to hold it.
         threads: 1 to 256.
 
