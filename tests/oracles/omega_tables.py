@@ -1,4 +1,4 @@
-"""OMEGA's tables, copied from docs/systems/omega.md O8, O9, O11, O14, O16."""
+"""OMEGA's tables and lists, copied from docs/systems/omega.md O8 to O11, O14, O16."""
 
 from __future__ import annotations
 
@@ -21,6 +21,36 @@ INTENTS: dict[str | None, tuple[float, ...]] = {  # vector, text, word, context,
     "conceptual": (1.8, 0.5, 0.3, 1.0, 1.0),
     None: (1.0, 1.0, 1.0, 1.0, 1.0),
 }
+
+KEYWORD_SIGNS = (  # O9, in the order of the table
+    *("code", "path", "quoted", "camel_case", "snake_case", "memory_id", "version", "url", "hex"),
+)
+
+FACTUAL = (  # O9
+    *("what was", "what is", "what are", "which", "when did", "when was", "who", "who's", "whose"),
+    *("whom", "where", "where's", "did we", "did i", "was there", "is there", "decision about"),
+    *("preference for", "error with", "bug in", "remind me", "remember", "remembers", "remembered"),
+)
+
+CONCEPTUAL = (  # O9
+    *("how does", "how doesn't", "how do", "how don't", "how to", "why does", "why doesn't"),
+    *("why do", "why don't", "why is", "why isn't", "explain", "explains", "explained"),
+    *("explaining", "understand", "understands", "understanding", "overview", "overviews"),
+    *("architecture", "architectures", "design", "designs", "designed", "designing", "pattern"),
+    *("patterns", "approach", "approaches", "strategy", "concept", "concepts", "conceptual"),
+)
+
+CONJUNCTIONS = ("and also", "and", "as well as", "also")  # O10
+
+NOT_BEFORE = (  # O10
+    *("the", "a", "an", "in", "on", "at", "to", "of", "by", "or", "if", "is", "was", "were", "are"),
+    *("it", "its"),
+)
+
+CLAUSE_MARKS = (  # O10
+    *("what", "which", "when", "where", "who", "how", "why", "did", "do", "does", "was", "were"),
+    *("is", "are", "has", "have", "will", "can", "should", "tell", "show", "find", "list"),
+)
 
 KIND_WEIGHT = {  # O11
     "constraint": 3.0,

@@ -31,7 +31,7 @@ from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath
-from oneiros.ranking.understanding import INTENTS, Understanding
+from oneiros.ranking.understanding import INTENTS, KEYWORD_SIGNS, Understanding
 from tests.profiles.phase_declarations import PHASES
 from tests.profiles.values import SHARE, TABLE, WEIGHT, WORD, WORDS
 
@@ -176,8 +176,11 @@ UNDERSTANDINGS = st.builds(
     intents=st.dictionaries(
         st.sampled_from(INTENTS), st.tuples(*[st.floats(0, 1e3)] * 5), max_size=3
     ),
-    **dict.fromkeys(("factual", "conceptual", "file_endings", "preference"), PHRASES),
-    **dict.fromkeys(("conjunctions", "clause_marks"), PHRASES),
+    keyword_signs=st.lists(st.sampled_from(KEYWORD_SIGNS), max_size=3, unique=True),
+    **dict.fromkeys(("factual", "conceptual", "preference"), PHRASES),
+    **dict.fromkeys(("conjunctions", "not_before", "clause_marks"), PHRASES),
+    **dict.fromkeys(("quotes", "trailing_marks"), st.lists(st.sampled_from("\"'?.\u201c"))),
+    **dict.fromkeys(("least_quotes", "least_question_characters"), st.integers(1, 1_000)),
     skips_vectors=st.booleans(),
     most_parts=st.integers(1, 16),
     part_gain=st.floats(1, 1e3),

@@ -62,34 +62,44 @@ UNDERSTANDING = Understanding(
             "conceptual": (1.8, 0.5, 0.3, 1.0, 1.0),
         }
     ),
+    keyword_signs=(  # O9, Lists
+        *("code", "path", "quoted", "camel_case", "snake_case", "memory_id", "version", "url"),
+        "hex",
+    ),
     factual=(
-        *("what is", "what was", "what are", "what were", "what's", "which", "who", "who's"),
-        *("whose", "where", "where's", "when did", "when was", "when is", "did we", "did i"),
-        *("how many", "how much", "remember", "recall"),
+        *("what was", "what is", "what are", "which", "when did", "when was"),
+        *("who", "who's", "whose", "whom", "where", "where's", "did we", "did i"),
+        *("was there", "is there", "decision about", "preference for", "error with", "bug in"),
+        *("remind me", "remember", "remembers", "remembered"),
     ),
     conceptual=(
-        *("how to", "how can", "how should", "how would", "why", "explain"),
-        *("design", "designs", "pattern", "patterns", "architecture", "approach", "approaches"),
-        *("strategy", "concept", "concepts", "best practice", "best practices", "difference"),
-        *("compare", "overview", "understand"),
-    ),
-    file_endings=(
-        *("c", "cc", "cfg", "cpp", "cs", "css", "csv", "db", "go", "h", "hpp", "html", "ini"),
-        *("ipynb", "java", "js", "json", "jsx", "kt", "lock", "log", "lua", "md", "parquet"),
-        *("pdf", "php", "pl", "proto", "ps1", "py", "pyi", "rb", "rs", "rst", "scala", "sh"),
-        *("sql", "sqlite", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml", "zip"),
+        *("how does", "how doesn't", "how do", "how don't", "how to"),
+        *("why does", "why doesn't", "why do", "why don't", "why is", "why isn't"),
+        *("explain", "explains", "explained", "explaining"),
+        *("understand", "understands", "understanding", "overview", "overviews"),
+        *("architecture", "architectures", "design", "designs", "designed", "designing"),
+        *("pattern", "patterns", "approach", "approaches", "strategy"),
+        *("concept", "concepts", "conceptual"),
     ),
     skips_vectors=True,  # O2
     preference=(  # O19
         *("prefer", "preference", "favourite", "favorite", "like", "likes", "always use"),
         *("default", "rather", "instead of"),
     ),
-    conjunctions=("and also",),  # O10
-    clause_marks=(
-        *("what", "who", "which", "where", "when", "why", "how", "did", "do", "does", "is", "are"),
-        *("was", "were", "can", "should", "and what", "and who", "and which", "and where"),
-        *("and when", "and why", "and how", "and did", "and do", "and does", "and is", "and are"),
+    conjunctions=("and also", "and", "as well as", "also"),  # O10, Lists
+    not_before=(
+        *("the", "a", "an", "in", "on", "at", "to", "of", "by", "or", "if"),
+        *("is", "was", "were", "are", "it", "its"),
     ),
+    clause_marks=(
+        *("what", "which", "when", "where", "who", "how", "why", "did", "do", "does"),
+        *("was", "were", "is", "are", "has", "have", "will", "can", "should"),
+        *("tell", "show", "find", "list"),
+    ),
+    quotes=('"', "'"),
+    least_quotes=2,
+    least_question_characters=25,
+    trailing_marks=("?", ".", ",", ";", "!"),
     most_parts=4,
     least_characters=12,
     least_words=2,

@@ -7,7 +7,8 @@ them can go back over what it has read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from oneiros.query.words import holds_any, spaced
@@ -17,72 +18,94 @@ if TYPE_CHECKING:
 
 __all__ = ["intent_of", "is_keyword_like"]
 
-# Without one of these nothing is keyword-like; most questions end here. Each begins with a set or a
-# letter, which the engine of ``re`` skips to several times faster than to alternatives.
-_MARK: Final = re.compile(r"[`\\/_#.\"'\u201c]").search
-_CAMEL: Final = re.compile(r"[a-z][A-Z]").search
-_DIGITS: Final = re.compile(r"[0-9a-fA-F]{8}").search
-_NUMBERED: Final = re.compile(r"-\d").search
-_RELEASE: Final = re.compile(r"v\d").search
-
-_INSIDE: Final = re.compile(
-    r"`"
-    r"|(?<=[^\W_])_+(?=[^\W_])"  # snake_case
-    r"|(?<!\S)__[^\W_]"  # __dunder__
-    r"|[a-z][A-Z]"  # CamelCase
-    r"|://|(?<!\S)www\."
-    r"|(?<![^\W_])[0-9a-fA-F]{8,}(?![^\W_])"
-)
-_ID: Final = re.compile(r"#\d+|[A-Z][A-Z0-9]*-\d+")
-_VERSION: Final = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+){2,}")
-_DATE: Final = re.compile(
-    r"\d{1,2}([./])\d{1,2}\1(?:19|20)\d\d|(?:19|20)\d\d([./])\d{1,2}\2\d{1,2}"
-)
-_ROOTED: Final = re.compile(r"(?:~|\.{1,2})?/[\w.~-]|[A-Za-z]:\\")
-_ENDING: Final = re.compile(r"[\w)\]-]\.([A-Za-z0-9]{1,12})$")
-_QUOTES: Final = {'"': '"', "'": "'", "“": "”"}
-_AROUND: Final = ".,;:!?()[]{}<>\"'“”"
+_NAME: Final = re.compile(r"\w+")
+_MEMORY_ID: Final = re.compile(r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)")
+_VERSION: Final = re.compile(r"(?<!\w)v?\d++\.\d++(?!\w)")
+_HEX: Final = re.compile(r"(?<!\w)[0-9a-f]{8,}+(?!\w)")
+_ROOT: Final = re.compile(r"(?:\.{1,2}|~|[A-Za-z]:)?/")
+_OPENING: Final = "\"'([{<\u201c\u2018"
+"""What may stand before the first character of a path."""
 
 
-def is_keyword_like(query: str, file_endings: Collection[str] = ()) -> bool:
+def is_keyword_like(query: str, signs: Iterable[str]) -> bool:
     """Tell whether a question names a thing rather than asks about it.
-
-    It does where all of it is quoted, or it holds backticks, a CamelCase or snake_case word, a URL,
-    eight or more hexadecimal digits in a row, a path, a file's name, an id (``ERR-42``, ``#17``) or
-    a version (``v2``, ``1.4.15``; ``3.11`` alone may be any number, and ``1.5.2025`` is a day).
 
     Args:
         query: the question.
-        file_endings: what follows the last dot of a file's name, lower case.
+        signs: what counts, by the names of ``oneiros.ranking.understanding.KEYWORD_SIGNS``.
     """
-    sign = _MARK(query) or _CAMEL(query) or _DIGITS(query) or _NUMBERED(query) or _RELEASE(query)
-    if sign is None:
-        return False
-    if _INSIDE.search(query) is not None:
+    return any(_HAS_SIGN[sign](query) for sign in signs)
+
+
+def _has_code(query: str) -> bool:
+    return "`" in query
+
+
+def _has_path(query: str) -> bool:
+    return "/" in query and any(_is_path(word) for word in query.split() if "/" in word)
+
+
+def _is_path(word: str) -> bool:
+    """Tell of a slash before a letter: the word begins with it, or has two slashes or more."""
+    inner = word.lstrip(_OPENING)
+    root = _ROOT.match(inner)
+    if root is not None and inner[root.end() : root.end() + 1].isalpha():
         return True
+    _, *names = word.split("/")
+    return len(names) >= 2 and any(name[:1].isalpha() for name in names)
+
+
+def _is_quoted(query: str) -> bool:
     whole = query.strip()
-    if len(whole) > 2 and _QUOTES.get(whole[0]) == whole[-1] and _is_one_quotation(whole):
-        return True
-    return any(_names_a_thing(word, file_endings) for word in query.split())
+    return len(whole) > 2 and whole[0] == whole[-1] == '"'
 
 
-def _is_one_quotation(whole: str) -> bool:
-    inner = whole[1:-1]
-    return whole[0] not in inner and whole[-1] not in inner
+def _has_camel_case(query: str) -> bool:
+    names = _NAME.findall(query)
+    return any(name[0].isupper() and _has_hump(name) for name in names)
 
 
-def _names_a_thing(word: str, file_endings: Collection[str]) -> bool:
-    if _ROOTED.match(word.lstrip("(\"'“[")) is not None:
-        return True
-    word = word.strip(_AROUND)
-    if _DATE.fullmatch(word) is not None:
+def _has_hump(name: str) -> bool:
+    return any(second.isupper() and first.islower() for first, second in pairwise(name))
+
+
+def _has_snake_case(query: str) -> bool:
+    return "_" in query and any(_is_snake_case(name) for name in _NAME.findall(query))
+
+
+def _is_snake_case(name: str) -> bool:
+    if name[0] == "_" or "_" not in name[:-1]:
         return False
-    if _ID.fullmatch(word) or _VERSION.fullmatch(word):
-        return True
-    slashes = word.count("/") + word.count("\\")
-    ending = _ENDING.search(word[-16:])
-    has_ending = ending is not None and ending[1].lower() in file_endings
-    return has_ending or (slashes >= 2 and word.strip("/\\0123456789") != "")
+    return all(character == "_" or character.islower() for character in name)
+
+
+def _has_memory_id(query: str) -> bool:
+    return "mem-" in query and _MEMORY_ID.search(query) is not None
+
+
+def _has_version(query: str) -> bool:
+    return "." in query and _VERSION.search(query) is not None
+
+
+def _has_url(query: str) -> bool:
+    return "://" in query and ("http://" in query or "https://" in query)
+
+
+def _has_hex(query: str) -> bool:
+    return _HEX.search(query) is not None
+
+
+_HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {
+    "code": _has_code,
+    "path": _has_path,
+    "quoted": _is_quoted,
+    "camel_case": _has_camel_case,
+    "snake_case": _has_snake_case,
+    "memory_id": _has_memory_id,
+    "version": _has_version,
+    "url": _has_url,
+    "hex": _has_hex,
+}
 
 
 def intent_of(query: str, understanding: Understanding, words: str | None = None) -> str | None:
@@ -95,7 +118,7 @@ def intent_of(query: str, understanding: Understanding, words: str | None = None
         understanding: whose lists are read.
         words: its words by :func:`oneiros.query.words.spaced`, where they are known already.
     """
-    if is_keyword_like(query, understanding.file_endings):
+    if is_keyword_like(query, understanding.keyword_signs):
         return "navigational"
     words = spaced(query) if words is None else words
     if holds_any(words, understanding.factual):

@@ -14,10 +14,17 @@ from oneiros.ranking.declaration import (
 )
 from oneiros.ranking.tables import Rows, require_rows, require_words
 
-__all__ = ["DEFAULT_HINT", "INTENTS", "Situation", "Understanding", "Weights"]
+__all__ = ["DEFAULT_HINT", "INTENTS", "KEYWORD_SIGNS", "Situation", "Understanding", "Weights"]
 
 INTENTS: Final = ("navigational", "factual", "conceptual")
 """What a question may be after; one that is neither has no intent."""
+
+KEYWORD_SIGNS: Final = (
+    *("code", "path", "quoted", "camel_case", "snake_case", "memory_id", "version", "url", "hex"),
+)
+"""The signs of a keyword-like question (docs/systems/omega.md, Lists): backticks; a path; all of the
+question in double quotes; a CamelCase or snake_case word; ``mem-`` and a hexadecimal number; a version
+or a decimal number; ``http://`` or ``https://``; a word of 8 or more hexadecimal digits."""
 
 DEFAULT_HINT: Final = "_default"
 
@@ -68,14 +75,14 @@ class Understanding:
     intents: Rows = field(default_factory=lambda: Rows({}))
     """By intent, navigational, factual or conceptual: five weights, as :class:`Weights`."""
 
+    keyword_signs: tuple[str, ...] = ()
+    """Signs, of :data:`KEYWORD_SIGNS`, one of which makes a question keyword-like: navigational."""
+
     factual: tuple[str, ...] = ()
     """Phrases that make a question factual."""
 
     conceptual: tuple[str, ...] = ()
     """Phrases that make a question conceptual."""
-
-    file_endings: tuple[str, ...] = ()
-    """What makes a word with a dot a file's name."""
 
     skips_vectors: bool = False
     """Whether a keyword-like question leaves the vector channel out."""
@@ -84,19 +91,35 @@ class Understanding:
     """Phrases that ask for a preference."""
 
     conjunctions: tuple[str, ...] = ()
-    """Phrases that part a question anywhere."""
+    """Phrases that split a question where they stand, tried in this order."""
+
+    not_before: tuple[str, ...] = ()
+    """Words that keep a conjunction right before them from splitting."""
 
     clause_marks: tuple[str, ...] = ()
-    """Phrases that begin a clause after a comma, and so part a question there."""
+    """Phrases that begin a clause. A question without a conjunction that splits it is split at its
+    commas if each part begins with one."""
+
+    quotes: tuple[str, ...] = ('"', "'")
+    """Characters that keep a question whole where it holds ``least_quotes`` or more of one."""
+
+    least_quotes: int = 2
+    """1 to 1,000."""
+
+    least_question_characters: int = 25
+    """Of a question that is split, 1 to 1,000."""
+
+    trailing_marks: tuple[str, ...] = ("?", ".", ",", ";", "!")
+    """Characters that are cut off the end of a part, as blanks are."""
 
     most_parts: int = 4
-    """Of one question, 1 to 16; 1: a question is never parted."""
+    """Of one question, 1 to 16; 1: a question is never split. Further parts are dropped."""
 
     least_characters: int = 12
-    """Of a part, 1 to 1,000."""
+    """Of a part, 1 to 1,000; a shorter one is dropped."""
 
     least_words: int = 2
-    """Of a part, 1 to 100."""
+    """Of a part, apart by blanks, 1 to 100; one with fewer is dropped."""
 
     part_gain: float = 1.15
     """What each further part that finds a memory multiplies its score by, 1 to 1,000."""
@@ -123,11 +146,15 @@ class Understanding:
             if intent not in INTENTS:
                 msg = f"intents: must be among {', '.join(INTENTS)}, got {intent!r}"
                 raise ValueError(msg)
+        settle(self, "keyword_signs", _signs("keyword_signs", self.keyword_signs))
         for name in _PHRASES:
             settle(self, name, _phrases(name, getattr(self, name)))
+        for name in ("quotes", "trailing_marks"):
+            settle(self, name, _characters(name, getattr(self, name)))
         require_flag("skips_vectors", self.skips_vectors)
         require_int("most_parts", self.most_parts, low=1, high=16)
-        require_int("least_characters", self.least_characters, low=1, high=1_000)
+        for name in ("least_quotes", "least_question_characters", "least_characters"):
+            require_int(name, getattr(self, name), low=1, high=1_000)
         require_int("least_words", self.least_words, low=1, high=100)
         require_int("most_variants", self.most_variants, low=1, high=16)
         seconds = require_number(
@@ -160,9 +187,27 @@ class Understanding:
 
 
 _PHRASES: Final = (
-    *("factual", "conceptual", "file_endings", "preference"),
-    *("conjunctions", "clause_marks"),
+    *("factual", "conceptual", "preference"),
+    *("conjunctions", "not_before", "clause_marks"),
 )
+
+
+def _signs(field: str, value: object) -> tuple[str, ...]:
+    signs = require_words(field, value)
+    for sign in signs:
+        if sign not in KEYWORD_SIGNS:
+            msg = f"{field}: must be among {', '.join(KEYWORD_SIGNS)}, got {sign!r}"
+            raise ValueError(msg)
+    return signs
+
+
+def _characters(field: str, value: object) -> tuple[str, ...]:
+    characters = require_words(field, value)
+    for character in characters:
+        if len(character) != 1:
+            msg = f"{field}: must be single characters, got {character!r}"
+            raise ValueError(msg)
+    return characters
 
 
 def _phrases(field: str, value: object) -> tuple[str, ...]:
