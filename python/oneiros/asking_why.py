@@ -51,6 +51,7 @@ class AskingWhy(Searching):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        soft_range: bool = False,
         context: Context | None = None,
         reranker: Reranker | None = None,
         deadline: float | None = None,
@@ -76,6 +77,7 @@ class AskingWhy(Searching):
             syntax: the search's.
             hint: the search's.
             date_range: the search's.
+            soft_range: the search's.
             context: the search's.
             reranker: the search's; it is asked again.
             deadline: the search's.
@@ -91,7 +93,9 @@ class AskingWhy(Searching):
         require_utf8("id", id)
         require_asking(session, reinforce, k, explain)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
+        asking = Asking.checked(
+            where, hint, date_range, context, reranker, deadline, soft_range=soft_range
+        )
         chosen, moment = self._profile(profile), self._now(now)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(

@@ -59,6 +59,7 @@ class Searching(Questioning):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        soft_range: bool = False,
         context: Context | None = None,
         reranker: Reranker | None = None,
         deadline: float | None = None,
@@ -95,6 +96,9 @@ class Searching(Questioning):
             date_range: when it was, a pair of times as ``now`` is given, None for an open end; in
                 place of the time that the query names, if it does ("last week", "in March 2024";
                 docs/systems/omega.md O4).
+            soft_range: whether ``date_range`` is a hint rather than a limit: OMEGA and the default
+                profile then lower what lies outside of it as little as for a time that is only
+                roughly meant (docs/systems/omega.md O22, docs/systems/house.md H10).
             context: what the caller is doing, an :class:`oneiros.Context`: favours memories that
                 belong to it, where the profile asks for that (docs/systems/omega.md O16, O20).
             reranker: judges the first results again, where the profile's ``rerank`` says, or where
@@ -116,7 +120,9 @@ class Searching(Questioning):
         started = perf_counter()
         require_asking(session, reinforce, k, explain)
         self._follow_others()
-        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
+        asking = Asking.checked(
+            where, hint, date_range, context, reranker, deadline, soft_range=soft_range
+        )
         chosen, moment = self._profile(profile), self._now(now)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
@@ -200,6 +206,7 @@ class Searching(Questioning):
         syntax: str = "plain",
         hint: str | None = None,
         date_range: TimePair | None = None,
+        soft_range: bool = False,
         context: Context | None = None,
         reranker: Reranker | None = None,
         deadline: float | None = None,
@@ -228,6 +235,7 @@ class Searching(Questioning):
             syntax: how all queries are read, as for :meth:`search`.
             hint: as for :meth:`search`, for all questions.
             date_range: as for :meth:`search`, for all questions.
+            soft_range: as for :meth:`search`, for all questions.
             context: as for :meth:`search`, for all questions.
             reranker: as for :meth:`search`; it is asked once a question.
             deadline: as for :meth:`search`, of all questions together.
@@ -247,7 +255,9 @@ class Searching(Questioning):
         thread_count = checked_threads(threads)
         self._follow_others()
         moment = self._now(now)
-        asking = Asking.checked(where, hint, date_range, context, reranker, deadline)
+        asking = Asking.checked(
+            where, hint, date_range, context, reranker, deadline, soft_range=soft_range
+        )
         chosen = self._profile(profile)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(

@@ -105,6 +105,13 @@ def test_a_missing_store_is_an_error_and_is_not_created(
         (["search", "tea", "--now", "2025-01-01"], "--now: must be aware"),
         (["search", "tea", "--valid-at", "then"], "--valid-at: must be ISO 8601 with an offset"),
         (["search", "tea", "--now", "1e12"], "--now: must be seconds since 1970"),
+        (["search", "tea", "--date-range", "2025"], "--date-range: expected START/END, got '2025'"),
+        (
+            ["search", "tea", "--date-range", "then/"],
+            "--date-range: must be ISO 8601 with an offset",
+        ),
+        (["search", "tea", "--soft-range"], "--soft-range: needs --date-range"),
+        (["why-not", "tea", "m1", "--soft-range"], "--soft-range: needs --date-range"),
         (["search", "tea", "--where", "{"], "--where: where: not JSON"),
         (["search", "tea", "--where", "[]"], "--where: where: expected a JSON object"),
         (["search", "tea", "--where", '{"colour": 1}'], "colour"),

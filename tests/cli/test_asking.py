@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,27 @@ def test_search_finds_what_was_valid_then_and_what_is_no_more(run: Run, store: P
         mind.supersede("offer", mind.add("a tea offer"))
     assert "offer" not in found(run, store, "coffee", "--include-expired")
     assert "offer" in found(run, store, "coffee", "--include-expired", "--deep")
+
+
+def test_search_takes_a_range_of_time_in_place_of_the_querys(run: Run, store: Path) -> None:
+    with Engine(store) as mind:
+        mind.add("a coffee of then", id="then", event_at="2024-05-10T00:00:00Z")
+
+    def temporal(*options: str) -> float:
+        asked = ("coffee", "then", "-k", "1", "--profile", "omega", "--json", "-s", store)
+        told = json.loads(run("why-not", *asked, *options).stdout)
+        return {one["name"]: one["value"] for one in told["factors"]}["temporal"]
+
+    june = ("--date-range", "2024-06-01T00:00:00Z/2024-06-02T00:00:00Z")
+    assert temporal(*june) == 0.15
+    assert temporal(*june, "--soft-range") == 0.85
+    assert temporal("--date-range", "2024-05-10T00:00:00Z/") == 1.3
+    assert temporal("--date-range", "/1715299200") == 1.3
+    options = ("--date-range", "2024-05-01T00:00:00Z/2024-06-01T00:00:00Z", "--no-reinforce")
+    assert found(run, store, "coffee last year", *options)[0] == "then"
+    refused = run("search", "coffee", "-s", store, "--date-range", "5/1")
+    assert refused.exit_code != 0
+    assert "date_range: must not end before it starts" in refused.stderr
 
 
 @pytest.mark.parametrize(

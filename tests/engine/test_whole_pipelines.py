@@ -21,7 +21,6 @@ from oneiros.clock import VirtualClock
 from tests.engine.whole_world import NOW, Step, random_link, random_record, random_step
 from tests.oracles.records import DAY, value
 from tests.oracles.whole.answers import Answer, Recalling
-from tests.oracles.whole.asked import Lists
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.doubt import Doubt
 from tests.oracles.whole.judging import opinion
@@ -38,17 +37,10 @@ WRITTEN = (
 
 SAYS = oneiros.profiles.get("omega").understanding
 assert SAYS is not None
-LISTS = Lists(
-    factual=SAYS.factual,
-    conceptual=SAYS.conceptual,
-    preference=SAYS.preference,
-    clause_marks=SAYS.clause_marks,
-    conjunctions=SAYS.conjunctions,
-)
 EVERY: dict[str, Recalling] = {
     **PIPELINES,
-    "omega": Omega(lists=LISTS, hides_kinds=True),
-    "omega-bounded": Omega(lists=LISTS, is_bounded=True, hides_kinds=True),
+    "omega": Omega(lists=SAYS, hides_kinds=True),
+    "omega-bounded": Omega(lists=SAYS, is_bounded=True, hides_kinds=True),
 }
 
 
@@ -172,6 +164,7 @@ def options(asked: Question) -> dict[str, Any]:
             situation=around.situation,
         ),
         "date_range": asked.date_range,
+        "soft_range": asked.is_soft,
         "deep_recall": asked.deep_recall,
         "include_expired": asked.include_expired,
         "include_expired_in_deep_recall": asked.include_expired_in_deep_recall,

@@ -142,11 +142,11 @@ def random_question(random: Random) -> Question:
     words = _words(random, 3)
     long = (f"{words} unheard running", f"{_words(random, 3)} silent ants")
     if random.random() < 0.15:
-        words = _one(random, " and also ", ", which ").join(long)
+        words = _one(random, " and also ", ", which ", ", and ", " as well as ").join(long)
     framed: tuple[str, ...] = (
         words,
         words,
-        f"why {words}",
+        f"explain {words}",
         f"which {words}",
         f"prefer {words}",
         f'"{words}"',
@@ -178,12 +178,14 @@ def random_question(random: Random) -> Question:
         "is_judged": True,
     }  # fmt: skip
     vector = QUESTIONS[int(random.integers(len(QUESTIONS)))]
+    chosen = {name: held for name, held in seldom.items() if random.random() < 0.15}
+    chosen["is_soft"] = "date_range" in chosen and start < NOW
     return Question(
         words=_one(random, *framed),
         vector=vector if random.random() < 0.75 else None,
         k=_one(random, 10, 5, 3, 2, 1, 0) if random.random() < 0.9 else 40,
         session=_one(random, None, "s1", "s2", "s3"),
-        **{name: held for name, held in seldom.items() if random.random() < 0.15},
+        **chosen,
     )
 
 

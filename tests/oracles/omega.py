@@ -42,12 +42,9 @@ def temporal_proximity(time: float, start: float, end: float) -> float:
     seconds = start - time if time < start else time - end
     if end < start or math.isinf(seconds):
         return 0.0
-    if time < start:
-        days_away = max(1, math.ceil(seconds / DAY))
-    else:
-        days_away = math.floor(seconds / DAY)
     if math.isinf(end - start):
         return 1.0
+    days_away = max(1, math.ceil(seconds / DAY)) if time < start else math.floor(seconds / DAY)
     range_days = max(1, math.floor((end - start) / DAY))
     return 1 / (1 + days_away / range_days) if days_away <= range_days else 0.0
 
@@ -173,9 +170,11 @@ def cluster_boost(c: float) -> float:
     return 1 + min(0.33 * (c - 0.5), 0.15) if c > 0.5 else 1.0
 
 
-def temporal_factor(is_in_range: bool, date: str = "explicit") -> float:
-    """Return 1.3 in range, else 0.85 (soft), 0.15 (explicit), 0.70 (inferred). O22."""
-    return 1.3 if is_in_range else {"soft": 0.85, "explicit": 0.15, "inferred": 0.70}[date]
+def temporal_factor(is_in_range: bool, has_own_date: bool, *, is_soft: bool) -> float:
+    """Return 1.3 in range, else 0.85 if it is soft, 0.15 by its own date, 0.70 by its creation. O22."""
+    if is_in_range:
+        return 1.3
+    return 0.85 if is_soft else 0.15 if has_own_date else 0.70
 
 
 def expansion_score(seed: float, hop: int, weight: float, graph_weight: float) -> float:

@@ -6,6 +6,7 @@ The lists of words are read from the profile (docs/systems/README.md); all else 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from string import ascii_letters
 from typing import Protocol
 
@@ -114,7 +115,7 @@ def is_quoted(text: str) -> bool:
 
 def is_camel_case(name: str) -> bool:
     """Tell whether a name begins with a capital and has one right after a small letter."""
-    humps = (one.islower() and other.isupper() for one, other in zip(name, name[1:], strict=False))
+    humps = (one.islower() and other.isupper() for one, other in pairwise(name))
     return name[0].isupper() and any(humps)
 
 
@@ -260,4 +261,3 @@ def parts_of(text: str, lists: Lists) -> list[str]:
         parts = at_commas(whole, lists)
     parts = [part for part in map(trimmed, parts) if len(part) >= 12 and len(part.split()) >= 2]
     return parts[:4] if len(parts) >= 2 else [text]
-

@@ -63,8 +63,11 @@ def test_boosts_give_the_values_done_by_hand() -> None:
     assert omega.cluster_boost(1.0) == 1.15  # "1.05-1.15x"
     assert omega.preference_boost("user_preference", True) == 1.5
     assert omega.preference_boost("note", True) == 1.0
-    got = [omega.temporal_factor(False, date) for date in ("soft", "explicit", "inferred")]
-    assert [omega.temporal_factor(True), *got] == [1.3, 0.85, 0.15, 0.70]
+    for has_own_date, hard in ((True, 0.15), (False, 0.70)):
+        assert omega.temporal_factor(False, has_own_date, is_soft=False) == hard
+        assert omega.temporal_factor(False, has_own_date, is_soft=True) == 0.85
+        assert omega.temporal_factor(True, has_own_date, is_soft=False) == 1.3
+        assert omega.temporal_factor(True, has_own_date, is_soft=True) == 1.3
     assert [omega.rerank_boost(rank, 1.0) for rank in (1, 3, 4, 10, 11)] == [
         1.15, 1.15, 1.3, 1.3, 1.5,
     ]  # fmt: skip

@@ -63,7 +63,7 @@ SIGNED = (
 )
 UNSIGNED = (
     *("he/she and/or 24/7", "1/2/3", "etc./x", "src/pool.py", "see:/x", "a / b", "/"),
-    *('"a" and b', '""', "''", "'quoted'", "\u201cquoted\u201d", '"', "in 5\" or 6\""),
+    *('"a" and b', '""', "''", "'quoted'", "\u201cquoted\u201d", '"', 'in 5" or 6"'),
     *("camelCase", "HTTPServer", "Http2Server", "iPhone", "Mc X", "A1B", "user_Profile"),
     *("foo_", "_foo", "__init__", "foo_bar2", "SNAKE_CASE", "Foo_bar", "sha_256", "_"),
     *("mem-4c9e865", "mem-DEADBEEF", "mem-", "xmem-zz"),

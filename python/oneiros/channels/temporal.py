@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Times = npt.NDArray[np.float64]
 
-__all__ = ["nearest_in_time", "proximity", "times_of"]
+__all__ = ["have_own_dates", "nearest_in_time", "proximity", "times_of"]
 
 _DAY: Final = 86_400.0
 
@@ -29,6 +29,12 @@ def times_of(lifecycle: Lifecycle, rows: Rows) -> Times:
     """Return when what the rows tell of happened, else when they were made; shape (n,), seconds."""
     event, created = lifecycle.column("event_at")[rows], lifecycle.column("created_at")[rows]
     return np.where(np.isnan(event), created, event)
+
+
+def have_own_dates(lifecycle: Lifecycle, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Return which rows have a date of their own, not that of their creation alone; shape (n,)."""
+    is_missing: npt.NDArray[np.bool_] = np.isnan(lifecycle.column("event_at")[rows])
+    return ~is_missing
 
 
 def _rows_within(lifecycle: Lifecycle, start: float, end: float) -> Rows:

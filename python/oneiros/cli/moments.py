@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["day", "moment", "seconds_of"]
+from oneiros.cli.failures import CommandError
+
+__all__ = ["day", "moment", "range_of", "seconds_of"]
 
 
 def seconds_of(name: str, written: str | None) -> float | None:
@@ -22,6 +24,23 @@ def seconds_of(name: str, written: str | None) -> float | None:
     except ValueError:
         given = written
     return float(check(name)(given))
+
+
+def range_of(name: str, written: str | None) -> tuple[float | None, float | None] | None:
+    """Return the pair of times of ``START/END``, either of which may be left out; None of None.
+
+    Raises:
+        CommandError: no "/", or two.
+        ValueError: a time that :func:`seconds_of` refuses.
+    """
+    if written is None:
+        return None
+    ends = written.split("/")
+    if len(ends) != 2:
+        msg = f"{name}: expected START/END, got {written!r}"
+        raise CommandError(msg)
+    start, end = (seconds_of(name, end.strip() or None) for end in ends)
+    return start, end
 
 
 def day(seconds: float) -> str:

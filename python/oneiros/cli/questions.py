@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from oneiros.cli.failures import CommandError
-from oneiros.cli.moments import seconds_of
+from oneiros.cli.moments import range_of, seconds_of
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import DEFAULT_STORE, StoreOption
 
@@ -50,6 +50,17 @@ def _asked(
     valid_at: Annotated[
         str | None, typer.Option(help="Only what was valid then; a time as for --now.")
     ] = None,
+    date_range: Annotated[
+        str | None,
+        typer.Option(
+            help="When it was, in place of the time that the query names: START/END, "
+            "times as for --now. Either may be left out."
+        ),
+    ] = None,
+    soft_range: Annotated[
+        bool,
+        typer.Option("--soft-range", help="Lower what lies outside of --date-range only slightly."),
+    ] = False,
     deep_recall: Annotated[
         bool, typer.Option("--deep", help="Also what is superseded, at half its score.")
     ] = False,
@@ -62,11 +73,16 @@ def _asked(
         typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
     ] = "plain",
 ) -> Asked:
+    if soft_range and date_range is None:
+        msg = "--soft-range: needs --date-range"
+        raise CommandError(msg)
     options = {
         "k": k,
         "where": _condition(where, kind=kind, project=project, session=session, tags=tag),
         "now": seconds_of("--now", now),
         "valid_at": seconds_of("--valid-at", valid_at),
+        "date_range": range_of("--date-range", date_range),
+        "soft_range": soft_range,
         "include_expired": include_expired,
         "deep_recall": deep_recall,
         "profile": None if profile is None else named_profile("--profile", profile),

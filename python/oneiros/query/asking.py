@@ -52,6 +52,8 @@ class Asking(NamedTuple):
         context: Context | None,
         reranker: Reranker | None = None,
         deadline: float | None = None,
+        *,
+        soft_range: bool = False,
     ) -> Asking:
         """Take what a search was given, whose time begins now.
 
@@ -61,7 +63,7 @@ class Asking(NamedTuple):
         return cls(
             where,
             None if hint is None else _check_hint(hint),
-            None if date_range is None else given_range(date_range),
+            given_range(date_range, soft_range),
             None if context is None else _require_context(context),
             None if reranker is None else _require_reranker(reranker),
             None if deadline is None else monotonic() + _require_deadline(deadline),
@@ -76,6 +78,8 @@ class Asking(NamedTuple):
         time = None
         if asks_times(profile):
             time = range_in(query, now) if self.time is None else self.time
+            if time is not None and time.words and profile.named_time is None:
+                time = time._replace(certainty="soft")  # O22; H10 alone reads the wording
         if time is None and profile.understanding is None:
             found = PLAIN
         else:

@@ -1,6 +1,6 @@
 """The time that a question names: a range, and how surely it was named.
 
-Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1.
+Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from oneiros.argument_checks import require_flag
 from oneiros.field_checks import time as time_check
 from oneiros.query.date_words import may_name_a_time
 
@@ -34,24 +35,56 @@ class TimeRange(NamedTuple):
     start: float
     end: float
     certainty: Certainty
-    """"explicit": by its date, month or year; "inferred": from ``now``, as "last week"; "soft": by a
-    word that leaves room, as "around May 2024"."""
+    """How surely the question names it, as H10 reads it. "explicit": by its date, month or year, or
+    given by the caller; "inferred": from ``now``, as "last week"; "soft": by a word that leaves room,
+    as "around May 2024", or given so."""
     words: str = ""
     """What the question says; empty where the range was given."""
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether O22 takes it as soft: read from the question's words, or given so."""
+        return self.words != "" or self.certainty == "soft"
 
     def __str__(self) -> str:
         from oneiros.display import moment  # noqa: PLC0415 - for those who look
 
         ends = ("" if math.isinf(end) else moment(end) for end in (self.start, self.end))
-        said = f"{self.words!r}, {self.certainty}" if self.words else "given"
-        return f"time {'/'.join(ends)} ({said})"
+        is_plain = self.words == "" and self.certainty == "explicit"
+        certainty = "" if is_plain else f", {self.certainty}"
+        return f"time {'/'.join(ends)} ({repr(self.words) if self.words else 'given'}{certainty})"
 
-    def case_of(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return 1 for times in the range, for others 2, 3 or 4: soft, explicit, inferred (O22)."""
+    def cases_by_wording(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the signal of H10: 1 for times in the range, for others 2, 3 or 4.
+
+        2 where the range is soft, 3 explicit, 4 inferred.
+        """
+        return self._cases(times, float(_CASES[self.certainty]))
+
+    def cases_by_memory(
+        self, times: npt.NDArray[np.float64], is_own_date: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float64]:
+        """Return the signal of O22: 1 for times in the range, for others 2, 3 or 4.
+
+        Args:
+            times: of memories, seconds.
+            is_own_date: whether each is a date of the memory's own, its ``event_at``. Out of the
+                range it counts as explicit (3), a time of creation as inferred (4); out of a soft
+                range both are 2.
+        """
+        from oneiros.numpy_on_use import np  # noqa: PLC0415
+
+        explicit, inferred = (float(_CASES[case]) for case in ("explicit", "inferred"))
+        outside = np.where(is_own_date, explicit, inferred)
+        return self._cases(times, float(_CASES["soft"]) if self.is_soft else outside)
+
+    def _cases(
+        self, times: npt.NDArray[np.float64], outside: float | npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
         from oneiros.numpy_on_use import np  # noqa: PLC0415
 
         is_within = (times >= self.start) & (times <= self.end)
-        return np.where(is_within, 1.0, float(_CASES[self.certainty]))
+        return np.where(is_within, 1.0, outside)
 
 
 def range_in(query: str, now: float) -> TimeRange | None:
@@ -71,13 +104,23 @@ def range_in(query: str, now: float) -> TimeRange | None:
     return first_range(query, now)
 
 
-def given_range(value: object) -> TimeRange:
-    """Return a range that a caller gives: a pair of times, None for an open end.
+def given_range(value: object, is_soft: bool) -> TimeRange | None:
+    """Return a range that a caller gives: a pair of times, None for an open end; None of None.
+
+    Args:
+        value: the caller's ``date_range``.
+        is_soft: the caller's ``soft_range``.
 
     Raises:
-        TypeError: no pair.
-        ValueError: no time, two open ends, or an end before its start.
+        TypeError: no pair, or no flag.
+        ValueError: no time, two open ends, an end before its start, or a soft range that is none.
     """
+    require_flag("soft_range", is_soft)
+    if value is None:
+        if is_soft:
+            msg = "soft_range: needs a date_range, got True without one"
+            raise ValueError(msg)
+        return None
     if not isinstance(value, tuple | list) or len(value) != 2:
         msg = f"date_range: expected a pair (start, end) of times, got {value!r}"
         raise TypeError(msg)
@@ -89,4 +132,4 @@ def given_range(value: object) -> TimeRange:
     if start > end:
         msg = f"date_range: must not end before it starts, got {value!r}"
         raise ValueError(msg)
-    return TimeRange(start, end, "explicit")
+    return TimeRange(start, end, "soft" if is_soft else "explicit")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oneiros.channels.temporal import times_of
+from oneiros.channels.temporal import have_own_dates, times_of
 from oneiros.ranking.factors import Context
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from oneiros import _core
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.query.dates import TimeRange
     from oneiros.query.understood import Understood
     from oneiros.ranking.profile import Profile
     from oneiros.texts.sought import Sought
@@ -35,13 +36,27 @@ def query_signals(
     told: dict[str, npt.NDArray[np.float64]] = {}
     if understood.asks_preference:
         told["preference"] = np.ones(1)
-    if understood.time is not None and (
-        profile.named_time is not None or any(one.name == "temporal" for one in profile.factors)
-    ):
-        told["temporal_case"] = understood.time.case_of(times_of(lifecycle, candidates.rows))
+    if understood.time is not None:
+        told |= _of_time(understood.time, profile, lifecycle, candidates)
     if understood.surroundings is not None:
         told |= understood.surroundings.signals(candidates.rows, sought)
         weights = [one.weight for one in profile.factors if isinstance(one, Context)]
         if understood.situation is not None and weights:
             told["context_weight"] = np.array([weights[0] * understood.situation.context])
+    return told
+
+
+def _of_time(
+    asked: TimeRange, profile: Profile, lifecycle: Lifecycle, candidates: _core.Candidates
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Return what O22 and H10 read of a time, each where the profile has it."""
+    told: dict[str, npt.NDArray[np.float64]] = {}
+    by_memory = any(one.name == "temporal" for one in profile.factors)
+    if by_memory or profile.named_time is not None:
+        times = times_of(lifecycle, candidates.rows)
+        if by_memory:
+            own_dates = have_own_dates(lifecycle, candidates.rows)
+            told["temporal_case"] = asked.cases_by_memory(times, own_dates)
+        if profile.named_time is not None:
+            told["named_time_case"] = asked.cases_by_wording(times)
     return told

@@ -81,16 +81,18 @@ class NamedTime:
     """Damp what lies outside of the time that a question names.
 
     ``relevance x outside``, by how surely the question named it; 1 for what lies within. Signal:
-    ``temporal_case`` as :class:`oneiros.ranking.factors.TemporalConstraint` reads it.
+    ``named_time_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of an explicit one,
+    4 out of an inferred one. The question's wording decides, not the memory's date as in
+    :class:`oneiros.ranking.factors.TemporalConstraint`.
 
-    Source: docs/systems/house.md H10; docs/systems/omega.md O22.
+    Source: docs/systems/house.md H10.
     """
 
     soft: float = 0.85
-    """Where the range is soft ("around May"), 0 to 1, as the others."""
+    """Where the range is soft ("around May", or given so), 0 to 1, as the others."""
 
     explicit: float = 0.5
-    """Where a date, month or year is named."""
+    """Where a date, month or year is named, or the range is given."""
 
     inferred: float = 0.7
     """Where it is reckoned from now ("last week")."""
@@ -101,6 +103,6 @@ class NamedTime:
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what the relevance gains."""
         table = [0.0, 0.0, self.soft - 1.0, self.explicit - 1.0, self.inferred - 1.0]
-        case = program.signal("temporal_case", 0.0)
+        case = program.signal("named_time_case", 0.0)
         damped = program.call("lookup", case, table=table, otherwise=0.0)
         return program.call("multiply", program.relevance, damped)

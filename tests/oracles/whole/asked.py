@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.oracles.omega_tables import CONTEXTS, INTENTS, PROFILES
-from tests.oracles.questions import holds, product
+from tests.oracles.questions import Lists, holds, intent_of, product
 from tests.oracles.whole.asking import Question
 
-__all__ = ["Lists", "Understood", "understood"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lists:
-    """The words that are looked for: the profile's own (docs/systems/README.md)."""
-
-    factual: Sequence[str]
-    conceptual: Sequence[str]
-    preference: Sequence[str]
-    clause_marks: Sequence[str]
-    conjunctions: Sequence[str]
+__all__ = ["Understood", "understood"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +30,6 @@ class Understood:
     """O2: of the situation that is given, if one is."""
     is_eased: bool = False
     """Whether it is asked once more (O28); a time that it named is left out then."""
-
-
-def intent_of(words: str, lists: Lists) -> str | None:
-    """Return O9's intent. Of what is keyword-like, worlds have what is fully quoted."""
-    if len(words) > 2 and words[0] == words[-1] == '"':
-        return "navigational"
-    if holds(words, lists.factual):
-        return "factual"
-    return "conceptual" if holds(words, lists.conceptual) else None
 
 
 def understood(question: Question, lists: Lists) -> Understood:

@@ -34,6 +34,8 @@ class Question:
     hint: str | None = None
     around: Surroundings | None = None
     date_range: tuple[float, float] | None = None
+    is_soft: bool = False
+    """Whether the range that is given is soft."""
     deep_recall: bool = False
     include_expired: bool = False
     include_expired_in_deep_recall: bool = False

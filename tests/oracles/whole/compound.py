@@ -6,34 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.oracles import omega
-from tests.oracles.questions import words_of
 from tests.oracles.whole.answers import Answer, Found
-from tests.oracles.whole.asked import Lists
 from tests.oracles.whole.asking import Question
 from tests.oracles.whole.doubt import ordered
 from tests.oracles.whole.surfacing import without_like
 from tests.oracles.whole.world import World
 
-__all__ = ["compound", "parts_of"]
-
-MOST, CHARACTERS, WORDS = 4, 12, 2
-
-
-def parts_of(words: str, lists: Lists) -> list[str]:
-    """Return the parts, the whole where one would be too short. Worlds have no more than two."""
-    parts = [words]
-    for conjunction in lists.conjunctions:
-        parts = [part for one in parts for part in one.split(f" {conjunction} ")]
-    for mark in lists.clause_marks:
-        clauses = [one.split(f", {mark} ") for one in parts]
-        parts = [
-            part if place == 0 else f"{mark} {part}"
-            for one in clauses
-            for place, part in enumerate(one)
-        ]
-    parts = [part.strip() for part in parts]
-    is_fair = all(len(part) >= CHARACTERS and len(words_of(part)) >= WORDS for part in parts)
-    return parts if is_fair and len(parts) <= MOST else [words]
+__all__ = ["compound"]
 
 
 def compound(answers: Sequence[Answer], world: World, question: Question) -> Answer:

@@ -183,9 +183,11 @@ class OmegaSearch:
         return omega.cluster_boost(cosine_of(unit(held), list(centre)))
 
     def _in_range(self, id: str) -> float:
-        """O22: a range that is given is explicit."""
+        """O22: a range that is given is hard unless it is given as soft."""
         if self.question.date_range is None:
             return 1.0
         start, end = self.question.date_range
         record, now = self.world.records[id], self.question.now
-        return omega.temporal_factor(start <= time_of(record, now, "event_at", "created_at") <= end)
+        is_within = start <= time_of(record, now, "event_at", "created_at") <= end
+        has_own_date = record.get("event_at") is not None
+        return omega.temporal_factor(is_within, has_own_date, is_soft=self.question.is_soft)

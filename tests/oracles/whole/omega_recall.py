@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tests.oracles import omega, texts
+from tests.oracles.questions import Lists, parts_of
 from tests.oracles.whole.answers import MISSES, Answer, Found
-from tests.oracles.whole.asked import Lists, Understood, understood
+from tests.oracles.whole.asked import Understood, understood
 from tests.oracles.whole.asking import Question
-from tests.oracles.whole.compound import compound, parts_of
+from tests.oracles.whole.compound import compound
 from tests.oracles.whole.doubt import none_near, reaches
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch

@@ -137,7 +137,8 @@ class Search:
             return judged
         moment = time_of(record, asked.now, "event_at", "created_at")
         start, end = asked.date_range
-        return judged * (1.0 if start <= moment <= end else OUTSIDE["explicit"])
+        outside = OUTSIDE["soft" if asked.is_soft else "explicit"]
+        return judged * (1.0 if start <= moment <= end else outside)
 
     def scores(self, relevance: Mapping[str, float]) -> dict[str, float]:
         """Return relevance x factors, and half of what only deep recall returns."""

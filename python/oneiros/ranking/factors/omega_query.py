@@ -234,8 +234,8 @@ class Cluster:
 class TemporalConstraint:
     """Weigh by whether a memory lies in the time that the query names.
 
-    Signal: ``temporal_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of an
-    explicit date, 4 out of an inferred one.
+    Signal: ``temporal_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of a hard one
+    by a date of the memory's own, 4 out of a hard one by its time of creation.
 
     Source: docs/systems/omega.md O22, section 22 of the source's inventory.
     """
@@ -247,8 +247,13 @@ class TemporalConstraint:
     """0 to 1e6, as the others."""
 
     soft: float = 0.85
+    """Out of a range that the question's words name, or that was given as soft."""
+
     explicit: float = 0.15
+    """Out of a hard range, where the memory's ``event_at`` is set."""
+
     inferred: float = 0.70
+    """Out of a hard range, where only the memory's ``created_at`` is known."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, in_range=_WEIGHT, soft=_WEIGHT, explicit=_WEIGHT, inferred=_WEIGHT)
