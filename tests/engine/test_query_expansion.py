@@ -87,7 +87,7 @@ def relevance(mind: oneiros.Engine, query: str, variants: Sequence[str]) -> dict
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 4))
 def test_the_largest_over_the_variants_stands(seed: int, count: int) -> None:
     query, *variants = [
-        f"why {random_question(seed + number)[0]} {number}" for number in range(count + 1)
+        f"explain {random_question(seed + number)[0]} {number}" for number in range(count + 1)
     ]
     telling = Telling(variants)
     store = random_store(seed, 16)
@@ -145,10 +145,17 @@ def scores(told: oneiros.SearchResponse) -> list[tuple[str, float]]:
 def test_question_and_variants_are_embedded_in_one_call_and_tokens_counted(
     opened: Callable[..., oneiros.Engine], embedder: ByText
 ) -> None:
-    words = ["bee hive", " bee hive ", "", "why ant", *(f"more {n}" for n in range(5)), "x" * 501]
+    words = [
+        "bee hive",
+        " bee hive ",
+        "",
+        "explain ant",
+        *(f"more {n}" for n in range(5)),
+        "x" * 501,
+    ]
     mind = opened(Rephrased(words, prompt_tokens=7, completion_tokens=11))
-    told = mind.search("why ant")
-    assert embedder.calls == [["why ant", "bee hive", "more 0", "more 1", "more 2"]]
+    told = mind.search("explain ant")
+    assert embedder.calls == [["explain ant", "bee hive", "more 0", "more 1", "more 2"]]
     stage = told.trace.stages[0]
     assert (stage.candidate_count, stage.survivor_count) == (1, 5)
     assert (stage.prompt_tokens, stage.completion_tokens) == (7, 11)
@@ -175,8 +182,8 @@ def raising() -> object:
 def test_what_fails_leaves_the_question_alone_and_the_trace_says_why(
     opened: Callable[..., oneiros.Engine], answer: object, note: str
 ) -> None:
-    told = opened(answer).search("why ant bee", reinforce=False)
-    assert scores(told) == scores(opened(None).search("why ant bee", reinforce=False))
+    told = opened(answer).search("explain ant bee", reinforce=False)
+    assert scores(told) == scores(opened(None).search("explain ant bee", reinforce=False))
     assert told.trace.stages[0].name == "query_expansion"
     assert told.trace.stages[0].note.startswith(note)
 
@@ -188,10 +195,10 @@ def test_what_is_slow_is_waited_for_no_longer(opened: Callable[..., oneiros.Engi
     hasty = OPEN.replace(understanding=replace(reader, expander_seconds=0.02))
     mind = opened(lambda: end.wait(30) and ["bee"], hasty)
     try:
-        told = mind.search("why ant")
+        told = mind.search("explain ant")
         assert told.trace.stages[0].note == "no answer within 0.02 s"
         assert "ant bee" in told.ids
-        told = mind.search("why ant", profile=OPEN, deadline=0.01)
+        told = mind.search("explain ant", profile=OPEN, deadline=0.01)
         assert told.trace.stages[0].note.startswith("no answer within 0.0")
     finally:
         end.set()
@@ -205,7 +212,7 @@ def test_only_conceptual_questions_of_profiles_that_fuse_ranks_are_expanded(
         (stage,) = [s for s in mind.search(query).trace.stages if s.name == "query_expansion"]
         assert stage.note == "not asked: the question is not conceptual"
     for profile in ("oneiros", "reverie", "omega-bounded"):
-        stage = mind.search("why ant", profile=profile).trace.stages[0]
+        stage = mind.search("explain ant", profile=profile).trace.stages[0]
         assert stage.note == "not asked: the profile reads no questions or fuses no ranks"
 
 
@@ -213,14 +220,14 @@ def test_a_variant_finds_what_the_question_does_not_and_each_part_has_its_own(
     opened: Callable[..., oneiros.Engine],
 ) -> None:
     mind = opened(["elk fox"])
-    told = mind.search("why ant bee", 1, embedding=[0.0] * DIMENSIONS, reinforce=False)
+    told = mind.search("explain ant bee", 1, embedding=[0.0] * DIMENSIONS, reinforce=False)
     assert told.ids == ["ant bee"]
-    two = mind.search("why ant bee here and also why cat dog there", reinforce=False)
+    two = mind.search("explain ant bee here and also explain cat dog there", reinforce=False)
     expander = mind._parts.expander
     assert isinstance(expander, Telling)
     assert expander.asked[1:] == list(two.parts)
     assert [stage.name for stage in two.trace.stages].count("query_expansion") == 2
-    why = mind.why_not("why ant bee", "elk fox", k=1)
+    why = mind.why_not("explain ant bee", "elk fox", k=1)
     assert any(standing.name == "lexical" and standing.rank for standing in why.channels)
 
 

@@ -18,7 +18,7 @@ NOW = 1_750_000_000.0
 QUERIES = {
     "navigational": "pool_size alpha",
     "factual": "which alpha",
-    "conceptual": "why alpha",
+    "conceptual": "explain alpha",
     None: "alpha beta",
 }
 HINTS = ("decision", "multi-session", "note", None)

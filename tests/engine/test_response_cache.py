@@ -207,6 +207,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "zero embedding": {"embedding": [0.0, 0.0]},
     "hint": {"hint": "decision"},
     "date_range": {"date_range": (NOW - 10, None)},
+    "soft_range": {"date_range": (NOW - 10, None), "soft_range": True},
     "context": {"context": oneiros.Context(tags=["tea"])},
     "status": {"status": ["staged"]},
     "valid_at": {"valid_at": NOW},
@@ -226,6 +227,13 @@ def test_another_question_is_asked_anew_and_then_kept_itself(
     assert not hits(lambda: mind.search(**given))
     assert hits(lambda: mind.search(**given))
     assert hits(lambda: mind.search("coffee"))
+
+
+def test_a_soft_range_is_another_question_than_a_hard_one(mind: oneiros.Engine) -> None:
+    hard: dict[str, Any] = {"date_range": (NOW - 10, None)}
+    mind.search("coffee", **hard)
+    assert not hits(lambda: mind.search("coffee", **hard, soft_range=True))
+    assert hits(lambda: mind.search("coffee", **hard, soft_range=False))
 
 
 @pytest.mark.parametrize(
@@ -316,8 +324,8 @@ def test_what_an_expander_fell_short_of_is_not_kept(clock: Clock) -> None:
 
     with oneiros.Engine(":memory:", profile="omega", query_expander=unsteady, clock=clock) as mind:
         mind.add("coffee is black")
-        assert not hits(lambda: mind.search("why black", deadline=1e-9))
-        assert [hits(lambda: mind.search("why black")) for _ in range(4)] == [
+        assert not hits(lambda: mind.search("explain black", deadline=1e-9))
+        assert [hits(lambda: mind.search("explain black")) for _ in range(4)] == [
             *(False, False, False, True)
         ]
 

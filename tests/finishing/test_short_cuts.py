@@ -85,7 +85,7 @@ def test_a_time_deep_recall_or_a_question_in_words_are_not_answered_at_once(
     assert note("parse_config", deep_recall=True).startswith("skipped: a time is named")
     assert note("parse_config", date_range=(0, NOW)).startswith("skipped: a time is named")
     assert note("what does the parser do") == "skipped: the query is not keyword-like"
-    assert note("ERR-17") == "nothing as like as 0.6"
+    assert note("v1.7") == "nothing as like as 0.6"
     (many,) = mind.search_many(["parse_config"], reinforce=False)
     assert many.ids == mind.search("parse_config", reinforce=False).ids
     assert "gone" not in many.ids

@@ -147,7 +147,11 @@ TESTS = {
         "dream/test_reverie_by_hand.py::test_the_house_takes_nothing_away_for_being_weak",
     ),
     "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
-    "H10": (f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time", _WHOLE),
+    "H10": (
+        f"{_TIMES}::test_the_house_damps_what_lies_outside_of_the_time",
+        "query/test_dates.py::test_times_as_people_say_them",
+        _WHOLE,
+    ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),
@@ -159,8 +163,8 @@ TESTS = {
     "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model", _WHOLE),
     "O21": ("engine/test_cluster.py::test_the_cluster_is_that_of_the_ten_best_before_it", _WHOLE),
     "O22": (
-        f"{_TIMES}::test_memories_out_of_the_time_are_weighed_by_how_surely_it_was_named",
-        "query/test_dates.py::test_times_as_people_say_them",
+        f"{_TIMES}::test_memories_out_of_the_time_are_weighed_by_their_own_date",
+        f"{_TIMES}::test_every_call_takes_a_soft_range",
         _WHOLE,
     ),
     "O2": (
@@ -177,13 +181,17 @@ TESTS = {
         _WHOLE,
     ),
     "O9": (
+        "query/test_intent.py::test_each_sign_of_the_table_makes_a_question_keyword_like",
+        "query/test_intent.py::test_signs_are_the_oracles",
         "query/test_intent.py::test_intents_as_the_page_lists_them",
         f"{_WEIGHS}::test_fusion_weighs_by_hint_and_intent",
         _WHOLE,
     ),
     "O6": ("engine/test_query_expansion.py::test_the_largest_over_the_variants_stands",),
     "O10": (
-        "query/test_compound.py::test_questions_part_at_conjunctions_and_clauses",
+        "query/test_compound.py::test_questions_split_at_conjunctions_and_clauses",
+        "query/test_compound.py::test_questions_that_stay_whole",
+        "query/test_compound.py::test_parts_are_the_oracles",
         "engine/test_compound_questions.py::test_parts_are_merged_by_the_best_score_and_gain_by_each_further",
         _WHOLE,
     ),
