@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -206,6 +207,22 @@ def test_the_trace_says_how_a_time_was_read(
     with engine_of([{"text": "ant", "created_at": NOW}], once) as mind:
         notes = mind.search(query, reinforce=False, **options).trace.notes
     assert any(note in one for one in notes)
+
+
+def test_an_engine_that_is_awaited_takes_a_soft_range() -> None:
+    async def scores() -> list[float]:
+        async with oneiros.AsyncEngine(":memory:", profile="omega", clock=lambda: NOW) as mind:
+            await mind.add("ant", id="a", event_at=at("2024-01-01"))
+            asked: dict[str, Any] = {"date_range": (at("2025-05-01"), NOW), "reinforce": False}
+            hard = await mind.search("ant", 1, **asked)
+            (soft,) = await mind.search_many(["ant"], 1, soft_range=True, **asked)
+            missed = await mind.why_not("ant", "a", k=1, soft_range=True, **asked)
+        assert missed.score is not None
+        return [hard.results[0].raw_score, soft.results[0].raw_score, missed.score]
+
+    hard, soft, missed = asyncio.run(scores())
+    assert soft / hard == pytest.approx(0.85 / 0.15)
+    assert missed == pytest.approx(1.0)  # after the final normalisation
 
 
 def test_every_call_takes_a_soft_range() -> None:

@@ -22,6 +22,9 @@ _NAME: Final = re.compile(r"\w+")
 _MEMORY_ID: Final = re.compile(r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)")
 _VERSION: Final = re.compile(r"(?<!\w)v?\d++\.\d++(?!\w)")
 _HEX: Final = re.compile(r"(?<!\w)[0-9a-f]{8,}+(?!\w)")
+# Most questions end at these two, which begin with a set: ``re`` skips to it.
+_ASCII_HUMP: Final = re.compile(r"[a-z][A-Z]")
+_DIGITS: Final = re.compile(r"[0-9a-f]{8}")
 _ROOT: Final = re.compile(r"(?:\.{1,2}|~|[A-Za-z]:)?/")
 _OPENING: Final = "\"'([{<\u201c\u2018"
 """What may stand before the first character of a path."""
@@ -34,7 +37,10 @@ def is_keyword_like(query: str, signs: Iterable[str]) -> bool:
         query: the question.
         signs: what counts, by the names of ``oneiros.ranking.understanding.KEYWORD_SIGNS``.
     """
-    return any(_HAS_SIGN[sign](query) for sign in signs)
+    for sign in signs:  # noqa: SIM110 - a generator would take longer than most of them
+        if _HAS_SIGN[sign](query):
+            return True
+    return False
 
 
 def _has_code(query: str) -> bool:
@@ -61,6 +67,8 @@ def _is_quoted(query: str) -> bool:
 
 
 def _has_camel_case(query: str) -> bool:
+    if query.isascii() and _ASCII_HUMP.search(query) is None:
+        return False
     names = _NAME.findall(query)
     return any(name[0].isupper() and _has_hump(name) for name in names)
 
@@ -92,7 +100,7 @@ def _has_url(query: str) -> bool:
 
 
 def _has_hex(query: str) -> bool:
-    return _HEX.search(query) is not None
+    return _DIGITS.search(query) is not None and _HEX.search(query) is not None
 
 
 _HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {
