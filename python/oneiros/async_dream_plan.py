@@ -18,11 +18,11 @@ __all__ = ["AsyncDreamPlan"]
 
 
 class AsyncDreamPlan:
-    """A cycle that was planned, as :class:`oneiros.dream.plan.DreamPlan` tells it.
+    """A planned cycle: :class:`oneiros.dream.plan.DreamPlan` for ``asyncio``.
 
-    Made by ``AsyncEngine.dream(dry_run=True)``. What it tells is at hand; ``apply``, ``impact`` and
-    ``html`` run on a thread of the engine's. An await that is cancelled before its call began leaves
-    no trace; a call that runs is let end, as a whole.
+    Made by ``AsyncEngine.dream(dry_run=True)``. Attributes and ``changes`` need no await; ``apply``,
+    ``impact`` and ``html`` run on a thread of the engine's. An await that is cancelled before its
+    call began leaves no trace; a running call is completed.
     """
 
     def __init__(self, plan: DreamPlan, workers: Workers) -> None:
@@ -57,6 +57,9 @@ class AsyncDreamPlan:
     def __len__(self) -> int:
         """Return how many changes of single fields it holds."""
         return len(self._plan)
+
+    def __repr__(self) -> str:
+        return repr(self._plan)
 
     def __str__(self) -> str:
         return str(self._plan)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from oneiros.clock import Clock
-    from oneiros.dream.impact import Aside
+    from oneiros.dream.impact import Trials
     from oneiros.memory import Memory
     from oneiros.projections import Projections
     from oneiros.query.expander import Expander
@@ -49,8 +49,8 @@ class Parts:
     clock: Clock
     profile: Profile
     auto_refresh: bool
-    aside: Callable[[Parts, float], AbstractContextManager[Aside]]
-    """Opens a copy of the store for a block, its clock standing still at a moment."""
+    trials: Callable[[Parts, float], AbstractContextManager[Trials]]
+    """Copies the store for the trials of a block, their clock standing still at a moment."""
     watch: Watch | None = None
     reranker: Reranker | None = None
     expander: Expander | None = None

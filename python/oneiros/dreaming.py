@@ -210,12 +210,12 @@ class _Cycles:
             return self._parts.remember.apply_cycle(plan)
 
     def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
-        """Ask questions of a copy, before and after a plan."""
+        """Rank questions on copies of the store, before and after a plan."""
         from oneiros.dream.impact import impact_of  # noqa: PLC0415 - few try
 
         most = count("k", k, low=1)
         asked = list(texts("queries", queries))
         for place, query in enumerate(asked):
             require_utf8(f"queries[{place}]", query)
-        with self._parts.aside(self._parts, plan.now) as aside:
-            return impact_of(plan, asked, most, aside)
+        with self._parts.trials(self._parts, plan.now) as trials:
+            return impact_of(plan, asked, most, trials)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, get_args
 
 from oneiros.argument_checks import (
@@ -28,11 +27,11 @@ from oneiros.store.embedding_bytes import decoded
 from oneiros.watching import Watch, require_watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
-    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.impact import Trials
     from oneiros.embedders import Embedder
     from oneiros.query.expander import Expander
     from oneiros.ranking.profile import Profile
@@ -141,7 +140,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             clock=clock,
             profile=chosen,
             auto_refresh=follows,
-            aside=_copied,
+            trials=_trials,
             watch=watch,
             reranker=reranker,
             expander=query_expander,
@@ -217,35 +216,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
 
 
-class _Copy:
-    """A copy of an engine's store, as :class:`oneiros.dream.impact.Aside`."""
+def _trials(parts: Parts, now: float) -> AbstractContextManager[Trials]:
+    """Return copies of an engine's store for a block, their clock standing still."""
+    from oneiros.dream_trials import StoreTrials  # noqa: PLC0415 - few try
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def answers(self, query: str, count: int) -> list[str]:
-        return self._engine.search(query, count, reinforce=False).ids
-
-    def apply(self, plan: DreamPlan) -> None:
-        self._engine._parts.remember.apply_cycle(plan, is_of_copy=True)
-
-
-@contextmanager
-def _copied(parts: Parts, now: float) -> Iterator[_Copy]:
-    """Open a copy of an engine's store as an engine like it, its clock standing still; then drop it."""
-    from pathlib import Path  # noqa: PLC0415 - few try
-    from tempfile import TemporaryDirectory  # noqa: PLC0415
-
-    with TemporaryDirectory(prefix="oneiros-impact-") as folder:
-        path = Path(folder) / "copy.db"
-        parts.store.backup(path)
-        with Engine(
-            path,
-            profile=parts.profile,
-            embedder=parts.remember.vectors.embedder,
-            reranker=parts.reranker,
-            query_expander=parts.expander,
-            clock=lambda: now,
-            durability="normal",
-        ) as engine:
-            yield _Copy(engine)
+    return StoreTrials(Engine, parts, now)

@@ -90,7 +90,55 @@ def test_links_are_not_counted_as_memories() -> None:
             mind.add(f"told {number}", session="s", created_at=NOW - DAY + number)
         report = mind.dream()
         assert (report.counts()["R11"], report.counts()["R12"]) == (0, 4)
-        assert str(report).splitlines()[1:3] == ["  R11: 0, links 6", "  R12: 4"]
+        lines = ["  removed: none", "  replay: 0, links 6", "  weakening: 4"]
+        assert str(report).splitlines()[1:4] == lines
+
+
+def test_a_rule_that_deletes_and_archives_counts_the_memories_of_both() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
+        for number in range(5):
+            kind = "session" if number < 2 else "note"
+            mind.add(f"stale {number}", id=f"m{number}", kind=kind, created_at=NOW - 400 * DAY)
+        plan = mind.dream(dry_run=True)
+        mind.update("m0", text="in use again")
+        mind.update("m4", text="in use again, too")
+        for report, deleted, archived in ((plan.report, 3, 2), (plan.apply(), 2, 1)):
+            (prune,) = [phase for phase in report.phases if phase.name == "prune"]
+            assert prune.memories == {"R13": deleted + archived}
+            assert report.counts()["R13"] == deleted + archived
+            assert report.removed == {"deleted": deleted, "archived": archived}
+            assert report.removals() == f"{deleted} deleted, {archived} archived"
+        kept = mind.dreams(1)[0]
+        assert (kept.removed, kept.counts()) == (report.removed, report.counts())
+
+
+def test_removals_are_named_before_other_changes_of_the_same_fields() -> None:
+    """More memories go cold than a report names; the one that is cut to a stub is the first."""
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="cognitive") as mind:
+        fading = {"stability": 0.1, "created_at": NOW - 900 * DAY, "at_floor_since": NOW - 9 * DAY}
+        mind.add_many([{"text": f"fading {n}", **fading} for n in range(1_100)])
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        mind.add("a long story", id="cut", **cold)
+        report = mind.dream(dry_run=True).report
+    assert len(report.named) == 1_000
+    assert [(one.id, one.removal, one.because) for one in report.named[:2]] == [
+        ("cut", "cut to a stub", "cold for 400 days"),
+        (report.named[1].id, None, None),
+    ]
+    assert report.removed == {"cut to a stub": 1}
+
+
+def test_what_is_forgotten_for_its_little_weight_says_so() -> None:
+    with Engine(":memory:", clock=VirtualClock(NOW), profile="omega") as mind:
+        old = {"kind": "code_chunk", "created_at": NOW - 400 * DAY}
+        mind.add("never used", id="unused", **old)
+        mind.add("disliked", id="disliked", access_count=1, feedback=-3, **old)
+        named = mind.dream(dry_run=True).report.named
+    because = {one.id: one.because for one in named if one.removal == "archived"}
+    assert because == {  # the weights of tests/dream/test_forgetting.py
+        "unused": "never used, 400 days old, and of little weight (0.015)",
+        "disliked": "feedback -3, 400 days old, and of little weight (0.014)",
+    }
 
 
 def test_a_report_and_a_plan_show_themselves_on_a_line() -> None:
@@ -111,7 +159,7 @@ def test_what_is_told_to_a_terminal_is_not_obeyed() -> None:
         told = str(plan.impact(["stale"]))
         plan.apply()
         assert "\x1b" not in told + str(mind.drift())
-        assert "␛[2J (R13)" in told
+        assert "␛[2J (pruning)" in told
         assert "␛[31m 400 days" in str(mind.drift())
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from oneiros.dream.counting import counted
+from oneiros.dream.counting import counted, memory_counts, removed_counts
 from oneiros.dream.decay import decay_curves
 from oneiros.dream.distributions import distributions
 from oneiros.dream.drift import drift_of
 from oneiros.dream.phases import run_phase
 from oneiros.dream.plan import DreamPlan
-from oneiros.dream.report import DreamReport, LeftAlone, PhaseReport
+from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
 from oneiros.numpy_on_use import np
 from oneiros.ranking.phases.reverie import Prune
 
@@ -70,7 +70,13 @@ def planned(
         decay=decay_curves(draft, profile),
     )
     plan = DreamPlan(draft, report, revision, applier)
-    plan.report = replace(report, named=plan.named(_MOST_NAMED), change_count=len(plan))
+    net = plan.net({field for field, _ in REMOVALS})
+    plan.report = replace(
+        report,
+        named=plan.named(_MOST_NAMED),
+        change_count=len(plan),
+        removed=removed_counts({field: (rows, after) for field, (rows, _, after) in net.items()}),
+    )
     return plan
 
 
@@ -83,11 +89,12 @@ def _left_alone(held: Held) -> LeftAlone:
 
 
 def _phase_reports(draft: Draft, seconds: dict[str, float]) -> Iterable[PhaseReport]:
-    counts = counted(draft)
+    counts, memories = counted(draft), memory_counts(draft)
     for name, taken in seconds.items():
         yield PhaseReport(
             name=name,
             seconds=taken,
             changes=counts.get(name, {}),
             figures=draft.figures.get(name, {}),
+            memories=memories.get(name, {}),
         )

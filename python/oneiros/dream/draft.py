@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held
 from oneiros.dream.links import ChangedLinks
 from oneiros.dream.source import Source
-from oneiros.fields import ENUMS
+from oneiros.fields import ENUMS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.rails import SafetyRails
 
@@ -89,6 +90,10 @@ class Draft:
         """Of each phase by name, what it counted besides its changes."""
         self.reasons: dict[str, Mapping[str, Mask]] = {}
         """By rules that have several, each reason and the rows that it holds for."""
+        self.because: dict[str, Callable[[Rows], list[str]]] = {}
+        """By rule, the reasons in words for rows that it removes, one text a row."""
+        self.unmade: frozenset[int] = frozenset()
+        """Places in ``added`` of memories that are not to be made."""
         self._drafted: dict[str, Column] = {}
         self._phase = ""
         self.live: Mask = np.zeros(len(source.column("deleted_at")), np.bool_)
@@ -259,14 +264,63 @@ class Draft:
         """Note what the running phase counted, for the report."""
         self.figures.setdefault(self._phase, {}).update(figures)
 
+    def rules(self) -> tuple[str, ...]:
+        """Return the rules that changed something, each once."""
+        kinds = (self.columns, self.contents, self.links.parts, self.added)
+        return tuple(dict.fromkeys(change.rule for changes in kinds for change in changes))
+
+    def without(self, rule: str) -> Self:
+        """Return a copy in which a rule changed nothing and all other changes stand.
+
+        Nothing is planned again: other rules change the same rows. Where one of them goes on from
+        what the rule left, it gets what it would have found: a share (a float32 such as the
+        strength) is multiplied by the same number, every other value becomes what was planned.
+
+        Args:
+            rule: as docs/systems has it, such as "R12".
+        """
+        rest = copy(self)
+        rest.columns, rest._drafted = self._columns_without(rule)
+        rest.contents = [content for content in self.contents if content.rule != rule]
+        rest.links = self.links.without(rule)
+        rest.unmade = self.unmade | {
+            place for place, added in enumerate(self.added) if added.rule == rule
+        }
+        taken = [one.row for one in rest.contents if one.field == "superseded_by" and one.row >= 0]
+        if taken:
+            rest._drafted["superseded"] = self.source.column("superseded")[: len(self)].copy()
+            rest._drafted["superseded"][taken] = 1
+        rest.live = np.zeros(len(self), np.bool_)
+        rest.live[self.source.live_rows()] = True
+        for change in rest.columns:
+            if change.field == "deleted_at":
+                rest.live[change.rows] = np.isnan(change.after)
+        return rest
+
+    def _columns_without(self, rule: str) -> tuple[list[ColumnChange], dict[str, Column]]:
+        """Return the changes of columns without those of a rule, and the columns that come of them."""
+        columns: dict[str, Column] = {}
+        changes = []
+        for change in self.columns:
+            field, rows = change.field, change.rows
+            if change.rule == rule:
+                continue
+            if field not in columns:
+                columns[field] = self.source.column(field)[: len(self)].copy()
+            before = columns[field][rows]
+            after = _going_on(change, before)
+            moved = ~_same(before, after)
+            columns[field][rows] = after
+            changes.append(
+                change._replace(rows=rows[moved], before=before[moved], after=after[moved])
+            )
+        return [change for change in changes if len(change.rows)], columns
+
     def _differing(self, field: str, rows: Rows, values: npt.ArrayLike) -> tuple[Rows, Column]:
         """Return the rows that would hold another value, and those values, in the column's dtype."""
         column = self.column(field)
         wanted = np.broadcast_to(np.asarray(values), rows.shape).astype(column.dtype)
-        before = column[rows]
-        same = before == wanted
-        if column.dtype.kind == "f":
-            same |= np.isnan(before) & np.isnan(wanted)
+        same = _same(column[rows], wanted)
         return (rows, wanted) if not same.any() else (rows[~same], wanted[~same])
 
     def _write(self, rule: str, field: str, rows: Rows, values: Column) -> Rows:
@@ -294,3 +348,28 @@ class Draft:
         count = int(np.count_nonzero(mask))
         if count:
             self.held.append(Held(self._phase, rule, reason, count))
+
+
+def _same(values: Column, others: Column) -> Mask:
+    """Return where two arrays of one dtype hold the same; NaN is the same as NaN."""
+    same: Mask = values == others
+    if values.dtype.kind == "f":
+        same |= np.isnan(values) & np.isnan(others)
+    return same
+
+
+def _going_on(change: ColumnChange, found: Column) -> Column:
+    """Return what a change makes of rows that hold other values than it was planned on.
+
+    Args:
+        change: as planned.
+        found: one value a row of it.
+    """
+    bounds = FIELDS[change.field].range
+    if FIELDS[change.field].kind != "float32" or bounds is None:
+        return change.after
+    before, after = change.before.astype(np.float64), change.after.astype(np.float64)
+    ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+    scaled = np.clip(np.where(before > 0, found * ratio, after), bounds.low, bounds.high)
+    going_on: Column = np.where(_same(found, change.before), change.after, scaled)
+    return going_on.astype(found.dtype)

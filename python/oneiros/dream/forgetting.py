@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oneiros.dream.factor_values import product
@@ -10,6 +11,9 @@ from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Feedback, FlooredDecay, KindWeight
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import Rows
     from oneiros.dream.draft import Draft
     from oneiros.ranking.phases.omega import Forgetting
 
@@ -30,4 +34,16 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     forgotten &= draft.age_days("created_at") >= phase.age_days
     forgotten &= ~stays[draft.column("kind")]
     rows = np.flatnonzero(forgotten).astype(np.uint32)
+    draft.because["O31"] = partial(_because, draft, weights)
     draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])
+
+
+def _because(draft: Draft, weights: npt.NDArray[np.float64], rows: Rows) -> list[str]:
+    """Return in words why each row is archived."""
+    unused, feedback = never_accessed(draft)[rows], draft.column("feedback")[rows]
+    ages = draft.age_days("created_at")[rows]
+    found = []
+    for place, weight in enumerate(weights[rows].tolist()):
+        use = "never used" if unused[place] else f"feedback {feedback[place]}"
+        found.append(f"{use}, {ages[place]:.0f} days old, and of little weight ({weight:.3f})")
+    return found

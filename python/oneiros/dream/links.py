@@ -67,6 +67,12 @@ class ChangedLinks:
         part.ones.frombytes(pairs[0].tobytes())
         part.others.frombytes(pairs[1].tobytes())
 
+    def without(self, rule: str) -> ChangedLinks:
+        """Return the same without those that a rule changes."""
+        rest = ChangedLinks()
+        rest._parts = [part for part in self._parts if part.rule != rule]
+        return rest
+
     def __len__(self) -> int:
         """Return how many links are changed, each as often as it is."""
         return sum(len(part.ones) for part in self._parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.kinds import staleness
@@ -9,6 +10,7 @@ from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
+    from oneiros.dream.changes import Rows
     from oneiros.dream.draft import Draft
     from oneiros.ranking.phases.reverie import Place
 
@@ -38,5 +40,14 @@ def place(draft: Draft, phase: Place) -> None:
         draft.column("strength") < np.float32(phase.below_strength)
     )
     rows = np.flatnonzero(fades).astype(np.uint32)
+    draft.because["R14"] = partial(_because, draft)
     archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
     draft.count(consolidated=len(consolidated), archived=len(archived))
+
+
+def _because(draft: Draft, rows: Rows) -> list[str]:
+    """Return in words why each row is archived."""
+    values = zip(draft.idle_days()[rows], draft.column("strength")[rows], strict=True)
+    return [
+        f"not used for {idle:.0f} days, and weak (strength {held:.2f})" for idle, held in values
+    ]

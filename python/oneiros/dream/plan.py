@@ -1,4 +1,4 @@
-"""What a cycle would change, every change told; applied, or not."""
+"""What a cycle would change, change by change; applied, or not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros.argument_checks import texts
-from oneiros.dream.report import FieldChange
+from oneiros.dream.counting import removals
+from oneiros.dream.report import REMOVALS, FieldChange
 from oneiros.dream.words import said
 from oneiros.numpy_on_use import np
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Applier", "DreamPlan"]
 
 
-_STATES: Final = ("deleted_at", "tier", "status", "depth", "canonical_layer")
-"""The columns whose changes are told first."""
+_STATES: Final = (*(field for field, _ in REMOVALS), "depth", "canonical_layer")
+"""The columns whose changes are named before others, those that remove a memory first."""
 _MADE: Final = ("link", "memory")
 """What a cycle changes that is no field of a memory."""
 _MOST_READ: Final = 1_000
@@ -107,24 +108,30 @@ class DreamPlan:
             most: how many.
         """
         columns = self.draft.columns
-        first = [change for field in _STATES for change in columns if change.field == field]
+        states = [change for field in _STATES for change in columns if change.field == field]
+        removing, moving = [], []
+        for change in states:
+            removes = removals(change.field, change.after)
+            removing.append(_of_rows(change, removes))
+            moving.append(_of_rows(change, ~removes))
         rest = [change for change in columns if change.field not in _STATES]
-        told: list[FieldChange] = []
-        for change in first:
-            told += self._column_changes(change, max(0, most - len(told)))
-        told += islice(self._other_changes(), max(0, most - len(told)))
+        found: list[FieldChange] = []
+        for change in (*removing, *moving):
+            found += self._column_changes(change, max(0, most - len(found)))
+        found += islice(self._other_changes(), max(0, most - len(found)))
         for change in rest:
-            told += self._column_changes(change, max(0, most - len(told)))
-        return tuple(told)
+            found += self._column_changes(change, max(0, most - len(found)))
+        return tuple(found)
 
     def _column_changes(self, change: ColumnChange, most: int) -> Iterator[FieldChange]:
         ids = self.draft.source.ids
-        before, after = change.before[:most], change.after[:most]
+        change = _of_rows(change, slice(most))
         reasons = self.draft.reasons.get(change.rule, {})
-        for row, was, becomes in zip(
-            change.rows[:most].tolist(),
-            said(change.field, before),
-            said(change.field, after),
+        for row, was, becomes, because in zip(
+            change.rows.tolist(),
+            said(change.field, change.before),
+            said(change.field, change.after),
+            self._because(change),
             strict=True,
         ):
             if id := ids[row]:  # "": forgotten
@@ -136,7 +143,19 @@ class DreamPlan:
                     phase=change.phase,
                     rule=change.rule,
                     reason=", ".join(why for why, mask in reasons.items() if mask[row]) or None,
+                    because=because,
                 )
+
+    def _because(self, change: ColumnChange) -> list[str | None]:
+        """Why each row of a change is removed, in words; None for those that are not."""
+        found: list[str | None] = [None] * len(change.rows)
+        places = np.flatnonzero(removals(change.field, change.after))
+        worded = self.draft.because.get(change.rule)
+        if len(places) and worded is not None:
+            texts = worded(change.rows[places])
+            for place, text in zip(places.tolist(), texts, strict=True):
+                found[place] = text
+        return found
 
     def name(self, row: int) -> str:
         """Return the id of a row; of a number below 0, that of the memory that is added."""
@@ -192,10 +211,16 @@ class DreamPlan:
                 rule=link.rule,
             )
 
-    def net(self) -> Net:
-        """Return by field what the cycle as a whole changes: rows, rising, before and after."""
+    def net(self, only: Collection[str] | None = None) -> Net:
+        """Return by field what the cycle as a whole changes: rows, rising, before and after.
+
+        Args:
+            only: these fields; None: all.
+        """
         found: dict[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]] = {}
-        fields = dict.fromkeys(change.field for change in self.draft.columns)
+        fields = dict.fromkeys(
+            change.field for change in self.draft.columns if only is None or change.field in only
+        )
         for field in fields:
             changes = [change for change in self.draft.columns if change.field == field]
             touched = np.zeros(len(self.draft), np.bool_)
@@ -266,10 +291,8 @@ class DreamPlan:
         return page(self.report, texts=self._texts_of_gone(), impact=impact, earlier=earlier)
 
     def _texts_of_gone(self) -> dict[str, str]:
-        """What those memories say that the report names as taken away, by id."""
-        from oneiros.dream.page import taken_away  # noqa: PLC0415 - as above
-
-        gone = {change.id for change in self.report.named if taken_away(change)}
+        """Return the texts of the memories that the report names as removed, by id."""
+        gone = {change.id for change in self.report.named if change.removal}
         ids = self.draft.source.ids
         held = (
             change.rows[:_MOST_READ] for change in self.draft.columns if change.field in _STATES
@@ -295,3 +318,9 @@ def _fields(given: Collection[str]) -> set[str]:
         msg = f"fields: must be of a memory, or one of {', '.join(_MADE)}, got {unknown[0]!r}"
         raise ValueError(msg)
     return wanted
+
+
+def _of_rows(change: ColumnChange, places: slice | npt.NDArray[np.bool_]) -> ColumnChange:
+    """Return a change of some of its rows."""
+    rows, before, after = change.rows[places], change.before[places], change.after[places]
+    return change._replace(rows=rows, before=before, after=after)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.kinds import by_kind, never_accessed, staleness
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
+from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
+    from oneiros.dream.changes import Rows
     from oneiros.dream.draft import Draft, Mask
     from oneiros.ranking.phases.reverie import Prune
 
 __all__ = ["prune"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_ID: Final = 60  # characters of an id that are shown
+_ANOTHER: Final = "another memory"  # whose id is not known any more
 
 
 def prune(draft: Draft, phase: Prune) -> None:
@@ -47,6 +54,8 @@ def prune(draft: Draft, phase: Prune) -> None:
     rows = rows[np.lexsort((rows, -stale[rows]))]
     taken = draft.removable("R13", rows)
     draft.reasons["R13"] = reasons
+    by = _superseded_by(draft, taken[reasons["superseded"][taken]])
+    draft.because["R13"] = partial(_because, draft, reasons, limits, newest, by)
     draft.archive("R13", taken[kept_kinds[taken]])
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
@@ -85,3 +94,36 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     is_older = last > np.arange(len(rows))
     newest[rows[is_older]] = rows[last[is_older]]
     return newest
+
+
+def _because(
+    draft: Draft,
+    reasons: Mapping[str, Mask],
+    limits: npt.NDArray[np.float64],
+    newest: npt.NDArray[np.int64],
+    by: Mapping[int, str],
+    rows: Rows,
+) -> list[str]:
+    """Return in words why each row is removed."""
+    idle, age = draft.idle_days()[rows], draft.age_days("created_at")[rows]
+    found = []
+    for place, row in enumerate(rows.tolist()):
+        words = {
+            "stale": f"not used for {idle[place]:.0f} days (limit {limits[row]:.0f})",
+            "superseded": f"superseded by {by.get(row, _ANOTHER)}",
+            "unused": f"never used in {age[place]:.0f} days, and at the lowest strength",
+            "repeated": f"same text as {shortened(draft.source.ids[newest[row]], _ID) or _ANOTHER}",
+        }
+        found.append(", ".join(words[reason] for reason, mask in reasons.items() if mask[row]))
+    return found
+
+
+def _superseded_by(draft: Draft, rows: Rows) -> dict[int, str]:
+    """Return by row the id of the memory in its place, as far as it is known."""
+    stored = zip(rows.tolist(), draft.source.records(rows), strict=True)
+    found = {row: held.get("superseded_by") for row, held in stored}
+    for content in draft.contents:
+        if content.field == "superseded_by" and content.row in found:
+            by = content.after
+            found[content.row] = draft.source.ids[by] if isinstance(by, int) and by >= 0 else None
+    return {row: shortened(str(id), _ID) for row, id in found.items() if id}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dream.rule_words import rule_name
 from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
 
 __all__ = [
+    "REMOVALS",
     "DecayCurve",
     "Distribution",
     "DreamReport",
@@ -21,6 +23,14 @@ __all__ = [
     "PhaseReport",
     "Standing",
 ]
+
+
+REMOVALS: Final = {
+    ("deleted_at", None): "deleted",
+    ("status", "archived"): "archived",
+    ("tier", "stub"): "cut to a stub",
+}
+"""How a cycle removes memories, by field and new value; None: any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +48,15 @@ class FieldChange:
     """As docs/systems has it, such as "R12"."""
     reason: str | None = None
     """Of a rule that has several, those that hold, such as "stale, unused"; None: it has one."""
+    because: str | None = None
+    """Why the memory is removed, in words, such as "not used for 240 days (limit 180)"; else None."""
+
+    @property
+    def removal(self) -> str | None:
+        """How the change removes its memory: a value of :data:`REMOVALS`; None: it does not."""
+        if self.field == "deleted_at":
+            return None if self.after is None else REMOVALS[self.field, None]
+        return REMOVALS.get((self.field, self.after)) if isinstance(self.after, str) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +81,18 @@ class PhaseReport:
     """How many memories changed, by rule and field; "link" counts links, "memory" what is added."""
     figures: Mapping[str, float]
     """What else it counted."""
+    memories: Mapping[str, int] = field(default_factory=dict)
+    """How many memories changed, by rule: each once, whatever of it changed; links do not count."""
 
     def memory_counts(self) -> dict[str, int]:
-        """Return how many memories changed by each rule, whatever the field that changed most."""
+        """Return how many memories each rule changed.
+
+        A report of an earlier version did not count them: then those of the field that changed most.
+        """
         return {
-            rule: max((count for field, count in fields.items() if field != "link"), default=0)
+            rule: self.memories.get(
+                rule, max((count for name, count in fields.items() if name != "link"), default=0)
+            )
             for rule, fields in self.changes.items()
         }
 
@@ -129,10 +155,12 @@ class DreamReport:
     left_alone: tuple[LeftAlone, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     named: tuple[FieldChange, ...] = ()
-    """Changes by name: what was taken away first, then what moved between states, then the rest, in
+    """Changes by name: removed memories first, then what moved between states, then the rest, in
     order of insertion each; at most a thousand."""
     change_count: int = 0
     """All changes, those not named too."""
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """How many memories are removed, by how: "deleted", "archived", "cut to a stub"."""
     changed_since: tuple[str, ...] = ()
     """Memories left as they are, because somebody changed, linked or unlinked them after the plan was
     made, or what they were to give way to, or to be summarised with. Phases and ``change_count`` tell
@@ -208,8 +236,12 @@ class DreamReport:
 
         return page(self, texts=texts, impact=impact, earlier=earlier)
 
+    def removals(self) -> str:
+        """Return how many memories are removed, such as "2 deleted, 1 archived", or "none"."""
+        return ", ".join(f"{count} {how}" for how, count in self.removed.items()) or "none"
+
     def counts(self) -> dict[str, int]:
-        """Return how many memories changed by each rule, whatever the field that changed most."""
+        """Return how many memories each rule changed, in the phase where it changed most."""
         found: dict[str, int] = {}
         for phase in self.phases:
             for rule, count in phase.memory_counts().items():
@@ -229,9 +261,10 @@ class DreamReport:
         verb = "would change" if self.is_dry_run else "changed"
         head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
+        lines.append(f"  removed: {self.removals()}")
         for rule, count in self.counts().items():
             links = sum(one.changes.get(rule, {}).get("link", 0) for one in self.phases)
-            lines.append(f"  {rule}: {count}" + (f", links {links}" if links else ""))
+            lines.append(f"  {rule_name(rule)}: {count}" + (f", links {links}" if links else ""))
         return "\n".join(lines)
 
 

@@ -15,7 +15,9 @@ _CHANGE: Final = {
     "phase": str,
     "rule": str,
     "reason?": (str, None),
+    "because?": (str, None),
 }
+_TEXT_OR_NONE: Final = (str, type(None))
 _CURVE: Final = {
     "kind": str,
     "days": [float],
@@ -35,6 +37,7 @@ _PHASE: Final = {
     "seconds": float,
     "changes": {str: {str: int}},
     "figures": {str: float},
+    "memories?": {str: int},
 }
 _REPORT: Final = {
     "id": str,
@@ -50,6 +53,7 @@ _REPORT: Final = {
     "distributions": [{"name": str, "places": [str], "before": [int], "after": [int]}],
     "named": [_CHANGE],
     "change_count": int,
+    "removed?": {str: int},
     "changed_since": [str],
     "not_restored": [_CHANGE],
     "drift?": {str: object},
@@ -120,7 +124,7 @@ def _is_change(value: Any) -> bool:
         type(value) is dict
         and all(type(value.get(name)) is str for name in ("id", "field", "phase", "rule"))
         and all(name in value and _is_held(value[name]) for name in ("before", "after"))
-        and (value.get("reason") is None or type(value["reason"]) is str)
+        and all(type(value.get(name)) in _TEXT_OR_NONE for name in ("reason", "because"))
     )
 
 

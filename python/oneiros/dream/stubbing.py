@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.cooling import COLD
@@ -31,6 +32,7 @@ def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
     long_cold = draft.age_days("cold_since") >= phase.days
     long_cold &= draft.live & (draft.column("tier") == COLD) & (draft.column("core") == 0)
     rows = np.flatnonzero(long_cold).astype(np.uint32)
+    draft.because["C20"] = partial(_because, draft)
     taken = draft.cut_to_stub("C20", rows[np.argsort(since[rows], kind="stable")])
     for start in range(0, len(taken), _AT_ONCE):
         _cut_contents(draft, taken[start : start + _AT_ONCE], phase.characters)
@@ -72,3 +74,8 @@ def _cut_links(draft: Draft, rows: Rows) -> None:
             if other not in cut:  # else its link went with it
                 draft.link("C20", row, other, weight=0.0)
         cut.add(row)
+
+
+def _because(draft: Draft, rows: Rows) -> list[str]:
+    """Return in words why each row is cut."""
+    return [f"cold for {days:.0f} days" for days in draft.age_days("cold_since")[rows]]

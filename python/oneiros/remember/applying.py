@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream import ledger
-from oneiros.dream.counting import counted
+from oneiros.dream.counting import counted, memory_counts, removed_counts
 from oneiros.dream.report import LeftAlone
 from oneiros.memory import Memory
 from oneiros.numpy_on_use import np
@@ -77,7 +77,7 @@ class Applying:
         changed = rows.changed(since, owed)
         self._stays = self._touched() & changed
         _spread(self._stays, self._draft.rests)
-        self._dropped: set[int] = set()
+        self._dropped = {-1 - place for place in self._draft.unmade}
         self._contents: list[StoredContent] = []
 
     def run(self, own: OwnWrites) -> DreamReport:
@@ -144,6 +144,8 @@ class Applying:
 
     def _add(self) -> int:
         for place, added in enumerate(self._draft.added):
+            if -1 - place in self._dropped:
+                continue
             if self._stays[added.sources].any():
                 self._dropped.add(-1 - place)
                 continue
@@ -240,12 +242,17 @@ class Applying:
             left_alone=told,
             changed_since=changed_since,
             named=tuple(one for one in report.named if one.id in made),
+            removed=removed_counts({write.field: (write.rows, write.values) for write in columns}),
         )
 
     def _counted(self, report: DreamReport) -> DreamReport:
         """Return the report with the changes counted that were made, of those planned."""
         counts = counted(self._draft, self._stays, self._is_left)
-        phases = (replace(one, changes=counts.get(one.name, {})) for one in report.phases)
+        memories = memory_counts(self._draft, self._stays, self._is_left)
+        phases = (
+            replace(one, changes=counts.get(one.name, {}), memories=memories.get(one.name, {}))
+            for one in report.phases
+        )
         fields = (held for rules in counts.values() for held in rules.values())
         total = sum(count for held in fields for count in held.values())
         return replace(report, phases=tuple(phases), change_count=total)

@@ -16,8 +16,8 @@ from oneiros import dream
 from oneiros.clock import VirtualClock
 from oneiros.dream.decay import MOST_KINDS
 from oneiros.dream.page import markup
-from oneiros.dream.page.rule_words import RULE_WORDS
 from oneiros.dream.report import Distribution, DreamReport, FieldChange
+from oneiros.dream.rule_words import RULE_NAMES, RULE_WORDS
 from oneiros.engine import Engine
 from tests.dream.page.reading import read
 
@@ -71,13 +71,17 @@ def test_it_tells_the_report(reports: list[DreamReport], html: str) -> None:
     assert f"{report.live_before} → {report.live_after}" in page.texts[""]
     for phase in report.phases:
         for rule, fields in phase.changes.items():
-            rows = [row for row in page.cells if row[1:2] == [rule]]
-            assert any(row[3] == str(max(fields.values())) for row in rows), rule
+            rows = [row for row in page.cells if row[1:2] == [RULE_WORDS[rule]]]
+            assert any(row[2] == str(phase.memories[rule]) for row in rows), rule
+            assert max(fields.values()) <= phase.memories[rule] <= sum(fields.values())
     gone = {change.id: change for change in report.named if change.field == "deleted_at"}
     assert gone
-    told = {row[0]: row[1:] for row in page.cells if row[0] in gone and len(row) == 4}
-    assert told == {id: ["deleted", one.reason, "R13"] for id, one in gone.items()}
-    assert "protected" in page.texts["kept"]
+    rows = {row[0]: row[1:] for row in page.cells if row[0] in gone and len(row) == 3}
+    assert rows == {id: ["deleted", one.because] for id, one in gone.items()}
+    assert all((one.because or "").startswith("not used for ") for one in gone.values())
+    assert f"removed{len(gone)} deleted" in page.texts[""]
+    assert "pinned, core, or tagged" in page.texts["kept"]
+    assert not re.search(r"\b[A-Z]\d\d\b", "".join(page.texts.values()))
     assert [link["href"] for link in page.named("a")] == [
         f"#{one['id']}" for one in page.named("section")
     ]
@@ -180,7 +184,8 @@ def test_a_page_of_hostile_texts_is_a_page_all_the_same(hostile_html: str) -> No
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_what_the_store_holds_is_shown_as_it_is(hostile_html: str, text: str) -> None:
     page = read(hostile_html)
-    assert [shown(text), shown(text), "deleted", "stale", "R13"] in page.cells
+    because = "not used for 400 days (limit 180)"
+    assert [shown(text), shown(text), "deleted", because] in page.cells
     assert shown(text) in page.texts["impact"]
     assert page.texts["distributions"].count(shown(text)[:20]) >= 2  # in the plot, in its numbers
     if text in list(HOSTILE.values())[:MOST_KINDS]:
@@ -204,6 +209,7 @@ def test_every_rule_of_a_phase_has_words() -> None:
     }
     assert {"R12", "R13", "C20", "O31"} <= named
     assert named <= RULE_WORDS.keys()
+    assert RULE_NAMES.keys() == RULE_WORDS.keys()
 
 
 def test_an_empty_store_and_an_undoing_have_pages() -> None:
@@ -224,7 +230,7 @@ def test_old_and_odd_reports_have_pages() -> None:
     )
     assert "1000000000000000000 s" in read(bare.html()).texts[""]
     damaged = read(replace(bare, damage="<b>no JSON").html(earlier=[bare]))
-    assert "damaged, and tells nothing else: <b>no JSON" in damaged.texts[""]
+    assert "The report is damaged: <b>no JSON" in damaged.texts[""]
     odd = replace(
         bare,
         distributions=(Distribution(name="kind", places=(), before=(), after=()),),
@@ -235,9 +241,9 @@ def test_old_and_odd_reports_have_pages() -> None:
         changed_since=("<i>",),
     )
     page = read(odd.html())
-    assert ["m", "deleted", "", "?"] in page.cells
-    assert ["m", "link", "-", "{'to': '<b>'}", "p", "?"] in page.cells
-    assert "2 by name; 1497 more are not told here" in page.texts["changes"]
+    assert ["m", "deleted", "?"] in page.cells
+    assert ["m", "link", "-", "{'to': '<b>'}", "p"] in page.cells
+    assert "2 changes, and 1497 more that are not listed" in page.texts["changes"]
     assert "<i>" in page.texts["kept"]
     assert DreamReport.from_record(json.loads(json.dumps(odd.record()))).html() == odd.html()
 

@@ -2,6 +2,5 @@
 
 from oneiros.dream.page.page import page
 from oneiros.dream.page.plots import require as require_plots
-from oneiros.dream.page.sections import taken_away
 
-__all__ = ["page", "require_plots", "taken_away"]
+__all__ = ["page", "require_plots"]

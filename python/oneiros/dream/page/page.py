@@ -93,7 +93,7 @@ def _summary(report: DreamReport) -> Iterator[Html]:
     when = f"as of {moment(report.now)}, profile {report.profile}"
     yield element("p", when, class_="faint")
     if report.damage:
-        yield element("p", f"Its report is damaged, and tells nothing else: {report.damage}")
+        yield element("p", f"The report is damaged: {report.damage}")
         return
     if report.undoes is not None:
         figures = {"fields restored": str(report.change_count), "by": report.id}
@@ -102,7 +102,9 @@ def _summary(report: DreamReport) -> Iterator[Html]:
         figures = {
             "memories": f"{report.live_before} → {report.live_after}",
             f"fields that {verb}": str(report.change_count),
-            "left alone": str(sum(one.memories for one in report.left_alone)),
+            "removed": ", ".join(f"{count} {how}" for how, count in report.removed.items())
+            or "none",
+            "left as they are": str(sum(one.memories for one in report.left_alone)),
         }
     tiles = (
         element("div", element("dt", name), element("dd", value)) for name, value in figures.items()

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.display import moment
+from oneiros.dream.impact import named_rules
 from oneiros.dream.page import plots
 from oneiros.dream.page.markup import Html, cells, element, stored
-from oneiros.dream.page.rule_words import RULE_WORDS
+from oneiros.dream.rule_words import RULE_WORDS, held_words, rule_name
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
@@ -17,19 +18,12 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
     from oneiros.dream.report import DreamReport, FieldChange
 
-__all__ = ["TAKEN", "Section", "impact", "key", "of_report", "taken_away"]
+__all__ = ["Section", "impact", "key", "of_report"]
 
 _TEXT: Final = 200  # characters of a stored text in a cell
 _MOST_QUESTIONS: Final = 200
-_MOST_NAMED: Final = 1_000  # of what stays because somebody changed it
+_MOST_NAMED: Final = 1_000  # of what stays because it changed
 _PLOTTED: Final = ("strength", "stability", "age_days", "kind")
-
-TAKEN: Final = {
-    ("deleted_at", None): "deleted",
-    ("status", "archived"): "archived",
-    ("tier", "stub"): "cut to a stub",
-}
-"""Changes that take a memory away, by field and what it became; None: whatever."""
 
 
 class Section(NamedTuple):
@@ -53,25 +47,18 @@ def of_report(report: DreamReport, texts: Mapping[str, str]) -> Iterator[Section
         yield Section("distributions", "Before and after", _distributions(report))
     if report.decay:
         yield Section("decay", "How memories fade", _decay(report))
-    gone = [change for change in report.named if taken_away(change)]
+    gone = [change for change in report.named if change.removal]
     if gone:
-        yield Section("gone", "Taken away", _gone(report, gone, texts))
+        yield Section("gone", "Removed", _gone(report, gone, texts))
     if report.left_alone or report.changed_since:
-        yield Section("kept", "Left alone", _left_alone(report))
-    rest = [change for change in report.named if not taken_away(change)]
+        yield Section("kept", "Left as they are", _left_alone(report))
+    rest = [change for change in report.named if not change.removal]
     if rest:
         yield Section("changes", "Other changes", _changes(report, rest, len(gone)))
     if report.not_restored:
         table = _change_table(report.not_restored[:_MOST_NAMED])
         body = Html(table + _more(len(report.not_restored)))
         yield Section("not-restored", "Not restored, because changed again", body)
-
-
-def taken_away(change: FieldChange) -> str | None:
-    """Return how a change takes its memory away; None where it does not."""
-    if change.field == "deleted_at":
-        return TAKEN[change.field, None] if change.after is not None else None
-    return TAKEN.get((change.field, change.after)) if isinstance(change.after, str) else None
 
 
 def key(names: Iterable[str], variables: Iterable[str]) -> Html:
@@ -98,11 +85,11 @@ def _phases(report: DreamReport) -> Html:
         first = (phase.name, counted, f"{phase.seconds:.3f}")
         memories = phase.memory_counts()
         for rule, fields in phase.changes.items() or [("", {})]:
-            told = ", ".join(f"{field} {count}" for field, count in fields.items())
+            counts = ", ".join(f"{field} {count}" for field, count in fields.items())
             most = str(memories.get(rule, 0))
-            rows.append((first[0], rule, RULE_WORDS.get(rule, ""), most, told, *first[1:]))
+            rows.append((first[0], RULE_WORDS.get(rule, rule), most, counts, *first[1:]))
             first = ("", "", "")
-    heads = ("phase", "rule", "what it does", "memories", "fields", "counted", "seconds")
+    heads = ("phase", "what it does", "memories", "fields", "counted", "seconds")
     return cells(heads, rows, numbers=("memories", "seconds"))
 
 
@@ -129,10 +116,10 @@ def _distributions(report: DreamReport) -> Html:
 def _decay(report: DreamReport) -> Html:
     told = element(
         "p",
-        "A line is a memory that nobody recalls, from the day it was added: what the factors of ",
-        f"{report.profile} make of a relevance of 1. A mark is where the store's memories of about ",
-        "one age stand, larger where they are many; use lifts them above the line, weakening and "
-        "verdicts press them below it.",
+        "A line is a memory that is never recalled, from the day it was added: the value that the ",
+        f"factors of {report.profile} give to a relevance of 1. A mark is the mean of the store's ",
+        "memories of about one age, larger where they are many. Use raises them above the line, "
+        "weakening and verdicts lower them.",
     )
     names = [curve.kind for curve in report.decay]
     legend = key(names, [f"--kind-{place % plots.COLOURS}" for place in range(len(names))])
@@ -148,33 +135,32 @@ def _decay(report: DreamReport) -> Html:
 
 
 def _gone(report: DreamReport, gone: Sequence[FieldChange], texts: Mapping[str, str]) -> Html:
-    heads = ["memory", "text", "what", "because", "rule"]
+    heads = ["memory", "text", "how", "because"]
     rows = [
         [
             stored(shortened(change.id, _TEXT)),
             stored(shortened(texts.get(change.id, ""), _TEXT)),
-            taken_away(change) or "",
-            change.reason or RULE_WORDS.get(change.rule, ""),
-            change.rule,
+            change.removal or "",
+            stored(change.because or change.reason or RULE_WORDS.get(change.rule, change.rule)),
         ]
         for change in gone
     ]
     if not texts:
         for line in (heads, *rows):
             del line[1]
-    told = f"What is named here can be restored until it is purged; this is cycle {report.id}."
-    return Html(element("p", told) + cells(heads, rows))
+    note = f"These memories can be restored until they are purged; this is cycle {report.id}."
+    return Html(element("p", note) + cells(heads, rows))
 
 
 def _left_alone(report: DreamReport) -> Html:
-    rows = [(one.phase, one.rule, one.reason, str(one.memories)) for one in report.left_alone]
-    table = cells(("phase", "rule", "because", "memories"), rows, numbers=("memories",))
+    rows = [(one.phase, held_words(one.reason), str(one.memories)) for one in report.left_alone]
+    table = cells(("phase", "because", "memories"), rows, numbers=("memories",))
     if not report.changed_since:
         return table
     count = len(report.changed_since)
     names = [stored(shortened(id, _TEXT)) for id in report.changed_since[:_MOST_NAMED]]
     items = element("ul", *(element("li", name) for name in names))
-    told = f"{count} that somebody changed after the plan was made"
+    told = f"{count} that changed after the cycle was planned"
     since = element("details", element("summary", told), items, _more(count))
     return Html((table if rows else "") + since)
 
@@ -187,7 +173,7 @@ def _more(count: int) -> Html:
 
 def _changes(report: DreamReport, rest: Sequence[FieldChange], gone: int) -> Html:
     more = report.change_count - len(rest) - gone
-    told = f"{len(rest)} by name" + (f"; {more} more are not told here" if more > 0 else "")
+    told = f"{len(rest)} changes" + (f", and {more} more that are not listed" if more > 0 else "")
     return element("details", element("summary", told), _change_table(rest))
 
 
@@ -199,41 +185,51 @@ def _change_table(changes: Iterable[FieldChange]) -> Html:
             _value(change.field, change.before),
             _value(change.field, change.after),
             change.phase,
-            change.rule,
         )
         for change in changes
     )
-    return cells(("memory", "field", "before", "after", "phase", "rule"), rows)
+    return cells(("memory", "field", "before", "after", "phase"), rows)
 
 
 def impact(found: Impact) -> Section:
-    """Return what a cycle would change for those who ask."""
-    lost = ", ".join(f"{rule} {count}" for rule, count in found.lost_by_rule().items()) or "none"
-    asked = [one for one in found.queries if one.shifts]
-    told = (
-        f"Of what {len(found.queries)} asked found among the best {found.k}, {found.mean_overlap:.1%} "
-        f"stay. Answers lost, by rule: {lost}. Other answers, or another order: {len(asked)}."
+    """Return what a cycle would change for saved questions."""
+    counts = found.lost_by_rule().items()
+    lost = ", ".join(f"{rule_name(rule)} {count}" for rule, count in counts) or "none"
+    changed = [one for one in found.queries if one.shifts]
+    count = len(found.queries)
+    head = (
+        f"{count} question{'' if count == 1 else 's'}: of the best {found.k} answers, {found.mean_overlap:.1%} "
+        f"stay. Lost answers: {lost}. Questions with other answers or another order: "
+        f"{len(changed)}. A rule is named where leaving it out undoes the change."
     )
     rows = []
-    for one in islice(asked, _MOST_QUESTIONS):
+    for one in islice(changed, _MOST_QUESTIONS):
         gone = {shift.id for shift in one.lost}
-        moved = [shift for shift in one.shifts if shift.id not in gone]
         rows.append(
             (
                 stored(shortened(one.query, _TEXT)),
                 f"{one.overlap:.0%}",
-                _listed((shift.id, shift.rule or "displaced") for shift in one.lost),
-                _listed((s.id, f"{s.before or '-'} → {s.after or '-'}") for s in moved),
+                named_rules(one.rules),
+                _listed((shift.id, named_rules(shift.rules)) for shift in one.lost),
+                _listed(
+                    (
+                        shift.id,
+                        f"{shift.before or '-'} → {shift.after or '-'}, {named_rules(shift.rules)}",
+                    )
+                    for shift in one.shifts
+                    if shift.id not in gone
+                ),
             )
         )
-    table = cells(("question", "stay", "lost", "at another rank"), rows, numbers=("stay",))
-    hidden = len(asked) - len(rows)
-    more = element("p", f"... and {hidden} questions more", class_="faint") if hidden else ""
-    return Section("impact", "For those who ask", Html(element("p", told) + table + more))
+    heads = ("question", "stay", "undone without", "lost", "at another rank")
+    table = cells(heads, rows, numbers=("stay",))
+    hidden = len(changed) - len(rows)
+    more = element("p", f"... and {hidden} more questions", class_="faint") if hidden else ""
+    return Section("impact", "Saved questions", Html(element("p", head) + table + more))
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> Html:
-    items = (element("div", stored(shortened(id, _TEXT)), f" ({told})") for id, told in pairs)
+    items = (element("div", stored(shortened(id, _TEXT)), f" ({words})") for id, words in pairs)
     return Html("".join(items))
 
 

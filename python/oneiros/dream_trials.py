@@ -1,0 +1,106 @@
+"""Copies of a store on which a dream plan is tried."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from oneiros.embedders import check, name_of
+from oneiros.numpy_on_use import np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneiros.bounded import Parts
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.embedders import Embedder
+    from oneiros.engine import Engine
+
+__all__ = ["StoreTrials"]
+
+_COPY: Final = "copy.db"
+
+
+class StoreTrials:
+    """Copies of an engine's store, as :class:`oneiros.dream.impact.Trials`; a context manager.
+
+    Every plan is tried on a copy of one copy, so that all begin with the same bytes. Vectors are
+    compared exactly, since an approximate index may answer otherwise each time it is built. Each
+    text is embedded once, and each question reworded once.
+
+    Args:
+        open_engine: opens the copies: the class of the engine.
+        parts: of the engine.
+        now: what the clock of the copies shows.
+    """
+
+    def __init__(self, open_engine: type[Engine], parts: Parts, now: float) -> None:
+        self._open = open_engine
+        self._parts = parts
+        self._now = now
+        embedder = parts.remember.vectors.embedder
+        self._embedder = None if embedder is None else _Once(embedder)
+        self._expander = None if parts.expander is None else cache(parts.expander)
+        self._folder = TemporaryDirectory(prefix="oneiros-impact-")
+        self._copy = Path(self._folder.name) / _COPY
+
+    def __enter__(self) -> Self:
+        try:
+            self._parts.store.backup(self._copy)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def answers(
+        self, queries: Sequence[str], count: int, plan: DreamPlan | None = None
+    ) -> list[list[str]]:
+        """Return the ids of the best answers, as :class:`oneiros.dream.impact.Trials` says."""
+        if plan is None:
+            return self._searched(self._copy, queries, count, None)
+        with TemporaryDirectory(dir=self._folder.name) as folder:
+            path = Path(folder) / _COPY
+            copyfile(self._copy, path)
+            snapshot = Path(f"{self._copy}-snapshot")
+            if snapshot.exists():  # else a small store, which is read as fast without
+                copyfile(snapshot, f"{path}-snapshot")
+            return self._searched(path, queries, count, plan)
+
+    def _searched(
+        self, path: Path, queries: Sequence[str], count: int, plan: DreamPlan | None
+    ) -> list[list[str]]:
+        with self._open(
+            path,
+            profile=self._parts.profile,
+            embedder=self._embedder,
+            reranker=self._parts.reranker,
+            query_expander=self._expander,
+            vector_index="flat",
+            clock=lambda: self._now,
+            durability="normal",
+        ) as engine:
+            if plan is not None:
+                engine._parts.remember.apply_cycle(plan, is_of_copy=True)
+            return [engine.search(query, count, reinforce=False).ids for query in queries]
+
+
+class _Once:
+    """An embedder that embeds each text once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = name_of(embedder)
+        self._embedder = embedder
+        self._vectors: dict[str, Any] = {}
+
+    def __call__(self, texts: list[str]) -> Any:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            vectors = check(self._embedder(missing), len(missing))
+            self._vectors.update(zip(missing, vectors, strict=True))
+        return np.stack([self._vectors[text] for text in texts])
