@@ -42,7 +42,7 @@ def page(tmp_path: Path) -> Path:
 
 def dream(run: Run, store: Path, page: Path, *more: object) -> str:
     given = ("dream", "-s", store, "--profile", "reverie", "--now", NOW, "--html", page)
-    outcome = run(*given, *more)
+    outcome = run(*given, *(more if "--dry-run" in more else ("--yes", *more)))
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     return outcome.stdout
 
@@ -55,9 +55,10 @@ def test_a_plan_is_written_with_texts_and_impact(run: Run, store: Path, page: Pa
     told = dream(run, store, page, "--dry-run", "--impact", questions)
     assert "would change" in told
     found = written(page)
-    assert ["old", SHOWN, "deleted", "stale", "R13"] in found.cells
-    assert ["talk", "a long session", "archived", "stale", "R13"] in found.cells
-    assert "Of what 1 asked found among the best 10, 0.0% stay" in found.texts["impact"]
+    assert ["old", SHOWN, "deleted", "not used for 800 days (limit 180)"] in found.cells
+    assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
+    assert "1 question: of the best 10 answers, 0.0% stay" in found.texts["impact"]
+    assert "Lost answers: pruning 1" in found.texts["impact"]
     with Engine(store) as mind:
         assert mind.dreams() == []
 
@@ -66,8 +67,8 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
     pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
     assert dream(run, store, page, "--json").startswith("{")
     found = written(page)
-    assert ["old", SHOWN, "deleted", "stale", "R13"] in found.cells
-    assert ["talk", "a long session", "archived", "stale", "R13"] in found.cells
+    assert ["old", SHOWN, "deleted", "not used for 800 days (limit 180)"] in found.cells
+    assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
     assert "drift" not in found.texts
     dream(run, store, page)
     assert "drift" in written(page).texts

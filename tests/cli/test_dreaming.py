@@ -1,8 +1,9 @@
-"""``oneiros dream``: what people and machines are told of a cycle, and how it is taken back."""
+"""``oneiros dream``: what is shown of a cycle, how it is confirmed, and how it is undone."""
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -33,8 +34,12 @@ def live(store: Path) -> set[str]:
         return {memory.id for memory in mind.list()}
 
 
+REVERIE = ("--profile", "reverie", *CLOCK)
+
+
 def dreamed(run: Run, store: Path, *more: str) -> dict[str, object]:
-    outcome = run("dream", "--store", store, "--profile", "reverie", *CLOCK, "--json", *more)
+    yes = () if "--dry-run" in more else ("--yes",)
+    outcome = run("dream", "--store", store, *REVERIE, "--json", *yes, *more)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     return outcome.document
 
@@ -60,23 +65,151 @@ def test_a_dry_run_changes_nothing_and_tells_the_same(run: Run, store: Path) -> 
         assert told[field] == done[field]
 
 
-def test_people_see_phases_rules_reasons_and_names(run: Run, store: Path) -> None:
-    outcome = run("dream", "-s", store, "--profile", "reverie", *CLOCK, "--dry-run")
+RULE_CODE = re.compile(r"\b[A-Z]\d+\b")
+
+
+def test_a_dry_run_shows_what_would_go_with_its_words_and_the_reason(run: Run, store: Path) -> None:
+    outcome = run("dream", "-s", store, *REVERIE, "--dry-run")
     assert outcome.exit_code == 0
-    lines = [line.split() for line in outcome.stdout.splitlines()]
-    assert "(reverie) as of 2025-06-15T15:06:40+00:00: would change" in outcome.stdout
-    assert any(line[:2] == ["prune", "R13"] for line in lines)
-    assert any("protected" in line for line in lines)
-    deleted = [line for line in lines if line[1:3] == ["deleted_at", "-"]]
-    assert deleted
-    assert all(line[-2:] == ["prune", "R13"] for line in deleted)
+    lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
+    assert "(reverie) as of 2025-06-15T15:06:40+00:00: would change" in lines[0]
+    assert "would be removed: 2 deleted" in lines
+    assert "old long forgotten deleted not used for 800 days (limit 180)" in lines
+    assert "prune pinned, core, or tagged explicit or schema_violation 1" in lines
+    assert any(line.startswith("downscale weakened a little") for line in lines)
+    assert not RULE_CODE.search(outcome.stdout)
+    assert "\x1b" not in outcome.stdout
+    assert "tea ␛[2J" in outcome.stdout
+
+
+def test_every_reason_is_in_words(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "reasons.db"
+    with Engine(path, clock=lambda: NOW) as mind:
+        mind.add("the door code is 12", id="first", created_at=NOW - 30 * DAY)
+        mind.add("the door code is 12", id="second", created_at=NOW - 3 * DAY)
+        mind.add("coffee was black", id="was", created_at=NOW - 9 * DAY)
+        mind.add("coffee is green", id="now", created_at=NOW - 8 * DAY)
+        mind.supersede("was", "now")
+        mind.add("a weak one", id="weak", strength=0.005, created_at=NOW - 40 * DAY)
+        mind.add("a talk", id="talk", kind="session", created_at=NOW - 300 * DAY)
+        mind.add("fading", id="fading", strength=0.125, created_at=NOW - 100 * DAY, access_count=1)
+    told = dreamed(run, path, "--dry-run")
+    named = told["named"]
+    assert isinstance(named, list)
+    because = {one["id"]: one["because"] for one in named if one["because"]}
+    assert because == {
+        "first": "same text as second",
+        "was": "superseded by now",
+        "weak": "never used in 40 days, and at the lowest strength",
+        "talk": "not used for 300 days (limit 30)",
+        "fading": "not used for 100 days, and weak (strength 0.12)",
+    }
+    assert told["removed"] == {"deleted": 3, "archived": 2}
+    shown = " ".join(run("dream", "-s", path, *REVERIE, "--dry-run").stdout.split())
+    for id, words in because.items():
+        assert id in shown
+        assert words in shown
+
+
+QUESTION = "run this cycle, which removes 2 memories (2 deleted)? [y/N] "
+
+
+@pytest.mark.parametrize("answer", ["y\n", " YES \n"])
+def test_a_confirmed_cycle_is_the_one_that_was_shown(run: Run, store: Path, answer: str) -> None:
+    outcome = run("dream", "-s", store, *REVERIE, stdin=answer)
+    assert (outcome.exit_code, outcome.stderr) == (0, QUESTION)
+    shown, done = outcome.stdout.split("\ndream ")
+    assert "would be removed: 2 deleted" in shown
+    assert "long forgotten" in shown
+    assert "long forgotten" not in done
+    assert ": changed " in done.splitlines()[0]
+    assert live(store) == {"kept", "fresh"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        ("n\n", 1, "error: nothing was changed"),
+        ("\n", 1, "error: nothing was changed"),
+        ("yesterday\n", 1, "error: nothing was changed"),
+        ("", 2, "error: --yes: needed where stdin has no answer; nothing was changed"),
+    ],
+)
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_without_a_yes_nothing_is_changed(
+    run: Run, store: Path, answer: str, code: int, words: str, json: tuple[str, ...]
+) -> None:
+    before = live(store)
+    outcome = run("dream", "-s", store, *REVERIE, *json, stdin=answer)
+    assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (
+        code,
+        (QUESTION if answer else "") + words,
+    )
+    assert ("long forgotten" in outcome.stdout) == (not json)
+    assert live(store) == before
+    with Engine(store) as mind:
+        assert mind.dreams() == []
+
+
+def test_a_confirmed_cycle_is_one_document(run: Run, store: Path) -> None:
+    outcome = run("dream", "-s", store, *REVERIE, "--json", stdin="y\n")
+    assert (outcome.exit_code, outcome.stderr) == (0, QUESTION)
+    assert outcome.document["removed"] == {"deleted": 2}
+
+
+def test_a_cycle_that_removes_nothing_does_not_ask(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "young.db"
+    with Engine(path, clock=lambda: NOW) as mind:
+        mind.add("said today", id="fresh", created_at=NOW - 3 * DAY)
+    outcome = run("dream", "-s", path, *REVERIE)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert ": changed 3 fields, 1 -> 1 memories" in outcome.stdout
+    assert "removed" not in outcome.stdout
+
+
+def test_with_yes_what_was_removed_is_shown_afterwards(run: Run, store: Path) -> None:
+    outcome = run("dream", "-s", store, *REVERIE, "--yes")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
+    assert "removed: 2 deleted" in lines
+    assert "old long forgotten deleted not used for 800 days (limit 180)" in lines
+
+
+def test_what_changed_while_the_question_stood_is_left_out_and_named(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(*_: str) -> None:
+        with Engine(store, clock=lambda: NOW) as other:
+            other.update("old", text="remembered in time")
+
+    monkeypatch.setattr("oneiros.cli.dreaming.confirm", answer)
+    outcome = run("dream", "-s", store, *REVERIE)
+    assert outcome.exit_code == 0
+    assert "left as they are, because they changed after the plan (1): old" in outcome.stdout
+    assert live(store) == {"old", "kept", "fresh"}
+
+
+def test_of_many_removals_fifty_are_shown_and_all_are_counted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "many.db"
+    with Engine(path, clock=lambda: NOW) as mind:
+        mind.add_many(
+            [
+                {"text": f"text {n}", "id": f"m{n}", "created_at": NOW - 800 * DAY - n}
+                for n in range(53)
+            ]
+        )
+    outcome = run("dream", "-s", path, *REVERIE, stdin="n\n")
+    assert "would be removed: 53 deleted" in outcome.stdout
+    assert outcome.stdout.count("not used for") == 50
+    assert "... and 3 more\n" in outcome.stdout
+    assert "which removes 53 memories (53 deleted)?" in outcome.stderr
 
 
 def test_ids_are_shown_literally(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     with Engine(path) as mind:
         mind.add("a", id="[red]odd\x1b[2J[/]", created_at=NOW - 800 * DAY)
-    shown = run("dream", "-s", path, "--profile", "reverie", *CLOCK).stdout
+    shown = run("dream", "-s", path, *REVERIE, "--yes").stdout
     assert "[red]odd" in shown
     assert "\x1b" not in shown
 
@@ -127,6 +260,9 @@ def test_a_damaged_cycle_is_listed_as_one(run: Run, store: Path, damage: str) ->
         (["--dry-run", "--list"], "--list: cannot go with --dry-run"),
         (["--undo", "x", "--list"], "--list: cannot go with --undo"),
         (["--undo", "x", "--profile", "reverie"], "--profile: cannot go with --undo"),
+        (["--undo", "x", "--yes"], "--yes: cannot go with --undo"),
+        (["--dry-run", "--yes"], "--yes: cannot go with --dry-run"),
+        (["--list", "-y"], "--yes: cannot go with --list"),
         (["--profile", "nobody"], "--profile: name: no profile is called 'nobody'"),
         (["--now", "soon"], "--now"),
         (["--now=-1e30"], "--now: must be in year 1 or later, seconds since 1970, got -1e+30"),
@@ -182,9 +318,10 @@ def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path)
     assert (first["query"], first["before"], first["after"]) == ("long forgotten", ["old"], [])
     assert (second["before"], second["after"], second["overlap"]) == (["fresh"], ["fresh"], 1.0)
     assert impact["lost_by_rule"] == {"R13": 1}
-    asked = ("dream", "-s", store, "--profile", "reverie", *CLOCK, "--dry-run")
-    outcome = run(*asked, "--impact", str(questions))
-    assert "2 questions, top 10: 50.0% stay; lost: R13 1" in outcome.stdout
+    assert (first["rules"], first["shifts"][0]["rules"]) == (["R13"], ["R13"])
+    outcome = run("dream", "-s", store, *REVERIE, "--dry-run", "--impact", str(questions))
+    assert "2 questions, top 10: 50.0% stay; lost: pruning 1" in outcome.stdout
+    assert "'long forgotten': old (pruning)" in outcome.stdout
     assert "old" in live(store)
 
 

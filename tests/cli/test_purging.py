@@ -79,7 +79,7 @@ def test_who_says_yes_is_obeyed(run: Run, store: Path, answer: str) -> None:
         ("n\n", 1, "error: nothing was erased"),
         ("\n", 1, "error: nothing was erased"),
         ("yesterday\n", 1, "error: nothing was erased"),
-        ("", 2, "error: --yes: needed where nobody answers; nothing was erased"),
+        ("", 2, "error: --yes: needed where stdin has no answer; nothing was erased"),
     ],
 )
 def test_without_a_yes_nothing_goes(

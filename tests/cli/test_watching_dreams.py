@@ -17,6 +17,7 @@ from oneiros.cli.watching_dreams import schedule_of
 from oneiros.dream.lock import Begun, CycleLock
 from oneiros.dream.schedule import DreamSchedule
 from oneiros.engine import Engine
+from tests.cli.conftest import Run
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
@@ -34,7 +35,7 @@ def store(tmp_path: Path) -> Path:
 @contextmanager
 def watching(store: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Run a watcher; the block begins once it said that it watches."""
-    command = [sys.executable, "-m", "oneiros.cli", "dream", "--watch", "-s", str(store)]
+    command = [sys.executable, "-m", "oneiros.cli", "dream", "--watch", "--yes", "-s", str(store)]
     with subprocess.Popen(
         [*command, "--profile", "reverie", *options],
         stdout=subprocess.PIPE,
@@ -87,9 +88,24 @@ def test_another_cycle_is_told_and_waited_for(store: Path) -> None:
         rest, _ = watcher.communicate()
     with Engine(store) as mind:
         first = mind.dreams()[-1]
-    said = f"Z dream {first.id} (reverie): changed {first.change_count} fields, 1 -> 0 memories\n"
-    assert line.endswith(said)
+    counts = f"changed {first.change_count} fields, 1 -> 0 memories; removed: 1 deleted"
+    assert line.endswith(f"Z dream {first.id} (reverie): {counts}\n")
     assert all(" dream " in one for one in rest.splitlines())  # of a second that was over meanwhile
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [("n\n", 1, "no cycle ran"), ("", 2, "--yes: needed where stdin has no answer; no cycle ran")],
+)
+def test_without_a_yes_at_the_start_no_cycle_runs(
+    run: Run, store: Path, answer: str, code: int, words: str
+) -> None:
+    outcome = run("dream", "--watch", "-s", store, stdin=answer)
+    assert (outcome.exit_code, outcome.stdout) == (code, "")
+    assert outcome.stderr.startswith("let every cycle remove memories without asking? [y/N] ")
+    assert outcome.stderr.endswith(f"error: {words}\n")
+    with Engine(store) as mind:
+        assert mind.dreams() == []
 
 
 def test_the_schedule_is_what_was_asked_for() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
     from oneiros.engine import Engine
 
-__all__ = ["page_file", "write_page"]
+__all__ = ["page_file", "removed_texts", "write_page"]
 
 
 def page_file(path: Path, store: Path, read: Path | None) -> Path:
@@ -42,32 +43,36 @@ def page_file(path: Path, store: Path, read: Path | None) -> Path:
 
 
 def write_page(
-    path: Path, engine: Engine, told: DreamPlan | DreamReport, impact: Impact | None
+    path: Path, engine: Engine, done: DreamPlan | DreamReport, impact: Impact | None
 ) -> None:
     """Write the page, whole or not at all.
 
     Args:
         path: replaced.
-        engine: knows what the memories say, and which cycles there were before.
-        told: a plan, or what was done.
+        engine: holds the texts, and the cycles before it.
+        done: a plan, or what was done.
         impact: of the plan.
     """
     from oneiros.dream.report import DreamReport  # noqa: PLC0415  (few draw)
     from oneiros.exporting import new_file  # noqa: PLC0415
 
     earlier = engine.dreams()
-    if isinstance(told, DreamReport):
-        made = told.html(texts=_texts(engine, told), earlier=earlier)
+    if isinstance(done, DreamReport):
+        made = done.html(texts=removed_texts(engine, done), earlier=earlier)
     else:
-        made = told.html(impact=impact, earlier=earlier)
+        made = done.html(impact=impact, earlier=earlier)
     with new_file(path) as file:
         file.write(made.encode())
 
 
-def _texts(engine: Engine, report: DreamReport) -> dict[str, str]:
-    """What those say that were taken away."""
-    from oneiros.dream.page import taken_away  # noqa: PLC0415  (few draw)
+def removed_texts(engine: Engine, report: DreamReport, most: int | None = None) -> dict[str, str]:
+    """Return the texts of the memories that a report names as removed, by id.
 
-    gone = [change.id for change in report.named if taken_away(change)]
-    found = (*engine.get_deleted(gone), *engine.get_many(gone))
+    Args:
+        engine: holds them.
+        report: of a plan or of a cycle.
+        most: of the first so many; None: of all that are named.
+    """
+    ids = list(islice((change.id for change in report.named if change.removal), most))
+    found = (*engine.get_deleted(ids), *engine.get_many(ids))
     return {memory.id: memory.text for memory in found if memory is not None}

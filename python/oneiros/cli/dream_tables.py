@@ -10,28 +10,39 @@ from rich.table import Table
 
 from oneiros.cli.moments import moment
 from oneiros.cli.terminal import output, show_table, snippet, text
+from oneiros.dream.rule_words import RULE_WORDS, held_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from oneiros.dream.report import DreamReport, FieldChange
 
-__all__ = ["show_report", "show_reports"]
+__all__ = ["MOST_NAMED", "show_removals", "show_report", "show_reports"]
 
-_MOST_NAMED: Final = 50  # rows for a terminal; --json tells all that the report names
+MOST_NAMED: Final = 50
+"""Rows of a table for a terminal; --json has all that the report names."""
+
 _VALUE: Final = 60  # characters of a field's value
 _LEAST: Final = 80  # columns of a terminal for a table
 _LEAST_OF_IDS: Final = 92  # that cuts no id, which people take over into --undo
 
 
-def show_report(report: DreamReport) -> None:
-    """Write what a cycle did: by phase and rule, what was left alone, which memories changed."""
+def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> None:
+    """Write what a cycle removed, did by phase, left as it is, and changed otherwise.
+
+    Args:
+        report: of a plan or of a cycle.
+        texts: of removed memories, as :func:`show_removals` takes them; None: those were shown.
+    """
     console = output()
     console.print(text(_headline(report)))
+    if texts is not None:
+        show_removals(report, texts)
+    others = [change for change in report.named if not change.removal]
     tables = (
         ("", _phases(report)),
-        ("left alone", _left_alone(report)),
-        ("memories", _changes(report.named)),
+        ("left as they are", _left_alone(report)),
+        ("other changes", _changes(others)),
         ("not restored, because changed again", _changes(report.not_restored)),
     )
     for title, table in tables:
@@ -40,15 +51,49 @@ def show_report(report: DreamReport) -> None:
             if title:
                 console.print(text(title, style="bold"))
             show_table(table, _LEAST)
-    hidden = report.change_count - min(len(report.named), _MOST_NAMED)
+    hidden = report.change_count - min(len(others), MOST_NAMED) - sum(report.removed.values())
     if report.named and hidden > 0:
         console.print(text(f"... and {hidden} more changes", style="dim"))
-    if (hidden := len(report.not_restored) - _MOST_NAMED) > 0:
+    if (hidden := len(report.not_restored) - MOST_NAMED) > 0:
         console.print(text(f"... and {hidden} more that are not restored", style="dim"))
     if report.changed_since:
-        ids = ", ".join(snippet(id, _VALUE) for id in report.changed_since[:_MOST_NAMED])
+        ids = ", ".join(snippet(id, _VALUE) for id in report.changed_since[:MOST_NAMED])
         count = len(report.changed_since)
-        console.print(text(f"\nchanged by somebody since, so left alone ({count}): {ids}"))
+        console.print(
+            text(f"\nleft as they are, because they changed after the plan ({count}): {ids}")
+        )
+
+
+def show_removals(report: DreamReport, texts: Mapping[str, str]) -> None:
+    """Write which memories a cycle removes, with the first words and the reason of each.
+
+    Args:
+        report: of a plan or of a cycle.
+        texts: by id, of the first :data:`MOST_NAMED`.
+    """
+    removals = [change for change in report.named if change.removal]
+    if not removals:
+        return
+    console = output()
+    verb = "would be removed" if report.is_dry_run else "removed"
+    console.print()
+    console.print(text(f"{verb}: {report.removals()}", style="bold"))
+    table = _table(("memory", "text", "how", "because"))
+    for change in removals[:MOST_NAMED]:
+        table.add_row(
+            text(snippet(change.id, _VALUE)),
+            text(snippet(texts.get(change.id, ""), _VALUE)),
+            text(change.removal or ""),
+            text(snippet(_because(change), 4 * _VALUE)),
+        )
+    show_table(table, _LEAST)
+    if (hidden := sum(report.removed.values()) - MOST_NAMED) > 0:
+        console.print(text(f"... and {hidden} more", style="dim"))
+
+
+def _because(change: FieldChange) -> str:
+    """Why a memory is removed; of a report of before reasons were kept, all that it may be."""
+    return change.because or RULE_WORDS.get(change.rule, change.rule)
 
 
 def show_reports(reports: Sequence[DreamReport]) -> None:
@@ -93,42 +138,40 @@ def _headline(report: DreamReport) -> str:
 
 
 def _phases(report: DreamReport) -> Table:
-    table = _table(("phase", "rule"), ("memories",), ("fields",), ("seconds",))
+    table = _table(("phase", "what it does"), ("memories",), ("fields",), ("seconds",))
     for phase in report.phases:
         seconds = f"{phase.seconds:.3f}"
         if not phase.changes:
             table.add_row(text(phase.name), "", "0", "", seconds)
         memories = phase.memory_counts()
         for place, (rule, fields) in enumerate(phase.changes.items()):
-            told = ", ".join(f"{field} {count}" for field, count in fields.items())
+            counts = ", ".join(f"{field} {count}" for field, count in fields.items())
             table.add_row(
                 text("" if place else phase.name),
-                text(rule),
+                text(RULE_WORDS.get(rule, rule)),
                 str(memories[rule]),
-                text(told),
+                text(counts),
                 "" if place else seconds,
             )
     return table
 
 
 def _left_alone(report: DreamReport) -> Table:
-    table = _table(("phase", "rule", "because"), ("memories",))
+    table = _table(("phase", "because"), ("memories",))
     for held in report.left_alone:
-        table.add_row(text(held.phase), text(held.rule), text(held.reason), str(held.memories))
+        table.add_row(text(held.phase), text(held_words(held.reason)), str(held.memories))
     return table
 
 
 def _changes(changes: Iterable[FieldChange]) -> Table:
-    table = _table(("memory", "field", "before", "after", "because", "phase", "rule"))
-    for change in list(changes)[:_MOST_NAMED]:
+    table = _table(("memory", "field", "before", "after", "phase"))
+    for change in list(changes)[:MOST_NAMED]:
         table.add_row(
             text(change.id),
             text(change.field),
             _value(change.field, change.before),
             _value(change.field, change.after),
-            text(change.reason or ""),
             text(change.phase),
-            text(change.rule),
         )
     return table
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oneiros.cli import documents
-from oneiros.cli.failures import FAILED, CommandError, interrupt_held
+from oneiros.cli.failures import interrupt_held
 from oneiros.cli.moments import moment, seconds_of
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.cli.terminal import confirm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +36,9 @@ def purge(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Erase for good what was deleted long enough ago, by dream cycles or by anybody.
+    """Erase for good what was deleted long enough ago, by dream cycles or by hand.
 
-    It tells which memories these are, and asks. Text, vector and links go; nothing brings them back.
+    It shows which memories these are, and asks. Text, vector and links go; nothing brings them back.
     """
     from oneiros.clock import system_clock  # noqa: PLC0415  (--help must not pay for it)
     from oneiros.ranking.declaration import require_number  # noqa: PLC0415
@@ -53,7 +53,7 @@ def purge(
         if not json:
             _show(engine.get_deleted(ids[:_MOST_TOLD]), len(ids), older_than)
         if ids and not (dry_run or yes):
-            _ask(len(ids))
+            confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
         with interrupt_held():  # what was done must be told
             erased = engine.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
@@ -61,25 +61,6 @@ def purge(
                 documents.write({**told, "erased": erased, "memories": ids})
             elif ids and not dry_run:
                 typer.echo(f"{_memories(erased)} erased")
-
-
-def _ask(count: int) -> None:
-    """Return once somebody said yes.
-
-    Raises:
-        CommandError: somebody did not, or nobody is there.
-    """
-    sys.stdout.flush()
-    sys.stderr.write(f"erase {_memories(count)} for good? [y/N] ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline() if sys.stdin is not None else ""
-    if not answer:
-        sys.stderr.write("\n")
-        msg = "--yes: needed where nobody answers; nothing was erased"
-        raise CommandError(msg)
-    if answer.strip().lower() not in ("y", "yes"):
-        msg = "nothing was erased"
-        raise CommandError(msg, FAILED)
 
 
 def _show(first: Sequence[Memory | None], count: int, days: float) -> None:

@@ -1,4 +1,4 @@
-"""What the commands write on a terminal: literal text, consoles, progress."""
+"""What the commands write on a terminal: literal text, consoles, progress, questions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
+from oneiros.cli.failures import FAILED, CommandError
 from oneiros.visible_text import visible
 
 if TYPE_CHECKING:
@@ -15,12 +16,34 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["output", "progress_bar", "show_table", "snippet", "text"]
+__all__ = ["confirm", "output", "progress_bar", "show_table", "snippet", "text"]
 
 Advance = Callable[[int], None]
 
 PLAIN_WIDTH = 120  # columns where there is no terminal to ask
 _UNBOUNDED = 10_000
+
+
+def confirm(question: str, refusal: str) -> None:
+    """Ask on stderr, and return once the answer on stdin is yes.
+
+    Args:
+        question: ends with a question mark.
+        refusal: what is so without a yes, such as "nothing was erased".
+
+    Raises:
+        CommandError: another answer, or none: there is no terminal.
+    """
+    sys.stdout.flush()
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if not answer:
+        sys.stderr.write("\n")
+        msg = f"--yes: needed where stdin has no answer; {refusal}"
+        raise CommandError(msg)
+    if answer.strip().lower() not in ("y", "yes"):
+        raise CommandError(refusal, FAILED)
 
 
 def snippet(stored: str, length: int) -> str:

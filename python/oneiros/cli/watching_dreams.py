@@ -1,4 +1,4 @@
-"""``oneiros dream --watch``: cycles by a schedule, in the foreground, until somebody ends it."""
+"""``oneiros dream --watch``: cycles by a schedule, in the foreground, until it is ended."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from oneiros.cli import documents
 from oneiros.cli.failures import CommandError, say
+from oneiros.cli.terminal import confirm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,22 +58,32 @@ def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
 
 
 def watch_dreams(
-    engine: Engine, schedule: DreamSchedule, profile: Profile | None, *, json: bool
+    engine: Engine,
+    schedule: DreamSchedule,
+    profile: Profile | None,
+    *,
+    json: bool,
+    is_confirmed: bool,
 ) -> None:
     """Run the cycles that are due, a line each, until Ctrl-C or SIGTERM; a second one kills.
 
-    A cycle that runs by then is let end, and told. Another's cycle is waited for.
+    A running cycle is let end, and reported. A cycle of another process is waited for. No cycle
+    asks: the one question is at the start.
 
     Args:
         engine: opened for this.
         schedule: when.
         profile: whose phases; None: the engine's.
         json: a JSON document a line instead of text.
+        is_confirmed: whether the cycles may remove memories without a question at the start.
 
     Raises:
+        CommandError: the question was not answered with yes; no cycle ran.
         KeyboardInterrupt: Ctrl-C ended it.
         typer.Exit: SIGTERM did.
     """
+    if not is_confirmed:
+        confirm("let every cycle remove memories without asking?", "no cycle ran")
     events: SimpleQueue[Event] = SimpleQueue()
     with (
         _signals_to(events),
@@ -132,5 +143,6 @@ def _tell(event: Event, *, as_json: bool) -> None:
     else:
         typer.echo(
             f"{moment(event.now)} dream {event.id} ({event.profile}): changed {event.change_count} "
-            f"fields, {event.live_before} -> {event.live_after} memories"
+            f"fields, {event.live_before} -> {event.live_after} memories; "
+            f"removed: {event.removals()}"
         )
