@@ -1,4 +1,4 @@
-"""Memories that tidy themselves: the dream cycle planned, applied and undone."""
+"""The dream cycle of a store: planned, applied and undone."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Dreaming"]
 
 _LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
+_CALLING_PHASES = {"summarise": "Summarising", "judge": "Conflicts"}
+"""By argument, which is also the name of the phase that calls it, how a profile declares that."""
 
 
 class Dreaming(DreamHistory, Purging):
@@ -76,13 +78,14 @@ class Dreaming(DreamHistory, Purging):
 
         Args:
             now: the cycle's clock, as in :meth:`add`.
-            dry_run: only plan it; the plan tells every change, and can be applied.
-            profile: whose phases and rails, by name or as a ``Profile``; default: the engine's.
-            summarise: writes one text of several that say much the same; default: the most central
-                one stands for all.
-            judge: says what two texts, the older first, have to do with each other:
-                "contradiction", "update", "duplicate" or "distinct"; default: nobody, and nothing is
-                retired for being alike.
+            dry_run: only plan it; the plan lists every change, and can be applied.
+            profile: whose phases and rails, by name or as a ``Profile``; default: the engine's. A
+                profile without phases changes nothing.
+            summarise: writes one text of several similar ones, for the phase ``Summarising``;
+                default: the most central text stands for all.
+            judge: returns the relation of two texts, the older first, for the phase ``Conflicts``:
+                "contradiction", "update", "duplicate" or "distinct"; default: none, and no memory is
+                retired for being similar.
 
         Returns:
             :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
@@ -92,8 +95,9 @@ class Dreaming(DreamHistory, Purging):
             DreamBusy: another cycle runs on this store, in this process or another.
             StoreBusy: another process kept the store locked for too long; nothing was changed.
             OSError: the lock beside the store cannot be written.
-            ValueError, TypeError: an argument breaks its rule, or a callable its promise. What a
-                callable raises comes through, with a note that names it.
+            ValueError, TypeError: an argument breaks its rule, or a callable its promise; or
+                ``summarise`` or ``judge`` is given, and the profile has no phase that calls it. What
+                a callable raises comes through, with a note that names it.
 
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
@@ -103,6 +107,9 @@ class Dreaming(DreamHistory, Purging):
             if given is not None:
                 require_callable(name, given, "a callable on texts")
         chosen, moment = self._profile(profile), self._now(now)
+        for name, given in (("summarise", summarise), ("judge", judge)):
+            if given is not None:
+                _require_called(name, chosen)
         id = new_ulid(moment)
         if dry_run:
             return self._planned(chosen, moment, id, summarise, judge)
@@ -194,6 +201,16 @@ class Dreaming(DreamHistory, Purging):
             applier=_Cycles(parts),
             top_before=self._noted_top(_LOOKED_BACK),
         )
+
+
+def _require_called(name: str, profile: Profile) -> None:
+    """Refuse a callable that no phase of a profile calls."""
+    if name not in [phase.name for phase in profile.phases]:
+        msg = (
+            f"{name}: must be left out, since no phase of the profile {profile.name!r} calls it; "
+            f"{_CALLING_PHASES[name]}() does, as in 'cognitive'"
+        )
+        raise ValueError(msg)
 
 
 class _Cycles:

@@ -95,9 +95,9 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
                 in the report's ``failures``.
             now: as in :meth:`add`.
             progress: show a bar on the error stream.
-            links: whether memories that are alike are linked, and raise the stability of such as
-                were there, where the engine's profile does that (docs/systems/cognitive.md C17,
-                C18); default: in batches of up to 1,000 records.
+            links: whether similar memories are linked, and raise the stability of those that were
+                there (docs/systems/cognitive.md C17, C18); default: in batches of up to 1,000
+                records. Under an engine's profile without ``ingest`` nothing is linked, even if True.
 
         Returns:
             :class:`AddReport`: ids in the order of the records, what was updated, repeated,

@@ -21,10 +21,12 @@ __all__ = ["BLANKS", "ENUMS", "FIELDS", "Memory", "checked_values", "validate_ch
 _CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
 _ONLY_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
+_SHOWN_ID = 40  # characters
+_SHOWN_TEXT = 60
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Memory:
     """One memory with all its fields; docs/systems/fields.md gives their ranges.
 
@@ -33,7 +35,8 @@ class Memory:
     at add" mark (``id`` "", a NaN time, priority 0, layer "", spread 0) is filled in, and every
     field checked, by :meth:`from_record`, which every ``add`` goes through.
 
-    Two memories are equal when all their fields are, embeddings bit for bit.
+    Two memories are equal when all their fields are, embeddings bit for bit. ``repr()`` is one line
+    with the first words of the text; :meth:`to_record` has every field.
     """
 
     id: str = ""
@@ -121,6 +124,13 @@ class Memory:
             if seconds is not None and (iso or seconds > LAST_NUMBER):
                 record[name] = _iso(seconds)
         return record
+
+    def __repr__(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
+        id, kind = shortened(self.id, _SHOWN_ID), shortened(self.kind, _SHOWN_ID)
+        state = "" if self.deleted_at is None else ", deleted"
+        return f"<Memory {id!r} ({kind}{state}): {shortened(self.text, _SHOWN_TEXT)!r}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):

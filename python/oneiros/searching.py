@@ -12,7 +12,7 @@ from oneiros.argument_checks import (
     texts,
 )
 from oneiros.limiting import DeepLimits
-from oneiros.query.asking import Asking, one_each, require_asking
+from oneiros.query.asking import Asking, one_each, require_asking, require_reinforcement
 from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
@@ -71,19 +71,22 @@ class Searching(Questioning):
             k: at most so many results, >= 0; of each channel no more than its depth are looked at
                 (100 by most profiles), and the trace says so where ``k`` is beyond.
             where: a filter, applied inside every channel.
-            session: who asks; reinforcement adds it to the sessions of what is found.
+            session: of the caller; reinforcement adds it to the sessions of what is found, and
+                nothing else reads it.
             now: the clock of this search, as in :meth:`add`.
             embedding: the question's vector, shape (dimension,); default: the engine's embedder's.
+                A profile without a vector channel does not read it.
             profile: how to rank, by name or as a ``Profile``; default: the engine's.
             reinforce: whether what is returned counts as accessed; default: as the profile says,
-                and never with ``explain``: looking into scores is not use.
+                and never with ``explain``. True is refused under a profile without reinforcement.
             explain: give each result its explanation.
             include_expired: return also what is past its ``valid_until`` or ``ttl``
                 (docs/systems/cognitive.md C7); what is not valid yet stays hidden.
             deep_recall: return also what is superseded, at half its score; such results are
                 ``via_deep_recall`` (docs/systems/cognitive.md C4, C6).
             include_expired_in_deep_recall: with ``deep_recall``, return also what is past its
-                validity, at half its score, unless ``include_expired`` keeps it whole.
+                validity, at half its score, unless ``include_expired`` keeps it whole. Without
+                ``deep_recall`` it has no effect.
             valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
                 given. Scores, and what is due to be strengthened, go by ``now`` all the same.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
@@ -107,8 +110,13 @@ class Searching(Questioning):
                 place in the trace then says so, and the order is that without it. Default: as long
                 as the profile's ``rerank`` says; infinity: however long it takes.
 
+        ``hint``, ``context`` and ``date_range`` are for profiles that read them (``omega`` reads all
+        three, ``oneiros`` the last). Others ignore them, so that one search can be run under several
+        profiles, and the trace notes which were not read. To restrict a search to a period under any
+        profile, filter: ``where=oneiros.where(occurred_at=(start, end))``.
+
         A profile with a ``cache`` gives the same question the same answer for a while, until a memory
-        is written; the trace says so. With ``now`` or ``explain``, it is asked anew.
+        is written; the trace says so. With ``now`` or ``explain``, it is asked again.
 
         Returns:
             :class:`SearchResponse`, always with its trace.
@@ -124,6 +132,7 @@ class Searching(Questioning):
             where, hint, date_range, context, reranker, deadline, soft_range=soft_range
         )
         chosen, moment = self._profile(profile), self._now(now)
+        require_reinforcement(chosen, reinforce)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
             chosen.selection, moment, where, status, include_expired, valid_at, deep
@@ -259,6 +268,7 @@ class Searching(Questioning):
             where, hint, date_range, context, reranker, deadline, soft_range=soft_range
         )
         chosen = self._profile(profile)
+        require_reinforcement(chosen, reinforce)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
             chosen.selection, moment, where, status, include_expired, valid_at, deep

@@ -129,6 +129,9 @@ def test_the_document_tells_what_was_done(run: Run, source: Path, target: Path) 
         ),
         (["--compare", "ciar", "nobody"], "--compare: name: no profile is called 'nobody'"),
         (["--compare", "ciar", "ciar", "--threshold", "2"], "threshold: must be"),
+        (["out.parquet", "--threshold", "0.5"], "--threshold: needs --compare"),
+        (["out.parquet", "--top", "5"], "--top: needs --compare"),
+        (["--compare", "ciar", "ciar", "--profile", "ciar"], "--profile: needs OUT"),
         (["out.parquet", "--profile", "reverie"], "in.parquet: now: must be"),
     ][:-1],
 )

@@ -81,3 +81,11 @@ def test_the_drift_of_a_store_is_that_of_its_reports() -> None:
         assert [one.stale_share for one in found.cycles] == [1.0, 1.0]  # what is left is pinned
         assert [one.half_life_days for one in found.cycles] == [{"note": 400.0}, {"note": 401.0}]
         assert mind.drift(1).cycles == found.cycles[1:]
+
+
+def test_figures_show_themselves_on_one_line() -> None:
+    found = drift_over([report("b", NOW + DAY, **SECOND), report("a", NOW, **FIRST)])
+    first, last = str(found).splitlines()
+    assert repr(found) == f"<Drift of 2 cycles, the last: {last}>"
+    assert repr(found.cycles[0]) == f"<CycleDrift {first}>"
+    assert repr(drift_over([])) == "<Drift of no cycle>"

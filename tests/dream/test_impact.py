@@ -260,6 +260,11 @@ def test_an_impact_is_one_line_until_it_is_printed() -> None:
         impact = mind.dream(dry_run=True).impact(["login page", "blue"])
     assert repr(impact) == f"<Impact of {str(impact).splitlines()[0]}>"
     assert len(str(impact).splitlines()) > 1
+    login = impact.queries[0]
+    assert repr(login) == (
+        f"<QueryImpact 'login page': {login.overlap:.1%} stay, "
+        f"{len(login.shifts)} at another rank, {len(login.lost)} lost>"
+    )
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3"])

@@ -84,6 +84,21 @@ def test_a_page_says_what_is_wrong(
     refused(name, call, value)
 
 
+@pytest.mark.parametrize(("name", "phase"), [("judge", "Conflicts"), ("summarise", "Summarising")])
+@pytest.mark.parametrize("profile", ["oneiros", "reverie", "omega", "ciar", "mnemosyne"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_callable_that_no_phase_calls_is_refused(
+    name: str, phase: str, profile: str, dry_run: bool
+) -> None:
+    arguments: dict[str, Any] = {name: lambda *_: "distinct"}
+    with Engine(":memory:", clock=lambda: NOW) as mind:
+        words = rf"^{name}: .* no phase of the profile '{profile}' calls it; {phase}\(\) does"
+        with pytest.raises(ValueError, match=words):
+            mind.dream(profile=profile, dry_run=dry_run, **arguments)
+        assert mind.dreams() == []
+        mind.dream(profile="cognitive", dry_run=dry_run, **arguments)
+
+
 @pytest.mark.parametrize("timeout", ["x", -1, NAN, math.inf, True])
 def test_a_dreamer_that_is_stopped_wrongly_goes_on(timeout: Any) -> None:
     with Engine(":memory:", clock=lambda: NOW) as mind:

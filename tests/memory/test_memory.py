@@ -257,3 +257,21 @@ def test_memories_differ_by_their_embeddings() -> None:
     assert one == make(id="a", embedding=[2, 0])
     assert hash(one) == hash(other)
     assert one != "a"
+
+
+def test_a_memory_shows_itself_on_one_line_and_whole_as_a_record() -> None:
+    memory = make(
+        id="a\nb",
+        text="the first words\n\x1b[2J" + "and so on " * 99,
+        kind="fact",
+        embedding=np.ones(300),
+    )
+    shown = repr(memory)
+    assert shown == (
+        "<Memory 'a␊b' (fact): 'the first words␊␛[2Jand so on and so on and so on and so on…'>"
+    )
+    assert str(memory) == shown
+    assert repr(dataclasses.replace(memory, id="c", text="short", deleted_at=NOW)) == (
+        "<Memory 'c' (fact, deleted): 'short'>"
+    )
+    assert len(str(memory.to_record()["text"])) > 900

@@ -84,6 +84,13 @@ def rescore(
     if target is None and compare is None:
         msg = "rescore: give OUT, --compare A B, or both"
         raise CommandError(msg)
+    if profile and target is None:
+        msg = "--profile: needs OUT"
+        raise CommandError(msg)
+    for option, is_given in (("--threshold", threshold is not None), ("--top", bool(top))):
+        if is_given and compare is None:
+            msg = f"{option}: needs --compare"
+            raise CommandError(msg)
     clock = seconds_of("--now", now)
     least = _least(threshold)
     _require_files(source, target)

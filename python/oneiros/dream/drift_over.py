@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CycleDrift", "Drift", "drift_over"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CycleDrift:
     """The figures of one cycle; see :func:`oneiros.dream.drift.drift_of`."""
 
@@ -39,8 +39,11 @@ class CycleDrift:
     churn: float | None
     """How much the 50 recalled most changed since the cycle before, 0 to 1; None: there was none."""
 
+    def __repr__(self) -> str:
+        return f"<CycleDrift {_line(self)}>"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Drift:
     """The figures of several cycles."""
 
@@ -59,6 +62,15 @@ class Drift:
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON can hold it."""
         return {"cycles": [asdict(cycle) for cycle in self.cycles]}
+
+    def __repr__(self) -> str:
+        count = len(self.cycles)
+        cycles = f"{count} cycle{'' if count == 1 else 's'}"
+        return (
+            f"<Drift of {cycles}, the last: {_line(self.cycles[-1])}>"
+            if count
+            else "<Drift of no cycle>"
+        )
 
     def __str__(self) -> str:
         return "\n".join(map(_line, self.cycles)) or "no dream cycle ran"

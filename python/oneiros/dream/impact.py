@@ -49,7 +49,7 @@ class Shift:
     undoes it, see :func:`impact_of`. Empty: no rule alone does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QueryImpact:
     """One question before and after the cycle."""
 
@@ -70,6 +70,10 @@ class QueryImpact:
         """Those that are no longer among the best ``k``."""
         kept = set(self.after)
         return tuple(one for one in self.shifts if one.before is not None and one.id not in kept)
+
+    def __repr__(self) -> str:
+        changes = f"{len(self.shifts)} at another rank, {len(self.lost)} lost"
+        return f"<QueryImpact {shortened(repr(self.query), _QUERY)}: {self.overlap:.1%} stay, {changes}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

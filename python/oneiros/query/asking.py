@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     TimePair = tuple[Time | None, Time | None]
 
-__all__ = ["Asking", "one_each", "require_asking"]
+__all__ = ["Asking", "one_each", "require_asking", "require_reinforcement"]
 
 _check_hint = text_check("hint", low=1, high=64)
 
@@ -84,6 +84,8 @@ class Asking(NamedTuple):
             found = PLAIN
         else:
             found = understand(query, profile, self.hint, self.where, time)
+        if unread := self._unread(profile, found):
+            found = found._replace(unread=unread)
         if self.context is None:
             return found
         reader, situation = profile.understanding, None
@@ -92,6 +94,21 @@ class Asking(NamedTuple):
         is_asked = any(one.name == "context" for one in profile.factors)
         surroundings = self.context.surroundings(row_sets) if is_asked else None
         return found._replace(surroundings=surroundings, situation=situation)
+
+    def _unread(self, profile: Profile, found: Understood) -> tuple[str, ...]:
+        """Return the arguments given that the profile does not read, for the trace."""
+        is_read = {
+            "hint": self.hint is None or found.hint is not None,
+            "date_range": self.time is None or asks_times(profile),
+            "context": self.context is None or _reads_contexts(profile),
+        }
+        return tuple(name for name, read in is_read.items() if not read)
+
+
+def _reads_contexts(profile: Profile) -> bool:
+    reader = profile.understanding
+    has_situations = reader is not None and bool(reader.situations)
+    return has_situations or any(factor.name == "context" for factor in profile.factors)
 
 
 def _require_context(value: Context) -> Context:
@@ -120,6 +137,18 @@ def require_asking(session: str | None, reinforce: bool | None, k: int, explain:
         FIELDS["session"].check(session)
     if reinforce is not None:
         require_flag("reinforce", reinforce)
+
+
+def require_reinforcement(profile: Profile, reinforce: bool | None) -> None:
+    """Refuse ``reinforce=True`` under a profile that reinforces nothing.
+
+    REQUIRES: ``reinforce`` was checked by :func:`require_asking`.
+    """
+    if reinforce and profile.reinforcement is None:
+        msg = (
+            f"reinforce: must not be True, since the profile {profile.name!r} has no reinforcement"
+        )
+        raise ValueError(msg)
 
 
 def one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:

@@ -42,14 +42,17 @@ class Understood(NamedTuple):
     """What belongs to what the caller is doing, where the profile asks for it."""
     situation: Situation | None = None
     """What holds while the caller does it."""
+    unread: tuple[str, ...] = ()
+    """Arguments that were given and that the profile does not read."""
 
     @property
     def note(self) -> str:
-        """What is told of it in the trace; empty where it changes nothing."""
-        told = [] if self.intent is None else [f"intent {self.intent}"]
-        told += [] if self.hint is None else [f"hint {self.hint}"]
-        told += [] if self.time is None else [str(self.time)]
-        return ", ".join(told)
+        """Its line in the trace; empty where it changes nothing."""
+        parts = [] if self.intent is None else [f"intent {self.intent}"]
+        parts += [] if self.hint is None else [f"hint {self.hint}"]
+        parts += [] if self.time is None else [str(self.time)]
+        parts += [f"not read by the profile: {', '.join(self.unread)}"] if self.unread else []
+        return ", ".join(parts)
 
 
 NEUTRAL: Final = Weights()
