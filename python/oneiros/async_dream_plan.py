@@ -31,7 +31,7 @@ class AsyncDreamPlan:
 
     @property
     def report(self) -> DreamReport:
-        """What the cycle would do, as it would be told."""
+        """What the cycle would do."""
         return self._plan.report
 
     @property
@@ -107,7 +107,7 @@ class AsyncDreamPlan:
         """Return it as a page, as :meth:`oneiros.dream.plan.DreamPlan.html` does.
 
         Args:
-            impact: what :meth:`impact` returned, to be told, too.
+            impact: what :meth:`impact` returned, for a section of its own.
             earlier: reports of cycles before it, the newest first.
 
         Raises:

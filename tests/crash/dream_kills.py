@@ -21,6 +21,7 @@ import apsw
 
 import oneiros
 from oneiros.dream.lock import Begun
+from tests.engine.dream_stores import called
 
 ROOT = Path(__file__).parents[2]
 NOW = 1_750_000_000.0
@@ -69,7 +70,7 @@ def step(mind: oneiros.Engine) -> None:
     if last and last[0].undoes is None:
         mind.undo_dream(last[0].id, now=NOW)
     else:
-        mind.dream(NOW, summarise=" and ".join)
+        mind.dream(NOW, **called(mind._parts.profile, summarise=" and ".join))
 
 
 class Watched:

@@ -62,14 +62,11 @@ def test_another_thread_keeps_cycles_away(tmp_path: Path, is_file: bool) -> None
         begun, goes_on = threading.Event(), threading.Event()
         done: list[object] = []
 
-        def judge(_older: str, _newer: str) -> str:
-            return "distinct"
-
         def hold() -> None:
             with mind._parts.cycles.held(ONE):
                 begun.set()
                 assert goes_on.wait(60)
-            done.append(mind.dream(judge=judge).id)
+            done.append(mind.dream().id)
 
         thread = threading.Thread(target=hold)
         thread.start()

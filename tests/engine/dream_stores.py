@@ -20,6 +20,7 @@ from tests.oracles.ieee import as_float32
 __all__ = [
     "PROFILES",
     "as_held",
+    "called",
     "columns",
     "filled_mind",
     "links",
@@ -30,6 +31,13 @@ __all__ = [
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
+
+
+def called(profile: Profile | str, **callables: Any) -> dict[str, Any]:
+    """Return those arguments of ``dream`` that a phase of the profile calls: others are refused."""
+    chosen = oneiros.profiles.get(profile) if isinstance(profile, str) else profile
+    phases = {phase.name for phase in chosen.phases}
+    return {name: given for name, given in callables.items() if name in phases}
 
 
 def random_mind(

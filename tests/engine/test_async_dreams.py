@@ -76,7 +76,7 @@ def test_a_cycle_that_is_no_dry_run_is_applied(path: Path) -> None:
         async with oneiros.AsyncEngine(path, profile="reverie") as mind:
             with pytest.raises(TypeError, match="dry_run"):
                 await mind.dream(LATER, dry_run="yes")  # type: ignore[call-overload]
-            return await mind.dream(LATER, summarise=" and ".join)
+            return await mind.dream(LATER, profile="cognitive", summarise=" and ".join)
 
     report = asyncio.run(dreamt())
     assert not report.is_dry_run

@@ -18,6 +18,7 @@ from tests.dream.worlds import DAY, NOW, World
 from tests.engine.dream_stores import (
     PROFILES,
     as_held,
+    called,
     columns,
     filled_mind,
     links,
@@ -48,7 +49,7 @@ def test_a_cycle_undone_was_never_there(
         with random_mind(path, world, profile) as mind:
             mind.dream(NOW - 1.0)  # leaves links and stubs for the next one
             before = memories(path), links(path), columns(mind)
-            report = mind.dream(LATER, summarise=summarise)
+            report = mind.dream(LATER, **called(profile, summarise=summarise))
             undone = mind.undo_dream(report.id, now=LATER)
             assert undone.not_restored == ()
             assert memories(path) == before[0]

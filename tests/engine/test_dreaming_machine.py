@@ -23,7 +23,7 @@ from oneiros.dream.report import DreamReport
 from oneiros.remember import in_step
 from oneiros.store import cycle_writing
 from tests.engine.dream_model import State, after_cycle, after_undoing, within_rails
-from tests.engine.dream_stores import tables
+from tests.engine.dream_stores import called, tables
 from tests.engine.dreaming_life import CHANGES, ONE, WHICH, Life
 
 LONG = bool(os.environ.get("ONEIROS_LONG"))
@@ -75,7 +75,9 @@ class Dreaming(Life):
     )
     def dream(self, which: int, judge: Any, summarise: Any) -> None:
         self.all_flushed()
-        report = self.mind(which).dream(self.now, judge=judge, summarise=summarise)
+        report = self.mind(which).dream(
+            self.now, **called(self.profile, judge=judge, summarise=summarise)
+        )
         self.has_dreamt(report)
 
     def has_dreamt(self, report: DreamReport) -> None:
@@ -97,7 +99,7 @@ class Dreaming(Life):
     def dry_run(self, which: int, judge: Any, later: bool, what: str | None, one: int) -> None:
         self.all_flushed()
         before = tables(self.path)
-        plan = self.mind(which).dream(self.now, dry_run=True, judge=judge)
+        plan = self.mind(which).dream(self.now, dry_run=True, **called(self.profile, judge=judge))
         list(plan.changes())
         assert tables(self.path) == before
         self.all_agree()
@@ -190,7 +192,7 @@ class Dreaming(Life):
             return own(*given)
 
         with mock.patch.object(PLACES[place], place, copied_first):
-            report = self.minds[0].dream(self.now, summarise=joined)
+            report = self.minds[0].dream(self.now, **called(self.profile, summarise=joined))
         self.go_on_with(copies[0])
         if place == "_take_up":
             self.has_dreamt(report)

@@ -10,7 +10,7 @@ import pytest
 import oneiros
 from oneiros.dream.report import FieldChange
 from tests.dream.worlds import DAY, NOW
-from tests.engine.dream_stores import PROFILES, filled_mind, memories
+from tests.engine.dream_stores import PROFILES, called, filled_mind, memories
 
 LATER = NOW + DAY
 
@@ -18,7 +18,7 @@ LATER = NOW + DAY
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_plan_leaves_out_who_was_forgotten_since(tmp_path: Path, profile: str) -> None:
     with filled_mind(tmp_path / "mind.db", profile) as mind:
-        plan = mind.dream(LATER, dry_run=True, summarise=" and ".join)
+        plan = mind.dream(LATER, dry_run=True, **called(profile, summarise=" and ".join))
         before = list(plan.changes())
         fields = ("strength", "status", "text", "superseded_by", "link")
         gone = {_first(before, field) for field in fields} & memories(tmp_path / "mind.db").keys()
@@ -48,7 +48,7 @@ def _named_by(change: FieldChange) -> list[object]:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_stays_is_not_counted_as_changed(tmp_path: Path, profile: str) -> None:
     with filled_mind(tmp_path / "mind.db", profile) as mind:
-        plan = mind.dream(LATER, dry_run=True, summarise=" and ".join)
+        plan = mind.dream(LATER, dry_run=True, **called(profile, summarise=" and ".join))
         first = next((one.id for one in plan.changes() if one.field != "memory"), None)
         if first is not None:
             mind.pin(first, not mind.get(first).pinned)

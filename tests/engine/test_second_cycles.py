@@ -15,7 +15,7 @@ from oneiros.ranking.rails import SafetyRails
 from tests.dream.fading import MEMORIES
 from tests.dream.random_worlds import WORLDS
 from tests.dream.worlds import DAY, HOUR, NOW, World
-from tests.engine.dream_stores import random_mind
+from tests.engine.dream_stores import called, random_mind
 from tests.oracles.ieee import as_float32
 
 HOUSE = oneiros.profiles.get("oneiros")
@@ -68,11 +68,12 @@ def test_a_second_cycle_at_once_only_downscales(
     profile: str, world: World, judge: Callable[[str, str], str] | None
 ) -> None:
     with random_mind(":memory:", world, PROFILES[profile]) as mind:
-        first = mind.dream(NOW, judge=judge)
-        again = mind.dream(NOW, dry_run=True, judge=judge)
+        judges = called(PROFILES[profile], judge=judge)
+        first = mind.dream(NOW, **judges)
+        again = mind.dream(NOW, dry_run=True, **judges)
         assert unexplained(mind, list(again.changes()), first.id) == []
         again.apply()
-        third = list(mind.dream(NOW, dry_run=True, judge=judge).changes())
+        third = list(mind.dream(NOW, dry_run=True, **judges).changes())
         assert unexplained(mind, third, "") == []  # and summaries are dated once
 
 

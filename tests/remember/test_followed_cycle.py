@@ -15,6 +15,7 @@ from oneiros.clock import VirtualClock
 from oneiros.dream import ledger
 from oneiros.remember import write_behind
 from oneiros.store.cycle_reading import CycleReading
+from tests.engine.dream_stores import called
 from tests.engine.test_dream_in_step import DAY, state, world
 
 PROFILES = ("reverie", "oneiros", "cognitive", "omega")
@@ -96,7 +97,7 @@ def test_after_a_commit_that_was_not_seen_memories_are_read(
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_undoing_is_followed_by_its_notes(profile: str, tmp_path: Path, read: list[int]) -> None:
     with two(tmp_path / "a.db", profile) as (mind, other, clock):
-        report = mind.dream(summarise=" and ".join)
+        report = mind.dream(**called(profile, summarise=" and ".join))
         other.refresh()
         live = mind.list(limit=1)[0].id
         mind.update(live, strength=0.77)

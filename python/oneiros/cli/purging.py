@@ -1,4 +1,4 @@
-"""``oneiros purge``: what was soft-deleted long enough ago is erased for good."""
+"""``oneiros purge``: erase for good what was soft-deleted long enough ago."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["purge"]
 
-_MOST_TOLD = 50  # rows for a terminal; --json names all
+_MOST_SHOWN = 50  # rows for a terminal; --json names all
 _TEXT = 60  # characters of a text in a row
 _LEAST = 70  # columns of a terminal for a table
 
@@ -32,8 +32,10 @@ def purge(
     now: Annotated[
         str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be erased.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Erase for good what was deleted long enough ago, by dream cycles or by hand.
@@ -47,18 +49,18 @@ def purge(
     given = seconds_of("--now", now)
     clock = (
         system_clock() if given is None else given
-    )  # one moment for what is told and what is done
+    )  # one moment for what is shown and what is done
     with opened(existing(store)) as engine:
         ids = engine.purgeable(older_than, now=clock)
         if not json:
-            _show(engine.get_deleted(ids[:_MOST_TOLD]), len(ids), older_than)
+            _show(engine.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
             confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
-        with interrupt_held():  # what was done must be told
+        with interrupt_held():  # what was done must be reported
             erased = engine.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
-                told = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
-                documents.write({**told, "erased": erased, "memories": ids})
+                query = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
+                documents.write({**query, "erased": erased, "memories": ids})
             elif ids and not dry_run:
                 typer.echo(f"{_memories(erased)} erased")
 
@@ -83,8 +85,8 @@ def _show(first: Sequence[Memory | None], count: int, days: float) -> None:
         cells = (memory.id, memory.kind, deleted, memory.title or memory.text)
         table.add_row(*(text(snippet(cell, _TEXT)) for cell in cells))
     show_table(table, _LEAST)
-    if count > _MOST_TOLD:
-        console.print(text(f"... and {count - _MOST_TOLD} more", style="dim"))
+    if count > _MOST_SHOWN:
+        console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
     console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))
 
 

@@ -50,7 +50,7 @@ class DreamPlan:
     Made by ``Engine.dream(dry_run=True)``. Planning changed nothing.
 
     Attributes:
-        report: what the cycle would do, as it would be told.
+        report: what the cycle would do.
         revision: of the store, that it was planned on.
     """
 
@@ -237,7 +237,7 @@ class DreamPlan:
     def apply(self) -> DreamReport:
         """Apply the plan in one transaction, all of it or nothing.
 
-        A memory that somebody changed, linked or unlinked after the plan was made stays as it is, as
+        A memory that was changed, linked or unlinked after the plan was made stays as it is, as
         does what was to give way to it or be merged with it; they are named in the report's
         ``changed_since``.
 
@@ -251,11 +251,13 @@ class DreamPlan:
         return self._applier.apply(self)
 
     def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
-        """Rank a set of questions before and after the plan, without applying it.
+        """Rank a set of questions before and after the plan, without applying it to this store.
 
-        The store is copied aside, the plan applied to the copy, and each question asked of it before
-        and after, with the engine's profile at the cycle's ``now``, strengthening nothing. It takes
-        the time and the room that a copy of the store takes.
+        The plan is applied to a copy of the store, and each question searched before and after, with
+        the engine's profile at the cycle's ``now`` and without reinforcement. Where an answer
+        changed, the plan is applied once more for each of its rules, without that rule, to find the
+        rules that the change depends on: :func:`oneiros.dream.impact.impact_of` has the definition.
+        Two copies of the store exist at a time.
 
         Args:
             queries: the questions, as :meth:`oneiros.Engine.search` takes them.
@@ -263,7 +265,7 @@ class DreamPlan:
 
         Returns:
             :class:`oneiros.dream.impact.Impact`: overlap, shifts and lost answers of each question,
-            and the rule that is responsible.
+            and the rules that they depend on.
 
         Raises:
             TypeError, ValueError: a query that is no text or too large, or another ``k``; or the
@@ -274,16 +276,16 @@ class DreamPlan:
         return self._applier.impact(self, queries, k)
 
     def html(self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()) -> str:
-        """Return the plan as :meth:`DreamReport.html` does, with what the memories say that would go.
+        """Return the plan as :meth:`DreamReport.html` does, with the texts of removed memories.
 
         Args:
-            impact: what :meth:`impact` returned, to be told, too.
+            impact: what :meth:`impact` returned, for a section of its own.
             earlier: reports of cycles before it, the newest first.
 
         Raises:
             ImportError: matplotlib is not installed (``oneiros[plots]``).
             TypeError: ``impact`` or ``earlier`` is something else.
-            EngineClosed: the engine is closed, and nobody knows what the memories say.
+            EngineClosed: the engine is closed, and the texts cannot be read.
         """
         from oneiros.dream.page import page, require_plots  # noqa: PLC0415 - few look at it
 

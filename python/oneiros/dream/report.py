@@ -129,7 +129,7 @@ class DecayCurve:
 
     kind: str
     days: tuple[float, ...]
-    """Since a memory was added that nobody recalls."""
+    """Since a memory was added that is never recalled."""
     values: tuple[float, ...]
     """What the profile's factors make of it by then, of a relevance of 1; one a day."""
     standing: tuple[Standing, ...]
@@ -162,9 +162,9 @@ class DreamReport:
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many memories are removed, by how: "deleted", "archived", "cut to a stub"."""
     changed_since: tuple[str, ...] = ()
-    """Memories left as they are, because somebody changed, linked or unlinked them after the plan was
-    made, or what they were to give way to, or to be summarised with. Phases and ``change_count`` tell
-    what was changed without them; figures, distributions, drift and decay are those of the plan."""
+    """Memories left as they are, because they were changed, linked or unlinked after the plan was
+    made, or what they were to give way to, or to be summarised with. Phases and ``change_count`` are
+    without them; figures, distributions, drift and decay are those of the plan."""
     not_restored: tuple[FieldChange, ...] = ()
     """Of an undoing: what had changed again, and stays. The store keeps a thousand of these and of
     ``changed_since``; ``left_alone`` counts the memories of all."""
@@ -256,8 +256,8 @@ class DreamReport:
             return f"dream {self.id}: its report is damaged ({one_line(self.damage)})"
         if self.undoes is not None:
             left = sum(one.memories for one in self.left_alone)
-            told = f", {left} memories changed since" if left else ""
-            return f"dream {self.undoes} undone by {self.id}: {self.change_count} fields restored{told}"
+            since = f", {left} memories changed since" if left else ""
+            return f"dream {self.undoes} undone by {self.id}: {self.change_count} fields restored{since}"
         verb = "would change" if self.is_dry_run else "changed"
         head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]

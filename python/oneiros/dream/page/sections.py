@@ -114,7 +114,7 @@ def _distributions(report: DreamReport) -> Html:
 
 
 def _decay(report: DreamReport) -> Html:
-    told = element(
+    legend_text = element(
         "p",
         "A line is a memory that is never recalled, from the day it was added: the value that the ",
         f"factors of {report.profile} give to a relevance of 1. A mark is the mean of the store's ",
@@ -131,7 +131,7 @@ def _decay(report: DreamReport) -> Html:
     heads = ("kind", "days since the last use", "mean value", "memories")
     table = cells(heads, rows, numbers=heads[1:])
     numbers = element("details", element("summary", "where memories stand, in numbers"), table)
-    return Html(told + element("figure", legend, plots.decay(report.decay)) + numbers)
+    return Html(legend_text + element("figure", legend, plots.decay(report.decay)) + numbers)
 
 
 def _gone(report: DreamReport, gone: Sequence[FieldChange], texts: Mapping[str, str]) -> Html:
@@ -160,8 +160,8 @@ def _left_alone(report: DreamReport) -> Html:
     count = len(report.changed_since)
     names = [stored(shortened(id, _TEXT)) for id in report.changed_since[:_MOST_NAMED]]
     items = element("ul", *(element("li", name) for name in names))
-    told = f"{count} that changed after the cycle was planned"
-    since = element("details", element("summary", told), items, _more(count))
+    summary = element("summary", f"{count} that changed after the cycle was planned")
+    since = element("details", summary, items, _more(count))
     return Html((table if rows else "") + since)
 
 
@@ -173,8 +173,10 @@ def _more(count: int) -> Html:
 
 def _changes(report: DreamReport, rest: Sequence[FieldChange], gone: int) -> Html:
     more = report.change_count - len(rest) - gone
-    told = f"{len(rest)} changes" + (f", and {more} more that are not listed" if more > 0 else "")
-    return element("details", element("summary", told), _change_table(rest))
+    summary = f"{len(rest)} changes" + (
+        f", and {more} more that are not listed" if more > 0 else ""
+    )
+    return element("details", element("summary", summary), _change_table(rest))
 
 
 def _change_table(changes: Iterable[FieldChange]) -> Html:
@@ -239,6 +241,6 @@ def _name(distribution: str) -> str:
 
 def _value(field: str, value: Any) -> Html:
     if isinstance(value, float) and not isinstance(value, bool):
-        told = moment(value) if field.endswith(("_at", "_since")) else f"{value:.4g}"
-        return element("span", told)
+        shown = moment(value) if field.endswith(("_at", "_since")) else f"{value:.4g}"
+        return element("span", shown)
     return stored("-" if value is None else shortened(str(value), _TEXT))
