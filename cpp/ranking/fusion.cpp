@@ -103,19 +103,27 @@ void fuse_as(const WeightedSum& rule, const Candidates& candidates, std::span<do
   }
 }
 
+bool has_found_any(const Candidates& candidates, std::size_t channel) {
+  return std::ranges::any_of(candidates.ranks(channel),
+                             [](std::uint32_t rank) { return rank > 0; });
+}
+
 void fuse_as(const WeightedMean& rule, const Candidates& candidates, std::span<double> relevance) {
   std::fill(relevance.begin(), relevance.end(), 0.0);
-  std::vector<double> weights(relevance.size());
+  double weights = 0;
   for (std::size_t channel = 0; channel < rule.channels.size(); ++channel) {
+    if (!has_found_any(candidates, channel)) {
+      continue;
+    }
     const auto [weight, normalise] = rule.channels[channel];
+    weights += weight;
     Relevance(normalise, rule.low, candidates.scores(channel))
         .for_each([&, weight = weight](std::size_t i, double value) {
           relevance[i] += weight * clamped(value);
-          weights[i] += weight;
         });
   }
-  for (std::size_t i = 0; i < relevance.size(); ++i) {
-    relevance[i] = weights[i] > 0 ? relevance[i] / weights[i] : 0.0;
+  for (double& mean : relevance) {
+    mean = weights > 0 ? mean / weights : 0.0;
   }
 }
 

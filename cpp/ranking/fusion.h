@@ -35,8 +35,9 @@ struct WeightedSum {
   double low = 0;
 };
 
-// The mean, by weight, of the relevances clamped to [0, 1] over the channels that hold the
-// candidate; 0 where these weights are all 0. Source: docs/systems/omega.md O32.
+// The weighted mean of the relevances clamped to [0, 1] over the channels that found anything. A
+// channel without a score for the candidate counts 0. The mean is 0 if these weights are all 0.
+// Source: docs/systems/omega.md O32.
 struct WeightedMean {
   std::vector<ChannelRule> channels;
   double low = 0;

@@ -159,15 +159,16 @@ def weighted_mean(
     normalise: Mapping[str, str],
     low: float = 0.1,
 ) -> dict[Id, float]:
-    """Return the weighted mean of relevances clamped to [0, 1] over the channels that hold it. O32.
+    """Return the weighted mean of relevances clamped to [0, 1] over what returned anything. O32.
 
-    Where every weight that counts is 0, there is nothing to take a mean of: 0.
+    A channel that returned something, but not the memory, counts 0; one that returned nothing is
+    left out. Where none has a weight above 0: 0.
     """
     parts = {name: relevances(hits, normalise[name], low) for name, hits in channels.items()}
+    total = sum(weights[name] for name, part in parts.items() if part)
     fused = {}
     for item in union(channels):
         held = [name for name, part in parts.items() if item in part]
-        total = sum(weights[name] for name in held)
         value = sum(weights[name] * clip(parts[name][item], 0.0, 1.0) for name in held)
         fused[item] = value / total if total > 0 else 0.0
     return fused

@@ -168,8 +168,10 @@ def test_fusion_gives_the_values_done_by_hand() -> None:
         {"a": 0.3, "b": 0.15 + 0.25, "c": 0.0}
     )
     assert fusion.weighted_mean(HITS, weights, kinds) == pytest.approx(
-        {"a": 1.0, "b": 0.4 / 0.8, "c": 0.0}
+        {"a": 0.3 / 0.8, "b": 0.4 / 0.8, "c": 0.0}
     )
+    words_alone = {"lexical": HITS["lexical"], "vector": []}
+    assert fusion.weighted_mean(words_alone, weights, kinds) == pytest.approx({"a": 1.0, "b": 0.5})
     assert fusion.retention_weighted_union(HITS, {"b": 0.5, "c": -0.2}) == {
         "a": 0.1, "b": 0.5, "c": -0.2,
     }  # fmt: skip

@@ -115,11 +115,22 @@ TEST_CASE("fusion: equal scores, single hits and scores not above 0 when normali
   CHECK(fused("weighted_sum", max, negative) == Scores{0.0, 0.0, 1.0});
 }
 
-TEST_CASE("fusion: weighted_mean over the channels that hold a candidate") {
+TEST_CASE("fusion: weighted_mean over the channels that found anything") {
   const FusionParameters mean{{"weights", Scores{3.0, 1.0}}, {"normalise", Names{"max", "none"}}};
-  CHECK(fused("weighted_mean", mean, three()) == Scores{1.0, (3.0 * 0.25 + 0.75) / 4.0, 0.0});
+  CHECK(fused("weighted_mean", mean, three()) == Scores{0.75, (3.0 * 0.25 + 0.75) / 4.0, 0.0});
   const FusionParameters none{{"weights", Scores{0.0, 1.0}}};
   CHECK(fused("weighted_mean", none, three()) == Scores{0.0, 0.75, 0.0});
+  const FusionParameters nothing{{"weights", Scores{0.0, 0.0}}};
+  CHECK(fused("weighted_mean", nothing, three()) == Scores{0.0, 0.0, 0.0});
+}
+
+TEST_CASE("fusion: weighted_mean leaves out a channel that found nothing") {
+  Candidates words = candidates_of({{{7, 5}, {8.0, 2.0}}, {{}, {}}});
+  words.append(Rows{9});
+  const FusionParameters mean{{"weights", Scores{3.0, 1.0}}, {"normalise", Names{"max", "clamp"}}};
+  CHECK(fused("weighted_mean", mean, words) == Scores{1.0, 0.25, 0.0});
+  words.fill(1, Scores{0.5, 0.5, 0.5});  // filling is not finding
+  CHECK(fused("weighted_mean", mean, words) == Scores{1.0, 0.25, 0.0});
 }
 
 TEST_CASE("fusion: retention_weighted_union takes each candidate's own cosine") {

@@ -97,9 +97,10 @@ class WeightedSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedMean:
-    """Average the channels' relevances over the channels that hold the memory.
+    """Average the channels' relevances over the channels that returned anything.
 
-    Each is normalised, then clamped to [0, 1].
+    Each is normalised, then clamped to [0, 1]. A channel that returned something, but not the
+    memory, counts 0. Where no channel with a weight above 0 returned anything, the mean is 0.
 
     Source: docs/systems/omega.md O32, O3.
     """
