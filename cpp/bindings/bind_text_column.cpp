@@ -1,12 +1,15 @@
 // The texts of memories over lists of strings and arrays of rows.
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "bindings/texts.h"
+#include "columns/canonical_form.h"
 #include "columns/text_column.h"
 #include "columns/text_matching.h"
 #include "columns/word_overlap.h"
@@ -43,17 +46,51 @@ void erase(TextColumn& column, const py::object& rows) {
   column.erase(where);
 }
 
-py::array counted(const TextColumn& column, const py::object& rows, const py::list& words,
-                  bool with_tags) {
+using Count = void (*)(const TextColumn&, std::span<const std::uint32_t>,
+                       std::span<const std::string_view>, std::span<std::uint32_t>);
+
+template <Count count>
+py::array counted(const TextColumn& column, const py::object& rows, const py::list& words) {
   const std::vector<std::uint32_t> where = rows_of(rows);
   const Texts sought = read_texts(words, "words");
   std::vector<std::uint32_t> found(where.size());
   {
     const ReleasedGil nogil;
-    count_words(column, where, sought.views, with_tags ? Searched::kTextAndTags : Searched::kText,
-                found);
+    count(column, where, sought.views, found);
   }
   return copied(found);
+}
+
+py::array counted_canonical(const TextColumn& column, const py::object& rows, const py::list& words,
+                            const py::list& stems) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  const Texts whole = read_texts(words, "words");
+  const Texts cut = read_texts(stems, "stems");
+  if (cut.views.size() != whole.views.size()) {
+    throw py::value_error("stems: expected " + std::to_string(whole.views.size()) +
+                          ", one a word, got " + std::to_string(cut.views.size()));
+  }
+  std::vector<WordAndStem> sought(whole.views.size());
+  for (std::size_t i = 0; i < sought.size(); ++i) {
+    sought[i] = {whole.views[i], cut.views[i]};
+  }
+  std::vector<std::uint32_t> found(where.size());
+  {
+    const ReleasedGil nogil;
+    count_canonical_words(column, where, sought, found);
+  }
+  return copied(found);
+}
+
+py::str canonical_form(const py::str& text) {
+  const std::string_view read = utf8_of(text, "text");
+  CanonicalForm form;
+  std::string_view found;
+  {
+    const ReleasedGil nogil;
+    found = form.of(read);
+  }
+  return {found.data(), found.size()};
 }
 
 py::array similar(const TextColumn& column, const py::object& rows, const py::str& text,
@@ -120,6 +157,8 @@ py::array overlaps(const TextColumn& column, const py::object& rows, const py::o
 }  // namespace
 
 void register_text_column(py::module_& module) {
+  module.def("canonical_form", &canonical_form, py::kw_only(), py::arg("text"),
+             "The canonical form of a text in NFKC and lower case.");
   py::class_<TextColumn, std::shared_ptr<TextColumn>>(
       module, "TextColumn", "The normalised texts of memories, one row a memory.")
       .def(py::init<>())
@@ -130,19 +169,25 @@ void register_text_column(py::module_& module) {
            "Gives each row its text and tags, in place of what it had; nothing or all.")
       .def("erase", &erase, py::kw_only(), py::arg("rows"),
            "Takes the texts of rows away, and wipes them.")
-      .def("count_words", &counted, py::kw_only(), py::arg("rows"), py::arg("words"),
-           py::arg("with_tags"), "How many of the words are a part of each row's text (and tags).")
-      .def(
-          "trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
-          py::arg("characters"), py::arg("least"),
-          "Jaccard of each row's trigrams with those of a text, over the first characters; 0 below "
-          "`least`.")
+      .def("count_words", &counted<&count_words>, py::kw_only(), py::arg("rows"), py::arg("words"),
+           "How many of the words are a part of each row's text.")
+      .def("count_canonical_words", &counted_canonical, py::kw_only(), py::arg("rows"),
+           py::arg("words"), py::arg("stems"),
+           "How many of the words, or else their stems, are a part of the canonical form of each "
+           "row's text and tags; an empty stem is none.")
+      .def("count_tags", &counted<&count_tags>, py::kw_only(), py::arg("rows"), py::arg("words"),
+           "How many of the words are one of each row's tags.")
+      .def("trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
+           py::arg("characters"), py::arg("least"),
+           "Jaccard of the trigrams of each row's first characters, in canonical form, with those "
+           "of "
+           "a text in that form; 0 below `least`.")
       .def("first_alike", &alike, py::kw_only(), py::arg("rows"), py::arg("characters"),
-           "For each place, the first whose row's text begins with the same characters.")
+           "For each place, the first whose row's canonical form begins with the same characters.")
       .def("which_alike", &which_of, py::kw_only(), py::arg("rows"), py::arg("texts"),
            py::arg("characters"),
-           "For each row, the first of the texts that begins as its own; their number if none "
-           "does.")
+           "For each row, the first of the texts, in canonical form, that begins as its own; their "
+           "number if none does.")
       .def("largest_word_overlaps", &overlaps, py::kw_only(), py::arg("rows"), py::arg("groups"),
            py::arg("among"), py::arg("among_groups"),
            "For each row the largest Jaccard of its words with those of another of its group.");

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analysis/utf8.h"
+#include "columns/canonical_form.h"
 #include "columns/each_text.h"
 #include "ranking/id_table.h"
 
@@ -91,34 +96,13 @@ class SoughtWord {
   std::size_t other_ = 0;
 };
 
-// How many bytes of ASCII a text begins with, or some fewer.
-std::size_t ascii_length(std::string_view text) {
-  std::size_t at = 0;
-  for (std::uint64_t eight = 0; at + sizeof(eight) <= text.size(); at += sizeof(eight)) {
-    std::memcpy(&eight, text.data() + at, sizeof(eight));
-    if ((eight & 0x8080'8080'8080'8080U) != 0) {
-      break;
-    }
-  }
-  return at;
-}
-
-std::string_view start_of(std::string_view text, std::size_t characters) {
-  std::size_t at = ascii_length(text.substr(0, characters));
-  for (characters -= at; at < text.size() && characters > 0; --characters) {
-    at += decode_utf8(text, at).length;
-  }
-  return text.substr(0, at);
-}
-
-// Calls visit(trigram) for each three characters in a row within the first `characters`, while it
-// returns true.
+// Calls visit(trigram) for each three characters in a row, while it returns true.
 template <typename Visit>
-void for_each_trigram(std::string_view text, std::size_t characters, Visit visit) {
+void for_each_trigram(std::string_view text, Visit visit) {
   constexpr std::uint64_t kThree = (std::uint64_t{1} << 63) - 1;  // 21 bits each
   std::uint64_t last = 0;
   std::size_t at = 0;
-  for (std::size_t read = 0; at < text.size() && read < characters; ++read) {
+  for (std::size_t read = 0; at < text.size(); ++read) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const Decoded decoded = byte < 0x80 ? Decoded{byte, 1} : decode_utf8(text, at);
     last = ((last << 21U) | decoded.code_point) & kThree;
@@ -127,6 +111,18 @@ void for_each_trigram(std::string_view text, std::size_t characters, Visit visit
       return;
     }
   }
+}
+
+// Whether a text is one of the lines.
+bool is_line_of(std::string_view lines, std::string_view text) {
+  for (std::size_t begin = 0; begin <= lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    if (lines.substr(begin, end - begin) == text) {
+      return true;
+    }
+    begin = end + 1;
+  }
+  return false;
 }
 
 // The different trigrams of one text after the other.
@@ -154,16 +150,40 @@ class TrigramSet {
 }  // namespace
 
 void count_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
-                 std::span<const std::string_view> words, Searched searched,
-                 std::span<std::uint32_t> found) {
+                 std::span<const std::string_view> words, std::span<std::uint32_t> found) {
   assert(found.size() == rows.size());
   const std::vector<SoughtWord> sought(words.begin(), words.end());
   for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
     found[i] = static_cast<std::uint32_t>(
-        std::count_if(sought.begin(), sought.end(), [&](const SoughtWord& word) {
-          return word.is_in(held.text) ||
-                 (searched == Searched::kTextAndTags && word.is_in(held.tags));
+        std::count_if(sought.begin(), sought.end(),
+                      [&](const SoughtWord& word) { return word.is_in(held.text); }));
+  });
+}
+
+void count_canonical_words(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                           std::span<const WordAndStem> words, std::span<std::uint32_t> found) {
+  assert(found.size() == rows.size());
+  std::vector<std::pair<SoughtWord, std::optional<SoughtWord>>> sought;
+  for (const auto [word, stem] : words) {
+    sought.emplace_back(word, stem.empty() ? std::nullopt : std::optional<SoughtWord>(stem));
+  }
+  CanonicalForm form;
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
+    const std::string_view searched = form.of_both(held.text, held.tags);
+    found[i] = static_cast<std::uint32_t>(
+        std::count_if(sought.begin(), sought.end(), [&](const auto& word) {
+          return word.first.is_in(searched) || (word.second && word.second->is_in(searched));
         }));
+  });
+}
+
+void count_tags(const TextColumn& texts, std::span<const std::uint32_t> rows,
+                std::span<const std::string_view> words, std::span<std::uint32_t> found) {
+  assert(found.size() == rows.size());
+  for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
+    found[i] = static_cast<std::uint32_t>(
+        std::count_if(words.begin(), words.end(),
+                      [&](std::string_view word) { return is_line_of(held.tags, word); }));
   });
 }
 
@@ -172,8 +192,8 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
                           std::span<double> similarity) {
   assert(similarity.size() == rows.size());
   TrigramSet sought;
-  sought.begin(std::min(characters, text.size()));
-  for_each_trigram(text, characters, [&](std::int64_t trigram) {
+  sought.begin(text.size());
+  for_each_trigram(text, [&](std::int64_t trigram) {
     sought.add(trigram);
     return true;
   });
@@ -186,10 +206,12 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
   const auto most =
       static_cast<std::size_t>(std::min(own / least + 1, static_cast<double>(characters)));
   TrigramSet held;
+  CanonicalForm form;
   for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& kept) {
-    held.begin(std::min(characters, kept.text.size()));
+    const std::string_view start = form.of(first_characters(kept.text, characters));
+    held.begin(start.size());
     std::size_t shared = 0;
-    for_each_trigram(kept.text, characters, [&](std::int64_t trigram) {
+    for_each_trigram(start, [&](std::int64_t trigram) {
       shared += held.add(trigram) && sought.contains(trigram) ? 1 : 0;
       return held.size() <= most;
     });
@@ -202,11 +224,12 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
 void first_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::size_t characters, std::span<std::uint32_t> first) {
   assert(first.size() == rows.size());
-  std::unordered_map<std::string_view, std::uint32_t> seen;
+  std::unordered_map<std::string, std::uint32_t> seen;
+  CanonicalForm form;
   for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
     const auto place = static_cast<std::uint32_t>(i);
-    const std::string_view start = start_of(held.text, characters);
-    first[i] = start.empty() ? place : seen.try_emplace(start, place).first->second;
+    const std::string_view start = form.of(held.text, characters);
+    first[i] = start.empty() ? place : seen.try_emplace(std::string(start), place).first->second;
   });
 }
 
@@ -214,16 +237,24 @@ void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<const std::string_view> sought, std::size_t characters,
                  std::span<std::uint32_t> which) {
   assert(which.size() == rows.size());
+  // Most rows differ in their first characters; only for the others is the whole start computed.
+  constexpr std::size_t kOpening = 16;
   std::unordered_map<std::string_view, std::uint32_t> places;
+  std::unordered_set<std::string_view> openings;
   for (std::size_t i = 0; i < sought.size(); ++i) {
-    if (const std::string_view start = start_of(sought[i], characters); !start.empty()) {
+    if (const std::string_view start = first_characters(sought[i], characters); !start.empty()) {
       places.try_emplace(start, static_cast<std::uint32_t>(i));
+      openings.insert(first_characters(start, kOpening));
     }
   }
   const auto none = static_cast<std::uint32_t>(sought.size());
+  CanonicalForm form;
   for_each_text(TextColumn::Reader(texts), rows, [&](std::size_t i, const MemoryText& held) {
-    const auto found = places.find(start_of(held.text, characters));
-    which[i] = found == places.end() ? none : found->second;
+    which[i] = none;
+    if (openings.contains(form.of(held.text, std::min(characters, kOpening)))) {
+      const auto found = places.find(form.of(held.text, characters));
+      which[i] = found == places.end() ? none : found->second;
+    }
   });
 }
 

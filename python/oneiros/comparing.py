@@ -44,10 +44,10 @@ class Comparing(Searching):
 
         First those whose texts begin alike, as they were added, then the nearest by cosine. Which of
         them are near-duplicates, the ``duplicates`` of the profile says: by default the same first
-        150 normalised characters, or a cosine of 0.92. All live memories within the scope are
-        looked at, also those that a search would hide. Their texts are read when they are first
-        asked for; after that a call costs one pass over the beginnings and one search by vector,
-        which beyond 5,000 memories is approximate.
+        150 characters, whatever their markdown, white space and capitals, or a cosine of 0.92. All
+        live memories within the scope are looked at, also those that a search would hide. Their
+        texts are read when they are first asked for; after that a call costs one pass over the
+        beginnings and one search by vector, which beyond 5,000 memories is approximate.
 
         Args:
             id_or_text: the id of a live memory within the scope; all else is taken for a text.

@@ -11,12 +11,12 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.indexes import ABSENT
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.short_cuts import answered_at_once, decided_by_words
-from oneiros.texts.normalised import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneiros.gathering import Question, Stages
+    from oneiros.response import LoadMemories
 
 __all__ = ["decided"]
 
@@ -25,20 +25,21 @@ ALONE = "not looked at: what the words found decides alone"
 
 
 def decided(
-    question: Question, answers: Sequence[ChannelAnswer], stages: Stages
+    question: Question, answers: Sequence[ChannelAnswer], load: LoadMemories, stages: Stages
 ) -> tuple[Question, Sequence[ChannelAnswer]]:
     """Return the question as it is ranked, and the answers that give it candidates.
 
     Args:
         question: the search.
         answers: of the channels, in the order of its profile.
+        load: the store's loader.
         stages: the trace; one stage for each short cut that the profile has and that is tried.
     """
     profile = question.profile
     place = next(n for n, one in enumerate(profile.channels) if isinstance(one, LexicalChannel))
     heard = answers[place]
     if profile.fast_path is not None:
-        alike, note = _alike(question, heard)
+        alike, note = _alike(question, heard, load)
         stages.end("fast_path", heard.hits.size, alike.size, note)
         if alike.size:
             found = ChannelAnswer(alike, heard.score_rows)
@@ -58,7 +59,7 @@ def _alone(heard: ChannelAnswer, place: int, count: int) -> list[ChannelAnswer]:
     return [heard if number == place else ABSENT for number in range(count)]
 
 
-def _alike(question: Question, heard: ChannelAnswer) -> tuple[RankedList, str]:
+def _alike(question: Question, heard: ChannelAnswer, load: LoadMemories) -> tuple[RankedList, str]:
     """What is almost the question itself, best first, or why nothing is."""
     rule, rows = question.profile.fast_path, heard.hits.rows
     assert rule is not None
@@ -69,11 +70,12 @@ def _alike(question: Question, heard: ChannelAnswer) -> tuple[RankedList, str]:
     if understood.time is not None or understood.leaves_time or question.back_again is not None:
         return none, "skipped: a time is named, or recall is deep"
     assert question.sought is not None
-    shares = question.sought.column.trigram_similarities(
-        rows=rows,
-        text=normalised(question.spoken),
+    shares = question.sought.texts.trigram_similarities(
+        rows,
+        question.spoken,
         characters=rule.characters,
         least=rule.similarity,
+        load=load,
     )
     order = np.lexsort((rows, -shares))
     order = order[: int(np.count_nonzero(shares >= rule.similarity))]

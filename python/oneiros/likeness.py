@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.numpy_on_use import np
 from oneiros.scopes import allowed_bits
-from oneiros.texts.normalised import normalised
+from oneiros.texts.normalised import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Similar:
     cosine: float | None
     """Of the embeddings; None where one of the two has none."""
     begins_alike: bool
-    """Whether the texts begin with the same normalised characters."""
+    """Whether the canonical forms of the texts begin with the same characters."""
     is_duplicate: bool
     """Whether the two are alike by the rule: they begin alike, or the cosine is high enough."""
 
@@ -46,7 +46,7 @@ class NearDuplicate:
     cosine: float | None
     """Of the embeddings; None where one of the two has none."""
     begins_alike: bool
-    """Whether the texts begin with the same normalised characters."""
+    """Whether the canonical forms of the texts begin with the same characters."""
 
 
 class Likeness:
@@ -68,7 +68,7 @@ class Likeness:
 
     def beginning_alike(self, texts: Sequence[str]) -> list[list[int]]:
         """Return for each text the rows that begin as it does, in order of insertion: one pass."""
-        starts = [normalised(text) for text in texts]
+        starts = [canonical(text)[: self._rule.characters] for text in texts]
         rows = np.array(self._rows.to_array(), np.uint32)
         characters = self._rule.characters
         which = self._column.which_alike(rows=rows, texts=starts, characters=characters)
@@ -76,8 +76,8 @@ class Likeness:
         held: dict[int, list[int]] = {}
         for row, place in zip(rows[found].tolist(), which[found].tolist(), strict=True):
             held.setdefault(place, []).append(row)
-        first = {start[:characters]: place for place, start in reversed(list(enumerate(starts)))}
-        return [held.get(first[start[:characters]], []) for start in starts]
+        first = {start: place for place, start in reversed(list(enumerate(starts)))}
+        return [held.get(first[start], []) for start in starts]
 
     def by_vectors(self, vectors: Sequence[Vector | None], k: int) -> list[Mapping[int, float]]:
         """Return for each vector row and cosine of the ``k`` nearest; none where there is no vector.

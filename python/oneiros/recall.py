@@ -258,7 +258,7 @@ def _taken(
     if profile.fast_path is not None or profile.strong_signal is not None:
         from oneiros.deciding import decided  # noqa: PLC0415 - few profiles have short cuts
 
-        question, heard = decided(question, answers, stages)
+        question, heard = decided(question, answers, load, stages)
     gathered = united(question, projections, visible, heard, stages)
     if heard is not answers:  # what they know of the candidates still counts
         gathered = gathered._replace(answers=answers)

@@ -21,7 +21,10 @@ from tests.oracles import finishing, texts
 
 NOW = 1_750_000_000.0
 VECTORS = ([1.0, 0.0], [1.0, 0.42], [1.0, 0.44], [0.0, 1.0], [-1.0, 0.3], [0.3, -1.0])
-TEXTS = ["", "ant", "ANT", "x" * 150 + "y", "x" * 150 + "z", "bee", "\ufb01g", "fig"]
+TEXTS = [
+    *("", "ant", "ANT", "x" * 150 + "y", "x" * 150 + "z", "bee", "\ufb01g", "fig"),
+    *("**Ant**\n", "ant bee", "> ant_bee", "***"),
+]
 records = st.lists(
     st.fixed_dictionaries(
         {"text": st.sampled_from(TEXTS), "project": st.sampled_from(["p", "q"])},

@@ -16,6 +16,7 @@ from tests.oracles import finishing as oracle
 
 NOW = 1_750_000_000.0
 OMEGA = profiles.get("omega")
+ALIKE = ["", "ant", "`ANT`", "x" * 150 + "y", "> " + "x" * 150 + "z", "bee\nant", "Bee_ant", "#"]
 VECTORS = ([1.0, 0.0], [1.0, 0.42], [1.0, 0.44], [0.0, 1.0], [-1.0, 0.3], [0.3, -1.0])
 
 
@@ -29,11 +30,21 @@ def mind() -> Iterator[oneiros.Engine]:
         yield opened
 
 
+@pytest.mark.parametrize("profile", ["omega", "omega-bounded"])
+@pytest.mark.parametrize("kind", ["note", "fact", "decision", "constraint", "plan"])
+def test_a_memory_of_any_kind_expires(profile: str, kind: str) -> None:
+    with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as opened:
+        opened.add("ants dig", id="gone", kind=kind, valid_until=NOW - 1)
+        opened.add("ants dig", id="dead", kind=kind, created_at=NOW - 100, ttl=50)
+        opened.add("ants dig", id="here", kind=kind, valid_until=NOW + 1)
+        assert opened.search("ants dig").ids == ["here"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     records=st.lists(
         st.fixed_dictionaries(
-            {"text": st.sampled_from(["", "ant", "ANT", "x" * 150 + "y", "x" * 150 + "z", "bee"])},
+            {"text": st.sampled_from(ALIKE)},
             optional={"embedding": st.sampled_from(VECTORS)},
         ),
         min_size=1,

@@ -16,7 +16,7 @@ def cosine_of(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def are_alike(one: Record, other: Record) -> bool:
-    """O26: the same first 150 normalised characters, or a cosine of 0.92."""
+    """O26: the same first 150 characters of the canonical form, or a cosine of 0.92."""
     if texts.begins_alike(one["text"], other["text"]):
         return True
     left, right = one.get("embedding"), other.get("embedding")
@@ -118,9 +118,18 @@ def surfaced_at_last(
     return kept, left, sure
 
 
+HOUSE_SUFFIXES = ("ing", "ed", "es", "s", "ly")  # H7
+
+
+def without_longest(word: str) -> str:
+    """H7: the word without the longest ending that leaves three characters."""
+    fitting = [end for end in HOUSE_SUFFIXES if word.endswith(end) and len(word) >= len(end) + 3]
+    return word[: len(word) - max(map(len, fitting))] if fitting else word
+
+
 def is_weak(query: str, cosines: Sequence[float], held: Sequence[str]) -> bool:
     """H7: the best cosine under 0.25, and fewer than half of the words in what was found."""
-    words = list(dict.fromkeys(map(texts.cut, texts.words(query))))
+    words = list(dict.fromkeys(map(without_longest, texts.words(query))))
     if not cosines or max(cosines) >= 0.25 or not words:
         return False
     found = "\n".join(map(texts.normal, held))

@@ -5,7 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-SUFFIXES = ("ing", "ed", "es", "s", "ly")  # O18
+MARKS = "*#`~[]()>|_"  # O26
+SUFFIXES = (  # O18, in the order they are tried
+    *("ation", "tion", "ment", "ing", "ness", "ity", "ous", "ive", "able"),
+    *("ed", "er", "es", "ly", "al", "s"),
+)
 
 
 def normal(text: str) -> str:
@@ -13,8 +17,21 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 
 
+def canonical(text: str) -> str:
+    """Return the canonical form of O26, step by step."""
+    wide = unicodedata.normalize("NFKC", text)
+    bare = "".join(" " if character in MARKS else character for character in wide)
+    single = ""
+    for character in bare:
+        if not character.isspace():
+            single += character
+        elif not single.endswith(" "):
+            single += " "
+    return single.removeprefix(" ").removesuffix(" ").lower()
+
+
 def words(query: str) -> list[str]:
-    """Return the different words of more than two characters, in order."""
+    """Return the different words of three characters or more, in order."""
     found: list[str] = []
     word = ""
     for character in [*normal(query), " "]:
@@ -27,12 +44,6 @@ def words(query: str) -> list[str]:
     return found
 
 
-def cut(word: str) -> str:
-    """Return the word without the longest ending of O18 that leaves three characters."""
-    fitting = [end for end in SUFFIXES if word.endswith(end) and len(word) >= len(end) + 3]
-    return word[: len(word) - max(map(len, fitting))] if fitting else word
-
-
 def share(wanted: Sequence[str], held: str) -> float:
     """Return the share of words found as a part."""
     return sum(word in held for word in wanted) / len(wanted) if wanted else 0.0
@@ -43,25 +54,37 @@ def word_ratio(query: str, text: str) -> float:
     return share(words(query), normal(text))
 
 
+def is_found(word: str, held: str, suffixes: Sequence[str] = SUFFIXES) -> bool:
+    """O18: as it is, else without the first ending that leaves three characters, cut once."""
+    if word in held:
+        return True
+    for suffix in suffixes:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            return word[: len(word) - len(suffix)] in held
+    return False
+
+
 def overlap(query: str, text: str, tags: Iterable[str] = ()) -> float:
-    """O18: over content and tags, endings cut."""
-    stems = list(dict.fromkeys(map(cut, words(query))))
-    return share(stems, "\0".join([normal(text), *map(normal, tags)]))
+    """O18: over content and tags; a word that is nothing but marks is none."""
+    forms = dict.fromkeys(map(canonical, words(query)))
+    forms.pop("", None)
+    held = canonical(" ".join([text, *tags]))
+    return sum(is_found(word, held) for word in forms) / len(forms) if forms else 0.0
 
 
 def trigrams(text: str, characters: int = 200) -> set[str]:
-    """Return the runs of three among the first characters."""
-    start = normal(text)[:characters]
+    """Return the runs of three of the canonical form of the first characters."""
+    start = canonical(text[:characters])
     return {start[place : place + 3] for place in range(len(start) - 2)}
 
 
-def jaccard(one: str, other: str) -> float:
+def jaccard(one: str, other: str, characters: int = 200) -> float:
     """O1: 0 where one has no trigram."""
-    left, right = trigrams(one), trigrams(other)
+    left, right = trigrams(one, characters), trigrams(other, characters)
     return len(left & right) / len(left | right) if left and right else 0.0
 
 
 def begins_alike(one: str, other: str, characters: int = 150) -> bool:
-    """O26: the same first normalised characters; an empty text is like no other."""
-    start = normal(one)[:characters]
-    return start != "" and start == normal(other)[:characters]
+    """O26: the same first characters of the canonical form; an empty one is like no other."""
+    start = canonical(one)[:characters]
+    return start != "" and start == canonical(other)[:characters]

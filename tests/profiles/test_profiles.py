@@ -56,6 +56,8 @@ from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinf
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
+from tests.oracles.omega_tables import KIND_WEIGHT
+from tests.oracles.texts import SUFFIXES
 
 NAMES = [
     "ciar",
@@ -192,9 +194,11 @@ def test_omega_reads_like_its_page() -> None:
     assert [factor.name for factor in profile.factors] == told.split()
     kind, feedback, priority, decay, *_ = profile.factors
     assert isinstance(kind, KindWeight)
-    assert kind.table["constraint"] == 3.0
-    assert kind.table["file_summary"] == 0.05
-    assert len(kind.table) == 34
+    assert dict(kind.table) == KIND_WEIGHT
+    assert oneiros.kernels.kind_weight("file_claimed") == 0.7
+    assert oneiros.kernels.kind_weight("file_claim") == 1.0  # no kind of O11
+    (overlap,) = (one for one in profile.factors if isinstance(one, Overlap))
+    assert overlap == Overlap(gain=0.5, disliked=0.5, suffixes=SUFFIXES)  # O18
     assert feedback == Feedback(gain=0.15, most=10, loss=0.2, floor=0.2)
     assert priority == Priority(base=0.7, step=0.08)
     assert isinstance(decay, FlooredDecay)

@@ -2,70 +2,162 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
 from oneiros import _core
-from oneiros.texts.memory_texts import word_ratios
-from oneiros.texts.normalised import normalised, stemmed, words_of
+from oneiros.texts.memory_texts import MemoryTexts, word_ratios
+from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised, words_of
+from oneiros.texts.sought import Sought
 from tests.oracles import texts as oracle
 
-ALPHABET = "abAB ﬁéÉßİσΣ_9-\u0301東\U0001f600\0"
-written = st.one_of(
-    st.text(ALPHABET, max_size=12),
-    st.lists(
-        st.sampled_from(["Running", "tests", "the", "fox", "\uff26\uff2f\uff38"]), max_size=9
-    ).map(" ".join),
-)
+ALPHABET = "abAB ﬁéÉßİσΣ_9-*#`\t\n\u0301\xa0\u2028東\U0001f600\0"
+BY_LETTER = ALPHABET.replace("`", "")  # for Python, a backtick does not end a word for the sigma
+pieces = st.lists(
+    st.sampled_from(
+        ["Running", "tests", "the", "fox", "\uff26\uff2f\uff38", "snake_case", "`code`",
+         "**bold**", "  ", "ΟΔΟΣ", "deployments", "nation"]
+    ),
+    max_size=9,
+).map(" ".join)  # fmt: skip
+written = st.one_of(st.text(BY_LETTER, max_size=12), pieces)
+alike = st.text("*b", max_size=4).map(lambda end: f"the first sixteen {end}")
+marked = st.one_of(st.text(ALPHABET, max_size=12), st.text(ALPHABET, min_size=25), pieces)
 
 
-def column_of(texts: list[str], tags: list[list[str]] | None = None) -> _core.TextColumn:
-    column = _core.TextColumn()
-    lines = [""] * len(texts) if tags is None else ["\n".join(map(normalised, t)) for t in tags]
-    column.write(rows=list(range(len(texts))), texts=list(map(normalised, texts)), tags=lines)
-    return column
+class Rows:
+    """Rows by their own number, as the lifecycle has them: id "0" is row 0."""
+
+    def __init__(self, count: int) -> None:
+        self.ids = [str(row) for row in range(count)]
+
+    def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return sequences
+
+
+def texts_of(texts: list[str], tags: Sequence[str] = ()) -> MemoryTexts:
+    made = MemoryTexts(Rows(len(texts)))  # type: ignore[arg-type]
+    written = json.dumps(list(tags)) if tags else None
+    made.read([[(row, text, written) for row, text in enumerate(texts)]])
+    return made
+
+
+def column_of(texts: list[str]) -> _core.TextColumn:
+    return texts_of(texts).column
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=marked)
+def test_the_canonical_form_is_the_oracles(text: str) -> None:
+    assert canonical(text) == oracle.canonical(text)
+
+
+def test_a_text_written_in_another_way_has_the_same_canonical_form() -> None:
+    ways = [
+        "Use snake_case  here",
+        "**Use** `snake case`\nhere",
+        "> \uff35se [snake](case)\u2028HERE|",
+    ]
+    assert {canonical(text) for text in ways} == {"use snake case here"}
+    assert canonical("ΟΔΟΣ`Δ") == "οδος δ"
+    assert canonical("fixed in 1a2b3c4d - 1a2b3c4d") == "fixed in 1a2b3c4d - 1a2b3c4d"  # not cut
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=marked, characters=st.integers(0, 14))
+def test_a_text_normalised_by_letter_can_be_cut_before_or_after(text: str, characters: int) -> None:
+    if is_normalised_by_letter(text):
+        assert normalised(text[:characters]) == normalised(text)[:characters]
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts=st.lists(written, max_size=6), query=written, tag=written)
-def test_words_are_found_as_the_oracle_says(texts: list[str], query: str, tag: str) -> None:
-    column = column_of(texts, [[tag]] * len(texts))
+@given(texts=st.lists(written, max_size=6), query=written)
+def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
     rows = np.arange(len(texts) + 1, dtype=np.uint32)
-    words = words_of(query)
-    got = word_ratios(column, rows, words, with_tags=False)
+    got = word_ratios(column_of(texts), rows, words_of(query))
     assert got.tolist() == [oracle.word_ratio(query, text) for text in [*texts, ""]]
-    stems = stemmed(words, oracle.SUFFIXES)
-    got = word_ratios(column, rows[:-1], stems, with_tags=True)
-    assert got.tolist() == [oracle.overlap(query, text, [tag]) for text in texts]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(marked, max_size=6), query=written, tags=st.lists(marked, max_size=2))
+def test_words_of_the_canonical_form_are_found_as_the_oracle_says(
+    texts: list[str], query: str, tags: list[str]
+) -> None:
+    held = texts_of(texts, tags)
+    got = Sought(held, query).overlaps(np.arange(len(texts), dtype=np.uint32), oracle.SUFFIXES)
+    assert got.tolist() == [oracle.overlap(query, text, tags) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "share"),
+    [
+        ("deployment", "we deploy on Friday", 1.0),  # -ment
+        ("deploy", "the deployment", 1.0),  # as it is
+        ("nation", "nat", 0.0),  # -ation leaves one character, -tion two: nothing is cut
+        ("nations", "a nation", 1.0),  # -s
+        ("creation", "to create", 1.0),  # -ation: "cre"
+        ("creations", "to create", 0.0),  # -s alone, since a word is cut once: "creation"
+        ("motion", "a mot", 0.0),  # -tion leaves two characters, and -ion is no ending
+        ("kindnesses", "kindness", 1.0),  # -es stands before -s
+        ("abilities", "ability", 0.0),  # -es, cut once: "abiliti"
+        ("testing", "TEST", 1.0),
+        ("tests", "*te*st", 0.0),  # a mark is a blank
+        ("snake_case", "Snake\n  `case`", 1.0),  # one word, and a blank in it
+        ("snake_case", "case snake", 0.0),
+        ("the_ _the", "the", 1.0),  # one word, written twice
+        ("___ the", "the", 1.0),  # what is nothing but marks is none
+        ("___", "the", 0.0),
+        ("to be", "to be", 0.0),  # no word of three characters
+    ],
+)
+def test_shares_done_by_hand(query: str, text: str, share: float) -> None:
+    (got,) = Sought(texts_of([text]), query).overlaps(np.zeros(1, np.uint32), oracle.SUFFIXES)
+    assert got == share
+
+
+@settings(max_examples=100, deadline=None)
 @given(
-    texts=st.lists(written, max_size=6),
-    text=written,
-    characters=st.integers(0, 14),
+    texts=st.lists(marked, max_size=6),
+    text=marked,
+    characters=st.integers(3, 30),
     least=st.sampled_from((0.0, 1e-300, 0.25, 1 / 3, 0.5, 0.6, 1.0)),
 )
 def test_likenesses_are_as_the_oracle_says(
     texts: list[str], text: str, characters: int, least: float
 ) -> None:
-    column, rows = column_of(texts), np.arange(len(texts), dtype=np.uint32)
-    got = column.trigram_similarities(rows=rows, text=normalised(text), characters=200, least=least)
-    want = [oracle.jaccard(one, text) for one in texts]
+    got = texts_of(texts).trigram_similarities(
+        np.arange(len(texts), dtype=np.uint32),
+        text,
+        characters=characters,
+        least=least,
+        load=lambda ids: [oneiros.Memory(text=texts[int(id)]) for id in ids],
+    )
+    want = [oracle.jaccard(one, text, characters) for one in texts]
     assert got.tolist() == [share if share >= least else 0.0 for share in want]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    texts=st.lists(st.one_of(marked, alike), max_size=6),
+    text=st.one_of(marked, alike),
+    characters=st.integers(0, 30),
+)
+def test_beginnings_are_as_the_oracle_says(texts: list[str], text: str, characters: int) -> None:
+    column, rows = texts_of(texts).column, np.arange(len(texts), dtype=np.uint32)
     first = column.first_alike(rows=rows, characters=characters)
     for place, one in enumerate(texts):
         alike = [oracle.begins_alike(one, other, characters) for other in texts[:place]]
         assert first[place] == (alike.index(True) if True in alike else place)
     sought = [text, *texts[::2]]
-    which = column.which_alike(
-        rows=rows, texts=list(map(normalised, sought)), characters=characters
-    )
+    which = column.which_alike(rows=rows, texts=list(map(canonical, sought)), characters=characters)
     for place, one in enumerate(texts):
         alike = [oracle.begins_alike(one, other, characters) for other in sought]
         assert which[place] == (alike.index(True) if True in alike else len(sought))
@@ -80,7 +172,9 @@ def test_a_column_refuses_by_name() -> None:
     with pytest.raises(ValueError, match="rows: must be below 268435456, got 4294967295"):
         column.write(rows=[2**32 - 1], texts=["a"], tags=[""])
     with pytest.raises(TypeError, match=r"words\[1\]: expected str, got int"):
-        column.count_words(rows=[0], words=["a", 1], with_tags=False)  # type: ignore[list-item]
+        column.count_words(rows=[0], words=["a", 1])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="stems: expected 1, one a word, got 0"):
+        column.count_canonical_words(rows=[0], words=["a"], stems=[])
     with pytest.raises(ValueError, match=r"least: must be >= 0, got -0\.5"):
         column.trigram_similarities(rows=[0], text="a", characters=3, least=-0.5)
     assert len(column) == 0
@@ -102,7 +196,7 @@ def test_texts_are_read_when_first_asked_for_and_follow_the_store(tmp_path: Path
             row_of = mind._parts.projections.lifecycle.row_of
             rows = np.array(list(row_of.values()), np.uint32)
             words = ["ants", "soil", "bees", "wasps"]
-            counts = word_ratios(texts.column, rows, words, with_tags=True) * len(words)
+            counts = texts.column.count_canonical_words(rows=rows, words=words, stems=[""] * 4)
             return {id: count for id, count in zip(row_of, counts.tolist(), strict=True) if count}
 
         assert held() == {"a": 2.0}

@@ -10,7 +10,6 @@
 #include "columns/text_matching.h"
 
 using oneiros::MemoryText;
-using oneiros::Searched;
 using oneiros::TextColumn;
 
 namespace {
@@ -78,16 +77,14 @@ TEST_CASE("text column: words, trigrams and first characters") {
   const std::vector<std::uint32_t> rows{0, 1, 2, 9};
   std::vector<std::uint32_t> found(rows.size());
   const std::vector<std::string_view> words{"quick", "spee", "\xC3\xBC"};
-  oneiros::count_words(column, rows, words, Searched::kText, found);
+  oneiros::count_words(column, rows, words, found);
   CHECK(found == std::vector<std::uint32_t>{1, 1, 1, 0});
-  oneiros::count_words(column, rows, words, Searched::kTextAndTags, found);
-  CHECK(found == std::vector<std::uint32_t>{2, 1, 1, 0});
   std::vector<double> similarity(rows.size());
   oneiros::trigram_similarities(column, rows, "gr\xC3\xBC\xC3\x9F!", 200, 2.0 / 3.0, similarity);
   CHECK(similarity == std::vector<double>{0.0, 2.0 / 3.0, 0.0, 0.0});
   oneiros::trigram_similarities(column, rows, "gr\xC3\xBC\xC3\x9F!", 200, 0.67, similarity);
   CHECK(similarity == std::vector<double>{0.0, 0.0, 0.0, 0.0});
-  oneiros::trigram_similarities(column, rows, "the quick cat", 9, 0.0, similarity);
+  oneiros::trigram_similarities(column, rows, "the quick", 9, 0.0, similarity);
   CHECK(similarity == std::vector<double>{1.0, 0.0, 1.0, 0.0});
   // Of 18 trigrams the first text holds 11.
   oneiros::trigram_similarities(column, rows, "the quick fox, again", 200, 11.0 / 18.0, similarity);
@@ -104,6 +101,42 @@ TEST_CASE("text column: words, trigrams and first characters") {
   CHECK(first == std::vector<std::uint32_t>{2, 4, 2, 4});
   oneiros::which_alike(column, rows, sought, 3, first);
   CHECK(first == std::vector<std::uint32_t>{2, 0, 2, 4});
+}
+
+TEST_CASE("text matching: words or their stems in the canonical form, and tags") {
+  TextColumn column;
+  write_one(column, 0, "see `parse_config`,\nthen **deploy**", "Snake\ncase study");
+  write_one(column, 1, "parse  config");
+  const std::vector<std::uint32_t> rows{0, 1, 9};
+  std::vector<std::uint32_t> found(rows.size());
+  const std::vector<oneiros::WordAndStem> words{
+      {"parse config", ""}, {"deployment", "deploy"}, {"configs", "config"}, {"case study", ""}};
+  oneiros::count_canonical_words(column, rows, words, found);
+  CHECK(found == std::vector<std::uint32_t>{4, 2, 0});
+  const std::vector<std::string_view> tags{"case study", "case", "Snake", "parse"};
+  oneiros::count_tags(column, rows, tags, found);
+  CHECK(found == std::vector<std::uint32_t>{2, 0, 0});
+}
+
+TEST_CASE("text matching: starts and trigrams are those of the canonical form") {
+  TextColumn column;
+  write_one(column, 0, "# one  *two*\n");
+  write_one(column, 1, "one two");
+  write_one(column, 2, "***");
+  write_one(column, 3, "```");
+  const std::vector<std::uint32_t> rows{0, 1, 2, 3};
+  std::vector<std::uint32_t> first(rows.size());
+  oneiros::first_alike(column, rows, 150, first);
+  CHECK(first == std::vector<std::uint32_t>{0, 0, 2, 3});  // an empty form is like no other
+  const std::vector<std::string_view> sought{"", "one t"};
+  oneiros::which_alike(column, rows, sought, 5, first);
+  CHECK(first == std::vector<std::uint32_t>{1, 1, 2, 2});
+  std::vector<double> similarity(rows.size());
+  oneiros::trigram_similarities(column, rows, "one two", 200, 0.5, similarity);
+  CHECK(similarity == std::vector<double>{1.0, 1.0, 0.0, 0.0});
+  // Cut to eight characters first, "# one  *" is "one".
+  oneiros::trigram_similarities(column, rows, "one", 8, 0.5, similarity);
+  CHECK(similarity == std::vector<double>{1.0, 0.0, 0.0, 0.0});
 }
 
 TEST_CASE("text matching: words and starts at every place, over every edge of a block") {
@@ -126,7 +159,7 @@ TEST_CASE("text matching: words and starts at every place, over every edge of a 
         write_one(column, 0, text);
         write_one(column, 1, cut);
         const std::vector<std::string_view> words{word};
-        oneiros::count_words(column, rows, words, Searched::kText, found);
+        oneiros::count_words(column, rows, words, found);
         REQUIRE(found[0] == 1);
         REQUIRE(found[1] == (cut.find(word) == std::string::npos ? 0 : 1));
       }

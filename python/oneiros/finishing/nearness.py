@@ -151,7 +151,7 @@ def _weakness(rule: WeakBest, working: WorkingList) -> str:
     ]
     column = _core.TextColumn()
     column.write(rows=[0], texts=["\n".join(found)], tags=[""])
-    share = float(word_ratios(column, np.zeros(1, np.uint32), words, with_tags=False)[0])
+    share = float(word_ratios(column, np.zeros(1, np.uint32), words)[0])
     if share >= rule.words:
         return ""
     return (

@@ -141,7 +141,7 @@ OMEGA = Profile(
         FlooredDecay(floor=0.35, floor_never_accessed=0.15),  # O14
         Thompson(base=0.8, spread=0.4, least=10.0),  # O15
         Consolidation(gain=0.1, most=3.0),  # O17
-        Overlap(gain=0.5, disliked=0.5, suffixes=("ing", "ed", "es", "s", "ly")),  # O18
+        Overlap(gain=0.5, disliked=0.5),  # O18, by its list of suffixes
         Preference(boost=1.5),  # O19
         Context(tag=0.10, project=0.15, content=0.05, most_content=3.0),  # O20
         Cluster(least=0.5, gain=0.33, most=0.15),  # O21

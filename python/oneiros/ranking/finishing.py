@@ -35,7 +35,7 @@ class Duplicates:
     reads_texts: ClassVar[bool] = True
 
     characters: int = 150
-    """Two whose texts begin with the same so many normalised characters are alike, 1 to 100,000."""
+    """Number of leading characters of the canonical form that make two texts alike, 1 to 100,000."""
 
     cosine: float = 0.92
     """Two whose embeddings have at least this cosine are alike, above 0, at most 1."""

@@ -33,7 +33,7 @@ class FastPath:
     """Least share of character trigrams in common (Jaccard), above 0, at most 1."""
 
     characters: int = 200
-    """So many of the first normalised characters are compared, 3 to 100,000."""
+    """Length to which each text is cut before it is put into canonical form (O26), 3 to 100,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, similarity=_SHARE)

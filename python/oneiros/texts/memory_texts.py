@@ -5,10 +5,12 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from pyroaring import BitMap
+
 from oneiros import _core
 from oneiros.numpy_on_use import np
 from oneiros.store.rows import tags_of
-from oneiros.texts.normalised import normalised
+from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from oneiros.channels import Rows
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.response import LoadMemories
     from oneiros.store import StoredMemory
 
 __all__ = ["MemoryTexts", "word_overlaps", "word_ratios"]
@@ -36,6 +39,8 @@ class MemoryTexts:
         self._column: _core.TextColumn | None = None
         # By row, as in oneiros.projections.indexes: only another text is copied anew.
         self._digests = array("q")
+        # Rows whose text gives another result if it is cut before it is normalised.
+        self._uneven = BitMap()
 
     @property
     def are_read(self) -> bool:
@@ -61,6 +66,7 @@ class MemoryTexts:
         """
         column = _core.TextColumn()
         self._digests = array("q")
+        self._uneven = BitMap()
         for batch in batches:
             sequences = np.array([sequence for sequence, _, _ in batch], np.int64)
             rows = self._lifecycle.rows_of_sequences(sequences).tolist()
@@ -104,6 +110,36 @@ class MemoryTexts:
         if self._column is not None:
             self._column.erase(rows=[row])
 
+    def trigram_similarities(
+        self, rows: Rows, query: str, *, characters: int, least: float, load: LoadMemories
+    ) -> npt.NDArray[np.float64]:
+        """Return the Jaccard of each row's character trigrams with those of a query, shape (n,).
+
+        Both texts are cut to their first characters, then put into canonical form. Source:
+        docs/systems/omega.md O1.
+
+        Args:
+            rows: of the texts.
+            query: not normalised.
+            characters: of each text, before normalisation.
+            least: a smaller value counts as 0.
+            load: the store's loader, for texts whose normalised form cannot be cut instead.
+        """
+        sought = canonical(query[:characters])
+        found = self.column.trigram_similarities(
+            rows=rows, text=sought, characters=characters, least=least
+        )
+        uneven = {place: row for place, row in enumerate(rows.tolist()) if row in self._uneven}
+        if uneven:
+            memories = load([self._lifecycle.ids[row] for row in uneven.values()])
+            starts = ["" if one is None else normalised(one.text[:characters]) for one in memories]
+            column, numbers = _core.TextColumn(), list(range(len(starts)))
+            column.write(rows=numbers, texts=starts, tags=[""] * len(starts))
+            found[list(uneven)] = column.trigram_similarities(
+                rows=numbers, text=sought, characters=max(map(len, starts)), least=least
+            )
+        return found
+
     def _put(
         self,
         column: _core.TextColumn,
@@ -122,28 +158,27 @@ class MemoryTexts:
                 "" if tags is None else normalised("\n".join(tags_of(tags))) for _, tags in texts
             ],
         )
-        for row, (text, tags) in zip(rows, texts, strict=True):
+        pairs = list(zip(rows, texts, strict=True))
+        self._uneven -= BitMap(rows)
+        self._uneven |= BitMap(row for row, (text, _) in pairs if not is_normalised_by_letter(text))
+        for row, (text, tags) in pairs:
             self._digests[row] = _digest(text, tags)
 
     def _make_room(self, rows: Sequence[int]) -> None:
         self._digests.extend([0] * (max(rows) + 1 - len(self._digests)))
 
 
-def word_ratios(
-    column: _core.TextColumn, rows: Rows, words: list[str], *, with_tags: bool
-) -> npt.NDArray[np.float64]:
-    """Return the share of words that are a part of each row's text, shape (n,).
+def word_ratios(column: _core.TextColumn, rows: Rows, words: list[str]) -> npt.NDArray[np.float64]:
+    """Return the share of words that are a part of each row's text, shape (n,). O3.
 
     Args:
         column: the core's texts.
         rows: whose; one without a text has none of them.
         words: normalised; of none at all every share is 0.
-        with_tags: whether to look for them in its tags, too.
     """
     if not words:
         return np.zeros(len(rows))
-    counts = column.count_words(rows=rows, words=words, with_tags=with_tags)
-    shares: npt.NDArray[np.float64] = counts / float(len(words))
+    shares: npt.NDArray[np.float64] = column.count_words(rows=rows, words=words) / len(words)
     return shares
 
 

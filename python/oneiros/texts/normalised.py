@@ -1,4 +1,4 @@
-"""Texts and words as they are compared: NFKC, lower case. Source: docs/systems/omega.md O3, O18."""
+"""Texts and words as they are compared. Source: docs/systems/omega.md O3, O18, O26; house.md H7."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from oneiros import _core
 
-__all__ = ["LEAST_WORD", "normalised", "stemmed", "words_of"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "LEAST_WORD",
+    "canonical",
+    "is_normalised_by_letter",
+    "normalised",
+    "stem_of",
+    "stemmed",
+    "words_of",
+]
 
 LEAST_WORD: Final = 3
 """Characters of the shortest word that counts."""
@@ -20,7 +30,29 @@ _WORD: Final = re.compile(r"\w+")
 
 def normalised(text: str) -> str:
     """Return the text in NFKC, then in lower case."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+    if text.isascii():
+        return text.lower()
+    wide = unicodedata.normalize("NFKC", text)
+    if "Σ" in wide and "`" in wide:
+        # Sigma has another small letter at the end of a word. Python does not end a word at a
+        # backtick, but the canonical form, which is derived from this text, has a blank there.
+        return "`".join(part.lower() for part in wide.split("`"))
+    return wide.lower()
+
+
+def canonical(text: str) -> str:
+    """Return the canonical form: no markdown, underscores, line ends or capitals. O26."""
+    return _core.canonical_form(text=normalised(text))
+
+
+def is_normalised_by_letter(text: str) -> bool:
+    """Return whether cutting the text gives the same before and after it is normalised.
+
+    Lower case changes the length of ``İ``, and turns ``Σ`` into one of two letters.
+    """
+    if text.isascii():
+        return True
+    return unicodedata.is_normalized("NFKC", text) and "İ" not in text and "Σ" not in text
 
 
 def words_of(query: str) -> list[str]:
@@ -32,17 +64,18 @@ def words_of(query: str) -> list[str]:
     return [word for word in found if len(word) >= LEAST_WORD][:_MOST_WORDS]
 
 
-def stemmed(words: Iterable[str], suffixes: tuple[str, ...]) -> list[str]:
-    """Return the words without their endings, each once, in order.
+def stem_of(word: str, suffixes: Sequence[str]) -> str:
+    """Return the word without the first suffix that fits and leaves three characters. O18.
 
-    Of each word the longest of ``suffixes`` that it ends with is cut, where three characters stay.
+    If none does, return the word itself.
     """
-    longest_first = sorted(suffixes, key=len, reverse=True)
-    return list(dict.fromkeys(_stem(word, longest_first) for word in words))
-
-
-def _stem(word: str, longest_first: list[str]) -> str:
-    for suffix in longest_first:
+    for suffix in suffixes:
         if word.endswith(suffix) and len(word) - len(suffix) >= _LEAST_STEM:
             return word[: -len(suffix)]
     return word
+
+
+def stemmed(words: Iterable[str], suffixes: Sequence[str]) -> list[str]:
+    """Return the words, each without the longest suffix that fits, once and in order. H7."""
+    longest_first = sorted(suffixes, key=len, reverse=True)
+    return list(dict.fromkeys(stem_of(word, longest_first) for word in words))

@@ -11,7 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Overlap
 from oneiros.ranking.keep_rules import RelevanceGate
 from oneiros.texts.memory_texts import word_ratios
-from oneiros.texts.normalised import stemmed, words_of
+from oneiros.texts.normalised import canonical, stem_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.channels import LexicalChannel
     from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
+    from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Sought"]
 
@@ -30,12 +31,13 @@ class Sought:
     """The words of one question, and the texts they are sought in.
 
     Args:
-        column: the texts of all memories.
+        texts: of all memories. REQUIRES: they were read.
         query: what the question says in words.
     """
 
-    def __init__(self, column: _core.TextColumn, query: str) -> None:
-        self.column = column
+    def __init__(self, texts: MemoryTexts, query: str) -> None:
+        self.texts = texts
+        self.column = texts.column
         self._query = query
 
     @cached_property
@@ -43,13 +45,33 @@ class Sought:
         """The words that count, normalised."""
         return words_of(self._query)
 
+    @cached_property
+    def _canonical_words(self) -> list[str]:
+        """The words in canonical form, each once, without those that have only marks."""
+        return list(dict.fromkeys(filter(None, map(canonical, self.words))))
+
     def word_ratios(self, rows: Rows) -> npt.NDArray[np.float64]:
         """Return the share of words that are a part of each row's text, shape (n,). O3."""
-        return word_ratios(self.column, rows, self.words, with_tags=False)
+        return word_ratios(self.column, rows, self.words)
 
-    def overlaps(self, rows: Rows, suffixes: tuple[str, ...]) -> npt.NDArray[np.float64]:
-        """Return the share of words, endings cut, found in each row's text or tags. O18."""
-        return word_ratios(self.column, rows, stemmed(self.words, suffixes), with_tags=True)
+    def overlaps(self, rows: Rows, suffixes: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the share of words found in each row's text and tags, shape (n,). O18.
+
+        Args:
+            rows: of the candidates.
+            suffixes: the first that fits is cut off a word that is not found as it stands.
+
+        Returns:
+            0 to 1; all 0 if the query has no words.
+        """
+        words = self._canonical_words
+        if not words:
+            return np.zeros(len(rows))
+        cut = [stem_of(word, suffixes) for word in words]
+        stems = ["" if stem == word else stem for stem, word in zip(cut, words, strict=True)]
+        counts = self.column.count_canonical_words(rows=rows, words=words, stems=stems)
+        shares: npt.NDArray[np.float64] = counts / len(words)
+        return shares
 
     def signals(self, profile: Profile, rows: Rows) -> dict[str, npt.NDArray[np.float64]]:
         """Return what factors and keep rules ask of the texts of candidates: O18, M8.

@@ -24,7 +24,7 @@ def bm25f(records: Mapping[str, Record], words: str, k1: float, b: float) -> dic
         if not record.get("is_deleted"):
             fields = {
                 "title": record.get("title", "").split(),
-                "text": record["text"].replace("?", " ").split(),
+                "text": record["text"].translate(str.maketrans("?*>", "   ")).split(),
                 "tags": list(record.get("tags", ())),
             }
             counts: dict[str, float] = {}

@@ -24,7 +24,7 @@ _WEIGHT = (0.0, LARGEST_WEIGHT, False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Boost what shares words and tags with the query.
+    """Boost what shares words and tags with the query, both in canonical form (O26).
 
     ``factor = 1 + gain * word_ratio * mood * weight``, the mood ``disliked`` where the feedback is
     below 0, else 1. Signals: ``word_ratio``; ``overlap_weight``, in place of ``weight``.
@@ -45,8 +45,12 @@ class Overlap:
     weight: float = 1.0
     """Of words, where the query says nothing else, 0 to 1e6."""
 
-    suffixes: tuple[str, ...] = ("ing", "ed", "es", "s", "ly")
-    """Endings that are cut off a word of the query, the longest that leaves three characters."""
+    suffixes: tuple[str, ...] = (
+        *("ation", "tion", "ment", "ing", "ness", "ity", "ous", "ive", "able"),
+        *("ed", "er", "es", "ly", "al", "s"),
+    )
+    """Tried in this order on a word of the query that is not found as it stands. The first suffix
+    that fits and leaves three characters is cut off, once."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT, weight=_WEIGHT)
@@ -129,24 +133,26 @@ class Context:
     """Boost what belongs to what the caller is doing.
 
     ``factor = 1 + (tag * tag_overlap + project * project_match + content * min(content_match,
-    most_content)) * weight``. Signals: ``tag_overlap``, number of shared tags; ``project_match``, 0
-    or 1; ``content_match``, number of the file's words found; ``context_weight``, in place of
-    ``weight``.
+    most_content)) * weight``. Signals: of the words of the file and the tags that the caller gives,
+    ``tag_overlap``, how many are a tag of the memory; ``project_match``, 1 if one is a part of the
+    memory's project, else 0; ``content_match``, how many are a part of its text. And
+    ``context_weight``, in place of ``weight``.
 
     Source: docs/systems/omega.md O20, O8, sections 16 and 3 of the source's inventory.
     """
 
     name: ClassVar[str] = "context"
     is_lifecycle: ClassVar[bool] = False
+    reads_texts: ClassVar[bool] = True
 
     tag: float = 0.10
-    """A shared tag, 0 to 1e6."""
+    """A word that is a tag, 0 to 1e6."""
 
     project: float = 0.15
-    """The same project, 0 to 1e6."""
+    """A project that holds a word, 0 to 1e6."""
 
     content: float = 0.05
-    """A word found, 0 to 1e6."""
+    """A word found in the text, 0 to 1e6."""
 
     most_content: float = 3.0
     """The words that count, 0 to 1e6."""
