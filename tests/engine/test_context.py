@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros.profiles.omega import UNDERSTANDING
+from oneiros.ranking.factors import Context as Boost
 from tests.oracles import omega
 from tests.oracles.omega_tables import CONTEXTS, PROFILES
 
@@ -17,29 +18,29 @@ OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
 """All that is found is returned."""
 
 NOW = 1_750_000_000.0
-TAGS = ("errors", "net", "slow")
-WORDS = ("pool", "src", "retry")
+TAGS = ("errors", "Net", "slow", "net", "pool.py")
+WORDS = ("Pool", "src", "retry", "pool.py", "network", "slow", "a.b")
 RECORDS = st.lists(
     st.fixed_dictionaries(
         {"text": st.lists(st.sampled_from([*WORDS, "ant"]), max_size=4).map(" ".join)},
         optional={
             "tags": st.lists(st.sampled_from(TAGS), max_size=3, unique=True),
-            "project": st.sampled_from(["atlas", "boreas"]),
+            "project": st.sampled_from(["atlas", "Net-Atlas", "src"]),
         },
     ),
     min_size=1,
     max_size=8,
 )
+FILES = ("src/net/pool.py", "a.b", "/SRC/./lib/Retry.tar.gz", "../x/.pool", "net/", "/")
 CONTEXT = st.fixed_dictionaries(
     {},
     optional={
         "tags": st.lists(st.sampled_from(TAGS), max_size=3),
         "project": st.sampled_from(["atlas", "nowhere"]),
-        "file": st.sampled_from(["src/net/pool.py", "a.b", "RetryPool.cc"]),
+        "file": st.sampled_from(FILES),
         "situation": st.sampled_from(list(CONTEXTS)),
     },
 )
-FILE_WORDS = {"src/net/pool.py": ("src", "net", "pool"), "RetryPool.cc": ("retry", "pool")}
 
 
 def engine_of(records: list[dict[str, Any]]) -> oneiros.Engine:
@@ -67,16 +68,75 @@ def test_what_belongs_to_the_context_is_boosted_as_the_page_says(
         one = records[int(result.id[1:])]
         told = result.explanation
         assert told is not None
-        want = omega.context_boost(
-            len(set(one.get("tags", ())) & set(given.get("tags", ()))),
-            float("project" in one and one["project"] == given.get("project")),
-            sum(word in one["text"] for word in FILE_WORDS.get(given.get("file", ""), ())),
-            weight,
+        record = {**one, "text": f"ant {one['text']}"}
+        matches = omega.context_matches(
+            given.get("file"), given.get("tags", ()), given.get("project"), record
         )
+        want = omega.context_boost(*matches, weight)
         found = {factor.name: factor.value for factor in told.factors}
         assert found["context"] == pytest.approx(want, rel=1e-12)
         assert told.evaluate() == result.score
     assert missed.score == {one.id: one.score for one in response}["m0"]
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("src/net/pool.py", {"src", "net", "pool.py", "pool"}),
+        ("a.b", {"a.b", "a"}),  # the name's two words are of any length
+        ("/x/io/Parse_Config-v2.tar.gz", {"parse_config-v2.tar.gz", "parse_config-v2.tar"}),
+        (".bashrc", {".bashrc"}),
+        ("lib/name.", {"lib", "name."}),
+        ("Makefile", {"makefile"}),
+        ("C:\\work\\App.tsx", {"work", "app.tsx", "app"}),
+        ("/", set()),
+    ],
+)
+def test_the_words_of_a_file_are_its_name_and_the_longer_parts_of_its_path(
+    file: str, words: set[str]
+) -> None:
+    assert set(oneiros.Context(file=file).words) == words
+    both = oneiros.Context(file=file, tags=["Slow", "q", "slow", ""]).words
+    assert set(both) == words | {"slow", "q"}
+    assert len(both) == len(words) + 2
+    if "\\" not in file:
+        assert omega.context_words(file, ()) == words
+
+
+@pytest.mark.parametrize(
+    ("given", "record", "boost"),
+    [
+        ({"tags": ["net"]}, {"text": "the network is slow"}, 0.05),  # a tag in the text
+        ({"tags": ["net"]}, {"project": "Subnets"}, 0.15),  # and in the project
+        ({"file": "src/pool.py"}, {"tags": ["Pool", "src", "pool.py", "py"]}, 0.30),
+        ({"file": "src/pool.py"}, {"project": "carpools"}, 0.15),
+        ({"file": "src/a-b.py", "tags": ["c d"]}, {"text": "a b c d a-b a-b.py src"}, 0.15),
+        ({"tags": list("abcdefgh")}, {"tags": list("abcdefgh")}, 0.80),  # without a cap
+        ({"project": "red"}, {"project": "red"}, 0.15),
+        ({"project": "red"}, {"project": "infrared"}, 0.0),  # equal, and no substring
+        ({"project": "red", "tags": ["infra"]}, {"project": "infrared"}, 0.15),
+    ],
+)
+def test_a_file_and_tags_are_one_set_of_words(
+    given: dict[str, Any], record: dict[str, Any], boost: float
+) -> None:
+    with oneiros.Engine(":memory:", profile=OPEN, clock=lambda: NOW) as mind:
+        mind.add(**{"text": "", "title": "ant", **record})
+        (found,) = mind.search("ant", context=oneiros.Context(**given), explain=True)
+    assert found.explanation is not None
+    factors = {factor.name: factor.value for factor in found.explanation.factors}
+    assert factors["context"] == pytest.approx(1 + boost, rel=1e-12)
+
+
+def test_a_profile_that_looks_into_texts_for_the_context_alone_reads_them() -> None:
+    profile = oneiros.profiles.get("reverie").replace(factors=(Boost(),))
+    with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as mind:
+        mind.add("an ant in the net", id="a", tags=["net"])
+        context = oneiros.Context(tags=["net"])
+        plain, boosted = (
+            mind.search("ant", context=one, reinforce=False) for one in (None, context)
+        )
+    assert boosted.results[0].score == pytest.approx(1.15 * plain.results[0].score)
 
 
 def test_the_situations_are_those_of_the_page() -> None:

@@ -158,7 +158,7 @@ def options(asked: Question) -> dict[str, Any]:
         "context": None
         if around is None
         else oneiros.Context(
-            file="/".join(around.file_words) or None,
+            file=around.file,
             tags=around.tags,
             project=around.project,
             situation=around.situation,

@@ -120,6 +120,8 @@ def random_record(seed: int, number: int) -> dict[str, Any]:
     text = f"{_words(random, 3)}{marks}{_words(random, 2)}"
     if random.random() < 0.1:
         text = SAYING[: int(random.integers(24, len(SAYING) + 1))]
+    if number % 3 == 2:
+        text = f"> {text.replace(' ', '  **')}\n"
     return {"text": text, "created_at": _moment(random), **given}
 
 
@@ -157,7 +159,7 @@ def random_question(random: Random) -> Question:
     around = {
         "tags": tuple(_tags(random)),
         "project": _one(random, "red", "blue"),
-        "file_words": ("bee", "running"),
+        "file": "/red/Ants.running",
         "situation": _one(random, "file_edit", "error_debug", "planning"),
     }
     seldom: dict[str, Any] = {

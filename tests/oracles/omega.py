@@ -6,7 +6,7 @@ The tables (kinds, channel weights, contexts) stand in ``omega_tables``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tests.oracles.fusion import minmax_floor
 from tests.oracles.ieee import clip, exp, has_nan, larger, not_negative, power
@@ -151,6 +151,34 @@ def overlap_boost(word_ratio: float, feedback: float, weight: float) -> float:
 def preference_boost(kind: str, asks_for_preference: bool) -> float:
     """Return 1.5 for a user_preference when the query holds a preference word. O19."""
     return 1.5 if asks_for_preference and kind == "user_preference" else 1.0
+
+
+def context_words(file: str | None, tags: Iterable[str]) -> set[str]:
+    """Return the one set of words of a file and of tags. O20; an empty one is none (ours)."""
+    words = {tag.lower() for tag in tags}
+    if file is not None:
+        parts = [part for part in file.split("/") if part not in ("", ".")]
+        name = parts[-1] if parts else ""
+        words.add(name.lower())
+        before, _, ending = name.rpartition(".")
+        if before.strip(".") and ending:
+            words.add(before.lower())
+        words |= {part.lower() for part in parts if len(part) >= 3}
+    return words - {""}
+
+
+def context_matches(
+    file: str | None, tags: Iterable[str], project: str | None, record: Record
+) -> tuple[int, float, int]:
+    """Return tag_overlap, project_match and content_match of a memory. O20."""
+    words = context_words(file, tags)
+    own = record.get("project")
+    tag_overlap = len(words & {tag.lower() for tag in record.get("tags", ())})
+    is_of_project = own is not None and (
+        own == project or any(word in own.lower() for word in words)
+    )
+    content_match = sum(word in record["text"].lower() for word in words)
+    return tag_overlap, float(is_of_project), content_match
 
 
 def context_boost(

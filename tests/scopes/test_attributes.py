@@ -43,6 +43,18 @@ def test_compile_is_the_plain_reading(
     assert list(rows) == [row for row, record in enumerate(records) if matches(condition, record)]
 
 
+@given(st.lists(RECORDS, max_size=12), st.sampled_from(["", "a", "b", "x"]), st.booleans())
+def test_rows_of_values_are_those_whose_project_matches(
+    records: list[Record], part: str, at_once: bool
+) -> None:
+    rows = filled(records, at_once=at_once).rows_of_values("project", lambda name: part in name)
+    assert list(rows) == [
+        row
+        for row, record in enumerate(records)
+        if record.project is not None and part in record.project
+    ]
+
+
 @given(st.lists(RECORDS, min_size=1, max_size=10), RECORDS, CONDITIONS, st.data())
 def test_replaced_and_removed_rows(
     records: list[Record], new: Record, condition: Where, data: st.DataObject

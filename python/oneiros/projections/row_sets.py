@@ -89,6 +89,10 @@ class RowSets:
             return BitMap(self.live)
         return self.attributes.index.compile(where, self._lifecycle.column) & self.live
 
+    def of_projects(self, matches: Callable[[str], bool]) -> BitMap:
+        """The live rows whose project matches, in a set of the caller's own."""
+        return self.attributes.index.rows_of_values("project", matches) & self.live
+
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
         """The rows that a recall may return.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from oneiros.field_checks import text as text_check
 from oneiros.field_checks import words as words_check
+from oneiros.texts.normalised import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ _check_file = text_check("file", low=1, high=4_096)
 _check_project = text_check("project", low=1, high=256)
 _check_situation = text_check("situation", low=1, high=64)
 _check_tags = words_check("tags")
-_APART: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+_LEAST_PART: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,14 @@ class Context:
     """What the caller is doing: given with a search, it favours memories that belong to it."""
 
     file: str | None = None
-    """The path that is worked on; its words are looked for in memories."""
+    """The current file. Its name, its name without the ending, and each part of its path of three
+    characters or more are compared with the tags, project and text of memories."""
 
     tags: Sequence[str] = ()
-    """What the work is about; memories share tags with it."""
+    """Topics of the work, compared with the same three."""
 
     project: str | None = None
-    """The project that is worked in."""
+    """The current project. Memories of the same project match."""
 
     situation: str | None = None
     """One that the profile knows ("file_edit", "planning", ...): how much all this weighs, and how
@@ -61,47 +62,57 @@ class Context:
         object.__setattr__(self, "tags", tuple(dict.fromkeys(_check_tags(self.tags))))
 
     @property
-    def file_words(self) -> list[str]:
-        """The words of the file's name and folders, three letters or more, lower case, each once."""
-        parts = _APART.split(self.file or "")
-        return list(dict.fromkeys(part.lower() for part in parts if len(part) >= 3))
+    def words(self) -> list[str]:
+        """The words of the file and the tags, in NFKC and lower case, each once."""
+        found = map(normalised, (*_words_of(self.file or ""), *self.tags))
+        return list(dict.fromkeys(filter(None, found)))
 
     def surroundings(self, row_sets: RowSets) -> Surroundings:
-        """Return the rows that belong to it."""
-        from oneiros.scopes import where  # noqa: PLC0415 - filters load their conditions
-
+        """Return the context as words and rows."""
+        words = self.words
         return Surroundings(
-            tuple(row_sets.matching(where(tags=tag)) for tag in self.tags),
-            None if self.project is None else row_sets.matching(where(project=self.project)),
-            self.file_words,
+            words,
+            row_sets.of_projects(
+                lambda project: (
+                    project == self.project or any(word in normalised(project) for word in words)
+                )
+            ),
         )
+
+
+def _words_of(path: str) -> list[str]:
+    """The file's name, its name without the last ending, and the longer parts of its path."""
+    is_of_windows = "\\" in path and "/" not in path
+    parts = [part for part in path.split("\\" if is_of_windows else "/") if part not in ("", ".")]
+    name = parts[-1] if parts else ""
+    words = [name, *(part for part in parts if len(part) >= _LEAST_PART)]
+    stem, _, ending = name.rpartition(".")
+    return [*words, stem] if ending and stem.strip(".") else words
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What belongs to a context, as rows and words."""
+    """A context as words and rows. Source: docs/systems/omega.md O20."""
 
-    tags: tuple[BitMap, ...]
-    """The rows of each tag."""
-    project: BitMap | None
-    file_words: list[str]
+    words: list[str]
+    """Of the file and the tags, normalised."""
+    project: BitMap
+    """The rows whose project holds one of the words, or is the caller's."""
 
     def signals(self, rows: Rows, sought: Sought | None) -> Signals:
-        """Return what the factor "context" reads of each row.
+        """Return the signals of the factor "context", one value a row.
 
         Args:
-            rows: of candidates.
-            sought: their texts; None leaves the file's words out.
+            rows: of the candidates.
+            sought: their texts and tags; None leaves both out.
         """
         told: Signals = {}
-        numbers = rows.tolist()
-        if self.tags:
-            told["tag_overlap"] = np.array(
-                [float(sum(row in held for held in self.tags)) for row in numbers]
-            )
-        if self.project is not None:
-            told["project_match"] = np.array([float(row in self.project) for row in numbers])
-        if self.file_words and sought is not None:
-            counts = sought.column.count_words(rows=rows, words=self.file_words, with_tags=False)
-            told["content_match"] = np.asarray(counts, np.float64)
+        if self.project:
+            told["project_match"] = np.array([float(row in self.project) for row in rows.tolist()])
+        if self.words and sought is not None:
+            column = sought.column
+            tags = column.count_tags(rows=rows, words=self.words)
+            told["tag_overlap"] = np.asarray(tags, np.float64)
+            found = column.count_words(rows=rows, words=self.words)
+            told["content_match"] = np.asarray(found, np.float64)
         return told

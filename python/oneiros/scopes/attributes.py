@@ -226,15 +226,36 @@ class AttributeIndex:
         Returns:
             A set of the caller's own; negation is relative to the known rows.
         """
+        return self._consistent(lambda: self._match(condition, column_of))
+
+    def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
+        """Return the rows whose kind, project, session or topic matches.
+
+        Args:
+            name: one of the four.
+            matches: called with each different value.
+
+        Returns:
+            A set of the caller's own.
+        """
+        held = self._held((name,))
+        if held is None:
+            return BitMap()
+        return self._consistent(
+            lambda: held.rows_of_any([one for one in held.values() if matches(str(one))])
+        )
+
+    def _consistent(self, read: Callable[[], BitMap]) -> BitMap:
+        """Return the known rows that ``read`` finds in one state of the index."""
         for _ in range(_MOST_TRIES):
             replaced = self._replaced
             if replaced % 2 == 0:
-                matched = self._match(condition, column_of) & self._known
+                matched = read() & self._known
                 # Else one set may have been read before a row came into it, the other after it went.
                 if self._replaced == replaced:
                     return matched
         with self._replacing:  # by now every set is read, so that no second lock is asked for
-            return self._match(condition, column_of) & self._known
+            return read() & self._known
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
         from oneiros.scopes import conditions  # noqa: PLC0415 - only who filters makes its classes

@@ -163,6 +163,10 @@ class RowsByValue:
         """Return each value with its row or its set, not the caller's own."""
         return self._sets.items()
 
+    def values(self) -> list[object]:
+        """Return every value, in a list of the caller's own."""
+        return list(self._sets)
+
     def put(self, value: object, rows: int | BitMap) -> None:
         """Give a value its rows, in place of any it has."""
         self._sets[value] = rows

@@ -12,9 +12,9 @@ __all__ = ["Question", "Surroundings", "is_found", "is_lapsed", "is_superseded",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """O16, O20: what the caller is doing; ``file_words`` are those of its path."""
+    """O16, O20: what the caller is doing."""
 
-    file_words: tuple[str, ...] = ()
+    file: str | None = None
     tags: tuple[str, ...] = ()
     project: str | None = None
     situation: str | None = None

@@ -163,10 +163,8 @@ class OmegaSearch:
         around = self.question.around
         if around is None:
             return 1.0
-        mine = around.project is not None and record.get("project") == around.project
-        found = sum(word in texts.normal(record["text"]) for word in around.file_words)
-        shared = len(set(around.tags) & set(record.get("tags", ())))
-        return omega.context_boost(shared, float(mine), found, self.says.context)
+        matches = omega.context_matches(around.file, around.tags, around.project, record)
+        return omega.context_boost(*matches, self.says.context)
 
     def _centre(self, before: Mapping[str, float]) -> list[float] | None:
         """O21: the mean direction of the ten best that have one."""
