@@ -66,6 +66,27 @@ def test_a_keyword_like_question_is_answered_by_what_is_almost_itself(
         assert "the fast path answered" in told.lacked
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufb01x " * 55 + "`parse_config` and more of the lexer",  # NFKC makes it longer
+        "# Parse  [config]\n" * 14,
+        "ΠΑΡΣΕ parse_config ΣΣ " * 10,
+        "\uff50\uff41\uff52\uff53\uff45\uff3f\uff43\uff4f\uff4e\uff46\uff49\uff47 " * 20,
+    ],
+)
+def test_texts_are_cut_as_they_are_written_and_then_put_into_canonical_form(text: str) -> None:
+    query = f"`{text[:150]}` {text[150:210]}"
+    with oneiros.Engine(":memory:", profile=BARE, clock=lambda: NOW) as opened:
+        opened.add(text, id="a")
+        (found,) = opened.search(query, **ASKED)
+        assert found.score == texts.jaccard(query, text)
+        assert found.score >= 0.6
+        opened.update("a", text="plain `parse_config`")
+        (found,) = opened.search("`parse_config` plain", **ASKED)
+        assert found.score == texts.jaccard("`parse_config` plain", "plain `parse_config`")
+
+
 def test_whatever_a_profile_damps_likeness_is_the_score() -> None:
     profile = BARE.replace(statements=Statements(damping=1.0), named_time=NamedTime())
     with oneiros.Engine(":memory:", analyzer="code", profile=profile, clock=lambda: NOW) as asking:
