@@ -69,7 +69,7 @@ def test_a_keyword_like_question_is_answered_by_what_is_almost_itself(
 @pytest.mark.parametrize(
     "text",
     [
-        "\ufb01x " * 55 + "`parse_config` and more of the lexer",  # NFKC makes it longer
+        "\ufb01x " * 55 + "`parse_config` plus more of the lexer",  # NFKC makes it longer
         "# Parse  [config]\n" * 14,
         "ΠΑΡΣΕ parse_config ΣΣ " * 10,
         "\uff50\uff41\uff52\uff53\uff45\uff3f\uff43\uff4f\uff4e\uff46\uff49\uff47 " * 20,
