@@ -118,6 +118,13 @@ def gated(
     ]
 
 
+def test_a_query_without_a_word_finds_what_is_far_from_it(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="far", embedding=[0.1, 1.0])
+    asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": "mnemosyne-3", "reinforce": False}
+    assert mind.search("?! ...", **asked).ids == ["far"]  # M8: the gate is open
+    assert mind.search("unheard", **asked).ids == []
+
+
 def what_stays(
     model: Model,
     store: Store,

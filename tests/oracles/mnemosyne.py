@@ -14,14 +14,25 @@ WEIBULL = {  # kind: (shape, eta hours). M8
     "profile": (0.3, 8760.0),
     "preference": (0.4, 4380.0),
     "relationship": (0.35, 8760.0),
-    "entity": (0.5, 4380.0),
+    "learning": (0.7, 1440.0),
     "fact": (0.8, 720.0),
+    "entity": (0.5, 4380.0),
+    "setup": (0.6, 2160.0),
+    "pattern": (0.6, 1680.0),
+    "context": (0.85, 360.0),
+    "observation": (0.9, 480.0),
+    "artifact": (0.75, 2160.0),
     "project": (0.85, 1080.0),
+    "goal": (0.9, 720.0),
     "decision": (1.0, 336.0),
+    "commitment": (1.0, 240.0),
     "event": (1.2, 168.0),
+    "instruction": (0.9, 480.0),
+    "error": (1.1, 336.0),
+    "issue": (1.1, 336.0),
     "request": (1.5, 72.0),
+    "general": (1.0, 168.0),
 }
-WEIBULL_OTHERWISE = (1.0, 168.0)
 
 
 def recency_blend(age_hours: float, tau_hours: float = TAU_HOURS, weight: float = 0.3) -> float:
@@ -62,7 +73,7 @@ def recency(record: Record, now: float) -> float:
 
 def weibull_of(record: Record, now: float) -> float:
     """Return the Weibull retention of a memory by its kind, age from created_at. M8."""
-    shape, eta_hours = WEIBULL.get(value(record, "kind"), WEIBULL_OTHERWISE)
+    shape, eta_hours = WEIBULL.get(value(record, "kind"), WEIBULL["general"])
     return weibull_retention(age_hours(record, now, "created_at"), shape, eta_hours)
 
 

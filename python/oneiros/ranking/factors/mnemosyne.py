@@ -75,7 +75,7 @@ class WeibullRecency:
     age from ``created_at``. No timestamp counts 0.5 for the exponential.
 
     Source: docs/systems/mnemosyne.md M8, in the blend of M5: at a shape of 1 and an eta of 168, those
-    of any other kind, it is M5.
+    of ``general`` and of a kind that is not listed, it is M5.
     """
 
     name: ClassVar[str] = "recency"
@@ -87,12 +87,24 @@ class WeibullRecency:
             "profile": 0.3,
             "preference": 0.4,
             "relationship": 0.35,
-            "entity": 0.5,
+            "learning": 0.7,
             "fact": 0.8,
+            "entity": 0.5,
+            "setup": 0.6,
+            "pattern": 0.6,
+            "context": 0.85,
+            "observation": 0.9,
+            "artifact": 0.75,
             "project": 0.85,
+            "goal": 0.9,
             "decision": 1.0,
+            "commitment": 1.0,
             "event": 1.2,
+            "instruction": 0.9,
+            "error": 1.1,
+            "issue": 1.1,
             "request": 1.5,
+            "general": 1.0,
         }
     )
     """By kind, > 0 to 100."""
@@ -102,21 +114,33 @@ class WeibullRecency:
             "profile": 8760.0,
             "preference": 4380.0,
             "relationship": 8760.0,
-            "entity": 4380.0,
+            "learning": 1440.0,
             "fact": 720.0,
+            "entity": 4380.0,
+            "setup": 2160.0,
+            "pattern": 1680.0,
+            "context": 360.0,
+            "observation": 480.0,
+            "artifact": 2160.0,
             "project": 1080.0,
+            "goal": 720.0,
             "decision": 336.0,
+            "commitment": 240.0,
             "event": 168.0,
+            "instruction": 480.0,
+            "error": 336.0,
+            "issue": 336.0,
             "request": 72.0,
+            "general": 168.0,
         }
     )
     """By kind, hours, > 0."""
 
     other_shape: float = 1.0
-    """Of any other kind."""
+    """Of a kind that is not listed."""
 
     other_eta_hours: float = 168.0
-    """Of any other kind."""
+    """Of a kind that is not listed."""
 
     weight: float = 0.3
     """The share that age can take, 0 to 1."""
