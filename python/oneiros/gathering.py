@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.numpy_on_use import np
 from oneiros.query.understood import PLAIN
-from oneiros.ranking.deep_recall import LAPSED
+from oneiros.ranking.deep_recall import LAPSED, DeepRecall
 from oneiros.ranking.factor import is_function
 from oneiros.response import Duplicate, SearchTrace, StageTrace
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneiros.query.expander import Expanded
     from oneiros.query.understood import Understood
     from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.factor import Factor
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.fusion import ReciprocalRankFusion
     from oneiros.ranking.profile import Profile
@@ -73,6 +74,13 @@ class Question:
     """How ranks are fused where there are variants: the profile adds what this makes of them."""
     decided: str = ""
     """Why only what the words found is looked at; empty where all is."""
+
+    @property
+    def added(self) -> tuple[Factor, ...]:
+        """The factors that this search applies after those of the profile."""
+        if self.back_again is None:
+            return ()
+        return (DeepRecall(self.profile.deep_recall_penalty),)
 
 
 class Gathered(NamedTuple):
@@ -173,7 +181,7 @@ def united(
 
     Where raw scores are read, everyone is given all of them.
     """
-    compiled = projections.compiled(question.profile)
+    compiled = projections.compiled(question.profile, question.added)
     hits: list[RankedList | _core.Hits] = [heard.hits for heard in answers]
     if question.ranks is not None:
         from oneiros.varying import shares_of  # noqa: PLC0415 - few questions are expanded

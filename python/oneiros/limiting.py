@@ -81,11 +81,7 @@ class Limiting(Bounded):
     def _in_depth(self, question: Question, limits: Limits) -> Question:
         """The question as deep recall asks it, where it is one."""
         back_again = self._parts.projections.row_sets.came_back(limits)
-        if back_again is None:
-            return question
-        from oneiros.ranking.deep_recall import in_deep_recall  # noqa: PLC0415 - for few searches
-
-        return replace(question, profile=in_deep_recall(question.profile), back_again=back_again)
+        return question if back_again is None else replace(question, back_again=back_again)
 
     def _visible(self, question: Question, limits: Limits) -> Visible:
         """What the search may return, and where links may lead it."""

@@ -125,7 +125,7 @@ class Placing:
             return
         profile = self._question.profile
         for rule in profile.keep:
-            alone = self._projections.compiled(profile.replace(keep=(rule,)))
+            alone = self._projections.compiled(profile.replace(keep=(rule,)), self._question.added)
             found = self._gathered._replace(compiled=alone).place_of(row, self._question.now)
             if found is not None and found[1] is None:
                 yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")

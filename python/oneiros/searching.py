@@ -81,14 +81,17 @@ class Searching(Questioning):
                 and never with ``explain``. True is refused under a profile without reinforcement.
             explain: give each result its explanation.
             include_expired: return also what is past its ``valid_until`` or ``ttl``
-                (docs/systems/cognitive.md C7); what is not valid yet stays hidden.
-            deep_recall: return also what is superseded, at half its score; such results are
-                ``via_deep_recall`` (docs/systems/cognitive.md C4, C6).
-            include_expired_in_deep_recall: with ``deep_recall``, return also what is past its
-                validity, at half its score, unless ``include_expired`` keeps it whole. Without
+                (docs/systems/cognitive.md C7); what is not valid yet stays hidden. Which kinds expire
+                is a field of the profile's selection.
+            deep_recall: return also superseded memories, their scores multiplied by the profile's
+                ``deep_recall_penalty``; such results are ``via_deep_recall``
+                (docs/systems/cognitive.md C4, C6).
+            include_expired_in_deep_recall: with ``deep_recall``, return also expired memories, with
+                the same penalty. With ``include_expired`` there is none for them. Without
                 ``deep_recall`` it has no effect.
             valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
-                given. Scores, and what is due to be strengthened, go by ``now`` all the same.
+                given. Kinds that do not expire in the profile have no end. Scores, and what is due to
+                be strengthened, go by ``now`` all the same.
             status: only memories of these statuses ("archived" ones are hidden otherwise).
             syntax: "plain", or "query": then ``+must -not "a phrase" pre* title:word`` are
                 understood, as docs/query_syntax.md tells. What must or must not be holds for every

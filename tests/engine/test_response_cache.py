@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.ranking.caching import ResponseCache
+from oneiros.ranking.selection import Selection
 from oneiros.recent_answers import Kept, RecentAnswers
 from oneiros.response import SearchResponse
 from oneiros.trace import SearchTrace
@@ -194,6 +195,27 @@ def test_a_memory_that_expires_or_becomes_valid_makes_it_miss(
         (29, True, set()),
         (30, False, {"then"}),
         (31, True, {"then"}),
+    ]
+
+
+def test_what_does_not_expire_in_the_profile_makes_it_hit(
+    mind: oneiros.Engine, clock: Clock
+) -> None:
+    plans = Selection(expiring_kinds=("plan",))
+    profile = BARE.replace(selection=plans)
+    mind.add("coffee until noon", id="fact", kind="fact", valid_until=NOW + 10)
+    mind.add("coffee until one", id="plan", kind="plan", valid_until=NOW + 20)
+    found = []
+    for seconds in (0, 10, 5, 6, 1):
+        clock.now += seconds
+        response = mind.search("coffee", profile=profile)
+        found.append((clock.now - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
+    assert found == [
+        (0, False, {"fact", "plan"}),
+        (10, True, {"fact", "plan"}),
+        (15, True, {"fact", "plan"}),
+        (21, False, {"fact"}),
+        (22, True, {"fact"}),
     ]
 
 

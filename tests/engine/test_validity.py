@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,10 @@ MOMENTS = st.sampled_from([NOW - 2 * DAY, NOW - DAY, NOW, NOW + DAY])
 OPEN = profiles.get("reverie").replace(
     selection=Selection(hide_superseded=False, hide_expired=False)
 )
+OPEN_COGNITIVE = profiles.get("cognitive").replace(
+    selection=Selection(hide_superseded=False, hide_expired=False)
+)
+EXPIRING = ("plan", "transient_state")
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,112 @@ def test_why_not_tells_of_the_valid_time(mind: oneiros.Engine) -> None:
     (hiding,) = mind.why_not("ant", "a", valid_at=NOW + 5).hidden
     assert hiding.reason == "expired"
     assert "valid_at is 2025-06-15T15:06:45Z" in hiding.detail
+
+
+COGNITIVE = ["cognitive", "cognitive-0.5"]
+KINDS = ["plan", "transient_state", "fact", "note", "plans", "Plan"]
+
+
+def of_every_kind(mind: oneiros.Engine, **fields: Any) -> None:
+    """Add a memory of each kind, named for it, each at another cosine to [1, 0]."""
+    for number, kind in enumerate(KINDS):
+        mind.add(f"ant of a {kind}", id=kind, kind=kind, embedding=[1.0, 0.1 * number], **fields)
+
+
+@pytest.mark.parametrize("name", profiles.names())
+def test_which_kinds_expire_is_said_by_the_profile(mind: oneiros.Engine, name: str) -> None:
+    of_every_kind(mind, created_at=NOW - DAY, valid_until=NOW - 1)
+    expiring = profiles.get(name).selection.expiring_kinds
+    assert expiring == (("plan", "transient_state") if name in COGNITIVE else ())
+    found = mind.search("ant", profile=name, reinforce=False)
+    assert set(found.ids) == (set(KINDS) - set(expiring) if expiring else set())
+    everything = mind.search("ant", profile=name, reinforce=False, include_expired=True, k=20)
+    if name not in {"omega", "omega-bounded"}:  # these leave out duplicates
+        assert set(everything.ids) == set(KINDS)
+
+
+@pytest.mark.parametrize("fields", [{"valid_until": NOW - 1}, {"ttl": DAY / 2}])
+def test_what_does_not_expire_stays_as_it_is(
+    mind: oneiros.Engine, fields: dict[str, float]
+) -> None:
+    of_every_kind(mind, created_at=NOW - DAY, **fields)
+    asked: dict[str, Any] = {"embedding": [1.0, 0.0], "reinforce": False}
+    plain = mind.search("ant", profile=OPEN_COGNITIVE, **asked)
+    scores = {one.id: one.score for one in plain}
+    assert len(scores) == len(KINDS)
+    assert min(scores.values()) > 0
+    deep = {"deep_recall": True, "include_expired_in_deep_recall": True}
+    moments: list[dict[str, Any]] = [{}, {"valid_at": NOW}]
+    for options in (*moments, *({**deep, **one} for one in moments)):
+        response = mind.search("ant", profile="cognitive", **asked, **options)
+        (many,) = mind.search_many(
+            ["ant"], embeddings=[[1.0, 0.0]], profile="cognitive", reinforce=False, **options
+        )
+        assert [(one.id, one.score) for one in many] == [(one.id, one.score) for one in response]
+        wanted = {id: score for id, score in scores.items() if id not in EXPIRING}
+        if "deep_recall" in options:
+            wanted |= {id: scores[id] / 2 for id in EXPIRING}
+        assert {one.id: one.score for one in response} == wanted
+        assert {one.id for one in response if one.via_deep_recall} == set(wanted) & set(EXPIRING)
+
+
+def test_what_begins_later_is_not_recalled_of_whatever_kind(mind: oneiros.Engine) -> None:
+    of_every_kind(mind, valid_from=NOW + DAY)
+    assert not mind.search("ant", profile="cognitive").ids
+    assert not mind.search("ant", profile="cognitive", include_expired=True).ids
+    assert set(mind.search("ant", profile="cognitive", now=NOW + DAY).ids) == set(KINDS)
+
+
+def test_a_profile_may_say_which_kinds_expire(mind: oneiros.Engine) -> None:
+    of_every_kind(mind, created_at=NOW - DAY, valid_until=NOW - 1)
+    profile = profiles.get("reverie").replace(
+        selection=Selection(expiring_kinds=("note", "unheard"))
+    )
+    assert set(mind.search("ant", profile=profile).ids) == set(KINDS) - {"note"}
+    mind.update("fact", kind="unheard")
+    assert set(mind.search("ant", profile=profile).ids) == set(KINDS) - {"note", "fact"}
+    assert profiles.get("reverie").hash == profile.replace(selection=Selection()).hash
+    for wrong, error in (("plan", TypeError), ([""], ValueError), ([1], TypeError)):
+        with pytest.raises(error, match="expiring_kinds"):
+            Selection(expiring_kinds=wrong)  # type: ignore[arg-type]
+
+
+def test_why_not_follows_the_kinds_that_expire(mind: oneiros.Engine) -> None:
+    of_every_kind(mind, created_at=NOW - DAY, valid_until=NOW - 1)
+    for kind in KINDS:
+        response = mind.why_not("ant", kind, profile="cognitive")
+        assert [one.reason for one in response.hidden] == (["expired"] if kind in EXPIRING else [])
+        assert response.is_returned == (kind not in EXPIRING)
+
+
+def test_a_scope_and_a_filter_follow_them_too(mind: oneiros.Engine) -> None:
+    for kind in KINDS:
+        mind.add("ant", id=kind, kind=kind, project="p", valid_until=NOW - 1)
+    scope = mind.scope(project="p")
+    assert set(scope.search("ant", profile="cognitive").ids) == set(KINDS) - set(EXPIRING)
+    where = oneiros.where(kind=["plan", "fact"])
+    assert scope.search("ant", profile="cognitive", where=where).ids == ["fact"]
+
+
+def test_a_dream_sums_up_what_does_not_expire() -> None:
+    records = [
+        {
+            "text": f"{kind} {number}",
+            "id": f"{kind} {number}",
+            "kind": kind,
+            "valid_until": NOW - 1,
+            "created_at": NOW - 900 * DAY,
+            "category": "episodic",
+            "embedding": embedding,
+        }
+        for kind, embedding in (("fact", [1.0, 0.0]), ("plan", [0.0, 1.0]))
+        for number in range(5)
+    ]
+    with oneiros.Engine(":memory:", profile="cognitive", clock=lambda: NOW) as mind:
+        mind.add_many(records)
+        mind.dream()
+        gone = {one.id for one in mind.list() if one.superseded_by is not None}
+        assert gone == {f"fact {number}" for number in range(5)}
 
 
 @pytest.mark.parametrize("wrong", ["yes", 1, None])

@@ -92,8 +92,8 @@ def raised_by_neighbour(stability: float, cosine: float) -> float:
 
 
 def summary_quality(size: int) -> float:
-    """Return min(3, 1 + 0.3 (size - 5)). C21."""
-    return min(3.0, 1 + 0.3 * (size - 5))
+    """Return min(3, 1 + 0.3 (size - 5)), never under 1. C21."""
+    return max(1.0, min(3.0, 1 + 0.3 * (size - 5)))
 
 
 def associative_score(cosine: float | None, retention: float, path: Sequence[float]) -> float:
@@ -138,13 +138,13 @@ def is_not_yet_valid(record: Record, now: float) -> bool:
     return start is not None and start > now
 
 
-def penalty(record: Record, now: float, *, deep_recall: bool = False) -> float:
-    """Return x 0.5 for superseded, x 0.5 for expired, in deep recall. C6, C7."""
+def penalty(record: Record, now: float, *, deep_recall: bool = False, by: float = 0.5) -> float:
+    """Return x deep_recall_penalty for superseded, and again for expired, in deep recall. C6, C7."""
     factor = 1.0
     if deep_recall and record.get("superseded_by") is not None:
-        factor *= 0.5
+        factor *= by
     if deep_recall and is_expired(record, now):
-        factor *= 0.5
+        factor *= by
     return factor
 
 

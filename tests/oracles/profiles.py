@@ -7,7 +7,7 @@ what the channels found. Names are those of DESIGN.md section 3; the sources sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ class Model:
     """O3: the text channel ranks by its own relevance, and not by BM25."""
     has_gate: bool = False
     """M8: what shares too few of the query's words, and is not near to it either, leaves."""
+    expiring: Collection[str] = ()
+    """C7: the kinds that expire; none: every kind does."""
     reads_overlap: bool = False
     """O18: the records are ranked with the share of the query's words they hold."""
 
@@ -205,6 +207,7 @@ def cognitive_model(beta_days: Sequence[float]) -> Model:
         relevance=lambda channels, _, cosine: fusion.retention_weighted_union(channels, cosine),
         factors=cognitive_factors(beta_days),
         keeps=cognitive_keeps,
+        expiring=cognitive.EXPIRING,
     )
 
 

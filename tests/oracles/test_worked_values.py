@@ -139,7 +139,8 @@ def test_cognitive_boosts_give_the_values_done_by_hand() -> None:
     assert cognitive.ingest_link(0.4) == pytest.approx(0.2)  # C17
     assert [cognitive.ingest_link(cosine) for cosine in (0.39, 1.0)] == [0.0, 0.5]
     assert cognitive.strengthened_link(0.95) == 1.0  # C13
-    assert [cognitive.summary_quality(size) for size in (5, 12)] == [1.0, 3.0]  # C21
+    qualities = [cognitive.summary_quality(size) for size in (2, 5, 8, 12)]
+    assert qualities == pytest.approx([1.0, 1.0, 1.9, 3.0])  # C21
     assert cognitive.associative_score(None, 1.0, (0.5, 0.6)) == pytest.approx(0.03)  # C9, C10
 
 
@@ -152,6 +153,7 @@ def test_validity_is_strict_and_only_of_plans_and_transient_states() -> None:
     assert cognitive.is_not_yet_valid({"valid_from": NOW + 1}, NOW)
     gone = {"superseded_by": "x", "kind": "plan", "valid_until": NOW - 1}
     assert cognitive.penalty(gone, NOW, deep_recall=True) == 0.25  # C7: x 0.5 on top of x 0.5
+    assert cognitive.penalty(gone, NOW, deep_recall=True, by=0.8) == pytest.approx(0.64)
     assert cognitive.penalty(gone, NOW) == 1.0
 
 
@@ -186,9 +188,12 @@ def test_the_weibull_of_an_unlisted_kind_is_the_exponential() -> None:
     assert mnemosyne.weibull_retention(8760, 0.3, 8760) == pytest.approx(1 / math.e)
     assert mnemosyne.weibull_retention(-5, 0.3, 8760) == 1.0
     assert math.isnan(mnemosyne.weibull_retention(math.nan, 1, 168))
-    assert mnemosyne.weibull_of({"kind": "fact", "created_at": NOW - 720 * 3600}, NOW) == (
-        pytest.approx(1 / math.e)
-    )
+    assert len(mnemosyne.WEIBULL) == 21
+    for kind, (_, eta_hours) in mnemosyne.WEIBULL.items():
+        told = mnemosyne.weibull_of({"kind": kind, "created_at": NOW - eta_hours * 3600}, NOW)
+        assert told == pytest.approx(1 / math.e), kind
+    old = {"created_at": NOW - 400 * 3600}
+    assert mnemosyne.weibull_of(old, NOW) == mnemosyne.weibull_of({**old, "kind": "general"}, NOW)
 
 
 def test_mnemosyne_3_tiers_and_gate() -> None:

@@ -205,7 +205,9 @@ PROFILES = st.builds(
         hide_expired=st.booleans(),
         hide_cold=st.booleans(),
         hidden_kinds=st.sampled_from([(), ("code_chunk",), ("note", "test")]),
+        expiring_kinds=st.sampled_from([(), ("plan", "transient_state"), ("note",)]),
     ),
+    deep_recall_penalty=st.just(0.5) | SHARE,
     neighbours=st.none()
     | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),
     hot_set=st.none()

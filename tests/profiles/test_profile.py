@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import pickle
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 from oneiros import profiles
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.ranking.deep_recall import DeepRecall
 from oneiros.ranking.factors import (
+    Expression,
     HalfLifeRecency,
     KindWeight,
     ShippedDecay,
@@ -326,6 +329,46 @@ def test_the_order_of_a_table_is_no_part_of_a_profile() -> None:
 def test_a_part_that_is_not_there_is_no_part_of_the_hash() -> None:
     record = Profile(name="a").record()
     assert not record.keys() & {"keep", "promotion", "initial_stability"}
+
+
+def test_the_penalty_of_deep_recall_is_one_number() -> None:
+    published = profiles.get("oneiros")
+    assert "deep_recall_penalty = 0.5" in published.to_toml()
+    assert published.replace(deep_recall_penalty=0.5).hash == published.hash
+    mine = published.replace(deep_recall_penalty=0.8)
+    assert mine.deep_recall_penalty == 0.8
+    assert mine.hash != published.hash
+    again = Profile.from_toml(mine.to_toml())
+    assert (again, again.hash) == (mine, mine.hash)
+    assert Profile.from_toml('name = "a"\ndeep_recall_penalty = 1').deep_recall_penalty == 1.0
+    assert str(mine) == mine.to_toml()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (-0.1, ValueError),
+        (1.1, ValueError),
+        (math.nan, ValueError),
+        ("x", TypeError),
+        (True, TypeError),
+        (None, TypeError),
+    ],
+)
+def test_the_penalty_of_deep_recall_is_a_share(wrong: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="deep_recall_penalty: "):
+        profiles.get("cognitive").replace(deep_recall_penalty=wrong)
+
+
+def test_no_factor_states_the_penalty_a_second_time() -> None:
+    for factor in (DeepRecall(0.8), Expression("1", name="deep_recall")):
+        message = r"factors\[0\]: deep_recall is .*; set deep_recall_penalty"
+        with pytest.raises(ValueError, match=message):
+            Profile(name="a", factors=(factor,))
+    with pytest.raises(ValueError, match=r"factors\[1\]: association is "):
+        Profile(name="a", factors=(Spread(), Expression("1", name="association")))
+    with pytest.raises(ValueError, match=r"factors\[0\]\.name: must be one of"):
+        Profile.from_toml('name = "a"\n[[factors]]\nname = "deep_recall"')
 
 
 def test_weights_are_brought_to_the_sum_1() -> None:

@@ -55,7 +55,9 @@ from oneiros.ranking.promotion import Promotion
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
+from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
+from tests.oracles.mnemosyne import WEIBULL
 from tests.oracles.omega_tables import KIND_WEIGHT
 from tests.oracles.texts import SUFFIXES
 
@@ -140,7 +142,11 @@ def test_cognitive_reads_like_its_page() -> None:
         core_stability=0.85,
         core_sessions=3,
     )
-    assert profile.selection.hide_cold  # C4
+    assert profile.selection == Selection(
+        hide_cold=True,  # C4
+        expiring_kinds=("plan", "transient_state"),  # C7
+    )
+    assert profile.deep_recall_penalty == 0.5  # C6, C7
     assert profile.ingest == IngestAssociation(  # C17, C18
         least_cosine=0.4,
         base=0.2,
@@ -178,6 +184,12 @@ def test_mnemosyne_reads_like_its_page() -> None:
     assert profile.reinforcement == CountsOnly()  # M9
     third = profiles.get("mnemosyne-3")
     assert third.factors == (WeibullRecency(), Tier(), Veracity())  # M8
+    recency = WeibullRecency()
+    assert recency.weight == 0.3
+    assert {
+        kind: (shape, recency.eta_hours[kind]) for kind, shape in recency.shapes.items()
+    } == WEIBULL
+    assert WEIBULL["general"] == (recency.other_shape, recency.other_eta_hours)
     assert third.keep == (RelevanceGate(short=0.15, middle=0.5, long=0.3, cosine=0.65),)  # M8
 
 

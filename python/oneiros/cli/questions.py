@@ -62,7 +62,7 @@ def _asked(
         typer.Option("--soft-range", help="Lower what lies outside of --date-range only slightly."),
     ] = False,
     deep_recall: Annotated[
-        bool, typer.Option("--deep", help="Also what is superseded, at half its score.")
+        bool, typer.Option("--deep", help="Also superseded memories, with a penalty.")
     ] = False,
     include_expired: Annotated[
         bool, typer.Option("--include-expired", help="Also what is past its validity.")

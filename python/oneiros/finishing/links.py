@@ -17,7 +17,7 @@ from oneiros.gathering import fill_scores
 from oneiros.numpy_on_use import np
 from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
-from oneiros.ranking.path_weight import PATH_WEIGHT, by_links
+from oneiros.ranking.path_weight import PATH_WEIGHT, PathWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -90,7 +90,7 @@ def _associated(
     )
     if not reached:
         return []
-    compiled = working.projections.compiled(by_links(question.profile))
+    compiled = working.projections.compiled(question.profile, (*question.added, PathWeight()))
     rows, weights = reached.rows, reached.values
     ranked = _ranked(question, gathered, compiled, rows, weights)
     explained = Explanations(compiled, ranked, range(len(ranked)))

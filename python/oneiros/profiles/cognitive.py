@@ -1,6 +1,6 @@
 """cognitive-memory v6: what is found, weighed by what is retained.
 
-Source: docs/systems/cognitive.md C1 to C6, C8 to C13, C17 to C22; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C13, C17 to C22; ``cognitive-0.5``: the numbers in brackets there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ COGNITIVE = Profile(
             alpha=0.3,  # C6
         ),
     ),
-    selection=Selection(hide_cold=True),  # C4
+    selection=Selection(
+        hide_cold=True,  # C4
+        expiring_kinds=("plan", "transient_state"),  # C7
+    ),
+    deep_recall_penalty=0.5,  # C6, C7
     rerank=Reranking(top=10, after_links=False),  # C8
     expansion=AssociativeExpansion(  # C9, C10
         least_link=0.3, least_path=0.3, hops=2, least_score=0.05, bridged=3

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.channels import Kind
     from oneiros.projections.column_write import ColumnWrite
     from oneiros.ranking.compiled import CompiledProfile
+    from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
     from oneiros.store import StoredMemory
 
@@ -50,7 +51,7 @@ class Projections:
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
-        self._compiled: dict[Profile, CompiledProfile] = {}
+        self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
 
@@ -63,14 +64,20 @@ class Projections:
         """Memories that are not deleted."""
         return len(self.row_sets.live)
 
-    def compiled(self, profile: Profile) -> CompiledProfile:
-        """The profile as the core runs it over these columns."""
-        held = self._compiled.get(profile)
+    def compiled(self, profile: Profile, added: tuple[Factor, ...] = ()) -> CompiledProfile:
+        """The profile as the core runs it over these columns.
+
+        Args:
+            profile: as it ranks.
+            added: factors that the search itself applies after those of the profile.
+        """
+        key = (profile, added)
+        held = self._compiled.get(key)
         kinds = self.lifecycle.kinds
         if held is None or held.kinds is not kinds:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled = {}
-            held = self._compiled[profile] = profile.compile(kinds)
+            held = self._compiled[key] = profile.compile(kinds, added)
         return held
 
     def kind_counts(self) -> dict[str, int]:

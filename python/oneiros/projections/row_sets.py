@@ -161,7 +161,7 @@ class RowSets:
         if limits.status is None:
             hidden["archived"] = self._archived
         if limits.judges_validity and self._perishable:
-            expired, not_yet_valid = self._out_of_time(limits.moment)
+            expired, not_yet_valid = self._out_of_time(limits)
             if not (limits.includes_expired or limits.penalises_lapsed):
                 hidden["expired"] = expired
             hidden["not_yet_valid"] = not_yet_valid
@@ -173,18 +173,18 @@ class RowSets:
             return None
         lapsed = BitMap()
         if limits.penalises_lapsed:
-            lapsed, _ = self._out_of_time(limits.moment)
+            lapsed, _ = self._out_of_time(limits)
         return BackAgain(self._superseded, lapsed)
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
-        """How many rows are past their validity, and how many before it.
+        """How many rows are past their validity, of the kinds that expire, and how many before it.
 
         As time goes on, the first only become more and the second fewer: while no memory is written,
         equal counts are the same rows.
         """
         if not (limits.judges_validity and self._perishable):
             return 0, 0
-        expired, not_yet_valid = self._out_of_time(limits.moment)
+        expired, not_yet_valid = self._out_of_time(limits)
         return len(expired), len(not_yet_valid)
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
@@ -241,14 +241,24 @@ class RowSets:
         rows = np.array(self._cold.to_array(), np.uint32)
         return set_of(rows[self._lifecycle.column("tier")[rows] != _HOT])
 
-    def _out_of_time(self, now: float) -> tuple[BitMap, BitMap]:
-        """Rows past their validity, and rows before it. Source: docs/systems/cognitive.md C7."""
-        column = self._lifecycle.column
+    def _out_of_time(self, limits: Limits) -> tuple[BitMap, BitMap]:
+        """Rows past their validity, and rows before it.
+
+        Past it are only those of the kinds that expire in the profile.
+
+        Source: docs/systems/cognitive.md C7.
+        """
+        column, now = self._lifecycle.column, limits.moment
         rows = np.array(self._perishable.to_array(), np.uint32)
         until, since = column("valid_until")[rows], column("valid_from")[rows]
         dies = column("created_at")[rows] + column("ttl")[rows]
         with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
-            return set_of(rows[(now > until) | (now > dies)]), set_of(rows[since > now])
+            is_expired, is_early = (now > until) | (now > dies), since > now
+        if limits.selection.expiring_kinds:
+            words = self._lifecycle.kinds
+            codes = [words.index(kind) for kind in limits.selection.expiring_kinds if kind in words]
+            is_expired &= np.isin(column("kind")[rows], codes)
+        return set_of(rows[is_expired]), set_of(rows[is_early])
 
 
 def of_status(status: Sequence[str]) -> Where:

@@ -11,6 +11,7 @@ from oneiros.ranking.factor import Operation, base_of, operation_of
 from oneiros.ranking.program import ProgramBuilder, ProgramText
 
 if TYPE_CHECKING:
+    from oneiros.ranking.factor import Factor
     from oneiros.ranking.fusion_checks import Terms
     from oneiros.ranking.profile import Profile
 
@@ -37,7 +38,7 @@ class CompiledProfile:
     plan: _core.Plan
     """Fusion and program, ready to rank a query's candidates."""
     names: tuple[str, ...]
-    """Of the factors, in order."""
+    """Of the factors, in order; those that the search adds come last."""
     operations: tuple[Operation, ...]
     """Of the factors, in order."""
     neighbours: _core.NeighbourRule | None
@@ -60,15 +61,24 @@ class CompiledProfile:
 
 
 @lru_cache(maxsize=256)
-def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile:
-    """Write the profile's program for a store whose kinds have these codes."""
+def compile_profile(
+    profile: Profile, kinds: tuple[str, ...], added: tuple[Factor, ...] = ()
+) -> CompiledProfile:
+    """Write the profile's program for a store whose kinds have these codes.
+
+    Args:
+        profile: as it ranks.
+        kinds: the words for the codes of the column ``kind``.
+        added: factors that the search itself applies after those of the profile.
+    """
+    factors = (*profile.factors, *added)
     program = ProgramBuilder(kinds)
     fusion = profile.fusion
     terms = _with_gains(profile, program, fusion.emit(program))
     relevance = score = program.relevance
     values = []
     retention: int | None = None
-    for factor in profile.factors:
+    for factor in factors:
         value = factor.emit(program)
         values.append(value)
         score = program.call(operation_of(factor), score, value)
@@ -108,8 +118,8 @@ def compile_profile(profile: Profile, kinds: tuple[str, ...]) -> CompiledProfile
             factors=registers[3:end],
             parts=registers[end:],
         ),
-        names=tuple(factor.name for factor in profile.factors),
-        operations=tuple(map(operation_of, profile.factors)),
+        names=tuple(factor.name for factor in factors),
+        operations=tuple(map(operation_of, factors)),
         neighbours=None if profile.neighbours is None else profile.neighbours.rule(),
         parts=tuple(name for name, _ in terms),
         factors=tuple(registers[3:end]),

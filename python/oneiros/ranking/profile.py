@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
-from oneiros.ranking.declaration import settle
+from oneiros.ranking.declaration import settle, settle_numbers
 from oneiros.ranking.expansion import ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
 from oneiros.ranking.finishing import AbstentionDeclaration, AdaptiveRetry, ByBest, Duplicates
@@ -45,6 +45,12 @@ __all__ = ["Profile"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _MOST_FACTORS = 32
+_PENALTY = 0.5
+_TAKEN = {
+    "deep_recall": "what deep recall multiplies by; set deep_recall_penalty",
+    "association": "what a search multiplies by where links led; choose another name",
+}
+"""Names of factors that a search adds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +97,10 @@ class Profile:
 
     selection: Selection = field(default_factory=Selection)
     """What recall hides."""
+
+    deep_recall_penalty: float = _PENALTY
+    """What deep recall multiplies the score of a superseded memory by, 0 to 1, and that of an expired
+    one. Source: docs/systems/cognitive.md C6, C7."""
 
     expansion: ExpansionDeclaration | None = None
     """What links of the results bring besides; None: nothing."""
@@ -143,6 +153,7 @@ class Profile:
         settle(self, "keep", checked_parts("keep", self.keep, KeepRule))
         settle(self, "phases", checked_parts("phases", self.phases, *PHASES))
         require_order(self.phases)
+        settle_numbers(self, deep_recall_penalty=(0.0, 1.0, False))
         for key in PARTS:
             part = getattr(self, key)
             if key == "fusion" and is_fusion(part):
@@ -155,11 +166,15 @@ class Profile:
         if len(self.factors) > _MOST_FACTORS:
             msg = f"factors: at most {_MOST_FACTORS}, got {len(self.factors)}"
             raise ValueError(msg)
+        for index, factor in enumerate(self.factors):
+            if factor.name in _TAKEN:
+                msg = f"factors[{index}]: {factor.name} is {_TAKEN[factor.name]}"
+                raise ValueError(msg)
         self.fusion.require_channels([channel.name for channel in self.channels])
         _require_scored(self.expansion, self.fusion)
         if self.fast_path is not None or self.strong_signal is not None:
             require_words_for(self)
-        settle(self, "_hash", content_hash(self.record()))
+        settle(self, "_hash", content_hash(_hashed(self.record())))
 
     @property
     def hash(self) -> str:
@@ -244,6 +259,7 @@ class Profile:
                 record[key] = record_of(part)
         if self.reinforcement is None:
             record["reinforcement"] = False
+        record["deep_recall_penalty"] = self.deep_recall_penalty
         return record
 
     def to_toml(self) -> str:
@@ -272,13 +288,23 @@ class Profile:
         """
         return cls(**read_fields(parse_toml(text)))
 
-    def compile(self, kinds: tuple[str, ...] = ()) -> CompiledProfile:
-        """Return the profile as the core runs it. Equal profiles and kinds share one.
+    def compile(
+        self, kinds: tuple[str, ...] = (), added: tuple[Factor, ...] = ()
+    ) -> CompiledProfile:
+        """Return the profile as the core runs it. Equal arguments share one.
 
         Args:
             kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
+            added: factors that a search applies after those of the profile.
         """
-        return compile_profile(self, kinds)
+        return compile_profile(self, kinds, added)
+
+
+def _hashed(record: dict[str, object]) -> dict[str, object]:
+    """Return what the hash covers: without the published penalty, as before there was such a field."""
+    if record["deep_recall_penalty"] == _PENALTY:
+        del record["deep_recall_penalty"]
+    return record
 
 
 def _require_name(name: object) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KEYS",
     "LISTS",
+    "NUMBERS",
     "OPTIONAL_PARTS",
     "PARTS",
     "checked_parts",
@@ -71,7 +72,9 @@ OPTIONAL_PARTS = (
     *("cache", "rails"),
 )
 """What a profile may be without, by field."""
-KEYS = ("name", *LISTS, *PARTS)
+NUMBERS = ("deep_recall_penalty",)
+"""The fields that hold one number."""
+KEYS = ("name", *LISTS, *PARTS, *NUMBERS)
 """All fields that a profile is given."""
 
 Part = TypeVar("Part")
@@ -136,7 +139,7 @@ def read_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     if "name" not in record:
         msg = "name: a profile must have one"
         raise ValueError(msg)
-    found: dict[str, Any] = {"name": record["name"]}
+    found: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
     for key in LISTS:
         if key in record:
             found[key] = _read_parts(record[key], kinds_of(key), key)

@@ -9,8 +9,6 @@ from oneiros.ranking.declaration import require_flag, settle
 
 __all__ = ["Selection"]
 
-_check_kind = text_check("hidden_kinds", low=1, high=64)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -25,7 +23,11 @@ class Selection:
     """Leave out what a newer memory has replaced."""
 
     hide_expired: bool = True
-    """Leave out what is past its ``valid_until`` or its ``ttl`` at ``now``."""
+    """Leave out what is past its ``valid_until`` or its ``ttl`` at ``now``, of the kinds that expire."""
+
+    expiring_kinds: tuple[str, ...] = ()
+    """The kinds that expire; empty: every kind. Memories of another kind stay, whatever their
+    ``valid_until`` and ``ttl`` say. Source: docs/systems/cognitive.md C7."""
 
     hide_cold: bool = False
     """Leave out what is not of the hot tier. Source: docs/systems/cognitive.md C4."""
@@ -35,13 +37,14 @@ class Selection:
     O23."""
 
     def __post_init__(self) -> None:
-        settle(self, "hidden_kinds", checked_kinds(self.hidden_kinds))
+        for field in ("hidden_kinds", "expiring_kinds"):
+            settle(self, field, checked_kinds(field, getattr(self, field)))
         require_flag("hide_superseded", self.hide_superseded)
         require_flag("hide_expired", self.hide_expired)
         require_flag("hide_cold", self.hide_cold)
 
     def record(self) -> dict[str, object]:
-        """Return the fields; the last two only where they hide: other profiles keep their hashes."""
+        """Return the fields; tiers and kinds only where they are set: other profiles keep their hashes."""
         told: dict[str, object] = {
             "hide_superseded": self.hide_superseded,
             "hide_expired": self.hide_expired,
@@ -50,18 +53,21 @@ class Selection:
             told["hide_cold"] = True
         if self.hidden_kinds:
             told["hidden_kinds"] = list(self.hidden_kinds)
+        if self.expiring_kinds:
+            told["expiring_kinds"] = list(self.expiring_kinds)
         return told
 
 
-def checked_kinds(kinds: object) -> tuple[str, ...]:
+def checked_kinds(field: str, kinds: object) -> tuple[str, ...]:
     """Return kinds as a tuple.
 
     Raises:
         TypeError, ValueError: no list of texts of 1 to 64 bytes.
     """
     if not isinstance(kinds, (list, tuple)):
-        msg = f"hidden_kinds: expected a list of kinds, got {kinds!r}"
+        msg = f"{field}: expected a list of kinds, got {kinds!r}"
         raise TypeError(msg)
+    check = text_check(field, low=1, high=64)
     for kind in kinds:
-        _check_kind(kind)
+        check(kind)
     return tuple(kinds)

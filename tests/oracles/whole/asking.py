@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +46,13 @@ class Question:
     """Whether a reranker judges the first results."""
 
 
-def is_lapsed(record: Record, question: Question) -> bool:
-    """Tell whether a memory is past its validity at the asked time (strict). C7."""
+def is_lapsed(record: Record, question: Question, expiring: Collection[str] = ()) -> bool:
+    """Tell whether a memory is past its validity at the asked time (strict). C7.
+
+    ``expiring``: the kinds that expire in the profile; none given: every kind does (O23, H7).
+    """
+    if expiring and value(record, "kind") not in expiring:
+        return False
     moment = question.now if question.valid_at is None else question.valid_at
     end, ttl = record.get("valid_until"), record.get("ttl")
     born = time_of(record, question.now, "created_at")
@@ -58,7 +64,7 @@ def is_superseded(record: Record) -> bool:
     return record.get("superseded_by") is not None
 
 
-def is_visible(record: Record, question: Question) -> bool:
+def is_visible(record: Record, question: Question, expiring: Collection[str] = ()) -> bool:
     """Tell whether any way may lead to a memory: words, meaning, time, session or links."""
     moment = question.now if question.valid_at is None else question.valid_at
     starts = record.get("valid_from")
@@ -71,12 +77,14 @@ def is_visible(record: Record, question: Question) -> bool:
         and (status in question.status if question.status else status != "archived")
         and all(record.get(name, "note") == wanted for name, wanted in question.wanted)
         and (question.deep_recall or not is_superseded(record))
-        and (takes_lapsed or not is_lapsed(record, question))
+        and (takes_lapsed or not is_lapsed(record, question, expiring))
         and not (starts is not None and starts > moment)
     )
 
 
-def is_found(record: Record, question: Question, *, hides_cold: bool) -> bool:
+def is_found(
+    record: Record, question: Question, expiring: Collection[str] = (), *, hides_cold: bool
+) -> bool:
     """Tell whether channels may find a memory. C4: hot, or superseded of any tier."""
     cold = value(record, "tier") != "hot" and not is_superseded(record)
-    return is_visible(record, question) and not (hides_cold and cold)
+    return is_visible(record, question, expiring) and not (hides_cold and cold)

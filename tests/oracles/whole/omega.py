@@ -17,7 +17,7 @@ from tests.oracles.whole.asked import Understood
 from tests.oracles.whole.asking import Question, is_visible
 from tests.oracles.whole.doubt import ordered, reaches
 from tests.oracles.whole.finding import bm25f, cosines, first, in_time, unit
-from tests.oracles.whole.scoring import halved
+from tests.oracles.whole.scoring import penalty
 from tests.oracles.whole.world import World
 
 __all__ = ["OmegaSearch"]
@@ -117,7 +117,7 @@ class OmegaSearch:
             scored = {id: folded(own, parts[id]) for id, own in kept.items()}
         else:
             scored = self._multiplied(kept)
-        return {id: score * halved(records[id], self.question) for id, score in scored.items()}
+        return {id: score * penalty(records[id], self.question) for id, score in scored.items()}
 
     def _multiplied(self, relevance: Mapping[str, float]) -> dict[str, float]:
         """O11 to O20, then the cluster of the ten best by these, then O22."""

@@ -13,7 +13,7 @@ from tests.oracles.whole.compound import compound
 from tests.oracles.whole.doubt import none_near, reaches
 from tests.oracles.whole.learning import counts_only
 from tests.oracles.whole.omega import OmegaSearch
-from tests.oracles.whole.scoring import halved
+from tests.oracles.whole.scoring import is_back
 from tests.oracles.whole.short_cuts import surfaced
 from tests.oracles.whole.world import World
 
@@ -92,7 +92,7 @@ class Omega:
                 id=id,
                 score=score,
                 path=left.paths.get(id, ()),
-                via_deep_recall=halved(world.records[id], question) < 1,
+                via_deep_recall=is_back(world.records[id], question),
             )
             for id, score in left.scores.items()
         )

@@ -17,7 +17,7 @@ from tests.oracles.whole.asking import Question, is_visible
 from tests.oracles.whole.doubt import none_near, ordered
 from tests.oracles.whole.judging import reordered
 from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
-from tests.oracles.whole.scoring import Lending, Search, halved
+from tests.oracles.whole.scoring import Lending, Search, is_back
 from tests.oracles.whole.world import World
 
 __all__ = ["PIPELINES", "Pipeline"]
@@ -81,7 +81,7 @@ class Pipeline:
         shown = tuple(
             replace(
                 one,
-                via_deep_recall=halved(world.records[one.id], question) < 1,
+                via_deep_recall=is_back(world.records[one.id], question, self.model.expiring),
                 brought_by=search.brought_by.get(one.id),
             )
             for one in results
@@ -93,7 +93,8 @@ class Pipeline:
         world, question = search.world, search.question
         ids, place = list(world.records), world.place
         weights = world.weights(question.now, LEAST_LINK)
-        allowed = [is_visible(one, question) for one in world.records.values()]
+        expiring = self.model.expiring
+        allowed = [is_visible(one, question, expiring) for one in world.records.values()]
 
         def own_scores(rows: list[int]) -> dict[int, float]:
             scored = search.scores(search.as_candidates([ids[row] for row in rows]))

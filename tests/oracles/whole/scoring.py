@@ -1,11 +1,11 @@
-"""From candidates to scores: fusion, session neighbours, factors, what counts half.
+"""From candidates to scores: fusion, session neighbours, factors, the penalty of deep recall.
 
 cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6, H9, H10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.oracles.whole.doubt import none_near
 from tests.oracles.whole.finding import bm25f, cosines, first, in_time
 from tests.oracles.whole.world import World
 
-__all__ = ["Lending", "Search", "halved"]
+__all__ = ["Lending", "Search", "is_back", "penalty"]
 
 TEMPORAL_DEPTH = 100
 
@@ -63,7 +63,9 @@ class Search:
         self.bm25 = bm25f(records, asked.words, self.k1, self.b)
         self.cosine = {} if asked.vector is None else cosines(records, asked.vector)
         shown = [
-            id for id, one in records.items() if is_found(one, asked, hides_cold=self.hides_cold)
+            id
+            for id, one in records.items()
+            if is_found(one, asked, self.model.expiring, hides_cold=self.hides_cold)
         ]
         place = self.world.place
         self.channels = {"lexical": first(self.bm25, shown, place, self.model.depth["lexical"])}
@@ -85,7 +87,9 @@ class Search:
     def _lent(self, found: Mapping[str, float], lending: Lending) -> dict[str, float]:
         """H4: everyone's own f, as if a candidate, is what it has before it is lent anything."""
         records, place = self.world.records, self.world.place
-        visible = {id for id, one in records.items() if is_visible(one, self.question)}
+        visible = {
+            id for id, one in records.items() if is_visible(one, self.question, self.model.expiring)
+        }
         alone = {id: found.get(id, 0.0) for id in records}
         top = sorted(found.values(), reverse=True)[: lending.seeds + 1]
         none_near(top)
@@ -141,7 +145,7 @@ class Search:
         return judged * (1.0 if start <= moment <= end else outside)
 
     def scores(self, relevance: Mapping[str, float]) -> dict[str, float]:
-        """Return relevance x factors, and half of what only deep recall returns."""
+        """Return relevance x factors, x the penalty of what only deep recall returns."""
         best = max(relevance.values(), default=0.0)
         found = {}
         for id, fused in relevance.items():
@@ -149,11 +153,22 @@ class Search:
                 record: dict[str, Any] = self.world.records[id]
                 own = self._judged(fused, record)
                 parts = self.model.factors(record, self.question.now, own, best)
-                found[id] = folded(own, parts) * halved(record, self.question)
+                by = penalty(record, self.question, self.model.expiring)
+                found[id] = folded(own, parts) * by
         return found
 
 
-def halved(record: Mapping[str, Any], question: Question) -> float:
+def is_late(record: Mapping[str, Any], question: Question, expiring: Collection[str] = ()) -> bool:
+    """Tell whether a memory is past its validity, and not kept whole for that. C7."""
+    return is_lapsed(record, question, expiring) and not question.include_expired
+
+
+def is_back(record: Mapping[str, Any], question: Question, expiring: Collection[str] = ()) -> bool:
+    """Tell whether only deep recall returns a memory. C6, C7."""
+    return is_superseded(record) or is_late(record, question, expiring)
+
+
+def penalty(record: Mapping[str, Any], question: Question, expiring: Collection[str] = ()) -> float:
     """Return x 0.5 for what is superseded, x 0.5 for what is past its validity. C6, C7."""
     factor = 0.5 if is_superseded(record) else 1.0
-    return factor * (0.5 if is_lapsed(record, question) and not question.include_expired else 1.0)
+    return factor * (0.5 if is_late(record, question, expiring) else 1.0)

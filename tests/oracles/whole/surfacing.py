@@ -11,7 +11,7 @@ from tests.oracles.finishing import cosine_of
 from tests.oracles.whole.doubt import none_near, ordered, reaches
 from tests.oracles.whole.judging import boosted, reordered
 from tests.oracles.whole.omega import OmegaSearch
-from tests.oracles.whole.scoring import halved
+from tests.oracles.whole.scoring import is_back
 from tests.oracles.whole.world import World
 
 __all__ = ["Surfaced", "surface", "without_like"]
@@ -51,7 +51,7 @@ def linked(search: OmegaSearch, direct: Mapping[str, float]) -> list[Result]:
     ids = list(records)
     # What only deep recall returns is not reached, and leads nowhere.
     allowed = [
-        search.may_show(one) and halved(one, search.question) == 1.0 for one in records.values()
+        search.may_show(one) and not is_back(one, search.question) for one in records.values()
     ]
     seeds = [Result(place[id], direct[id]) for id in ordered(direct, place)]
     return expansion.in_graph(
