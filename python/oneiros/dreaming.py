@@ -191,6 +191,7 @@ class Dreaming(DreamHistory, Purging):
             summarise=summarise,
             judge=judge,
             factors=profile.factors,
+            expiring_kinds=profile.selection.expiring_kinds,
             embeds=remember.vectors.is_present,
         )
         return planned(

@@ -15,7 +15,16 @@ from tests.dream.worlds import DAY, NOW, Fields, World, changes_of
 __all__ = ["MEMORIES", "after_changes", "drafted", "fading", "rows_of"]
 
 AGES = [0.0, 1.0, 20.0, 30.0, 45.0, 300.0, 900.0, 4_000.0]
-KINDS = ["note", "decision", "code_chunk", "file_summary", "test", "reminder", "error_pattern"]
+KINDS = [
+    "note",
+    "decision",
+    "code_chunk",
+    "file_summary",
+    "test",
+    "reminder",
+    "error_pattern",
+    "plan",
+]
 
 
 def ago(*days: float) -> st.SearchStrategy[float]:
@@ -66,7 +75,9 @@ MEMORIES: st.SearchStrategy[Fields] = st.fixed_dictionaries(
         "cold_since": st.none() | ago(0, 179.5, 180, 400),
         "consolidation_quality": mostly(0.0, 1.0),
         "superseded_by": mostly(None, "m0"),
+        "valid_from": mostly(None, NOW - DAY),
         "valid_until": mostly(None, NOW + DAY),
+        "ttl": mostly(None, DAY),
         "deleted_at": mostly(None, NOW - DAY),
         "erased": mostly(False, True),
     }

@@ -21,7 +21,8 @@ from tests.oracles import maintenance
 from tests.oracles.maintenance import Grouping
 
 ALIKE = (1.0, 0.0)
-NUMBERS = st.tuples(st.integers(2, 4), st.integers(0, 3), st.sampled_from([4, 10_000]))
+NUMBERS = st.tuples(st.integers(2, 6), st.sampled_from([4, 10_000]))
+EXPIRING = st.sampled_from([(), ("decision",), ("plan", "transient_state")])
 
 
 def group(count: int, **given: Any) -> list[Fields]:
@@ -32,20 +33,20 @@ def groups(draft: Draft) -> list[list[int]]:
     return [added.sources.tolist() for added in draft.added]
 
 
-@given(st.lists(MEMORIES, max_size=24), NUMBERS)
+@given(st.lists(MEMORIES, max_size=24), NUMBERS, EXPIRING)
 def test_summaries_are_what_the_page_says(
-    memories: list[Fields], numbers: tuple[int, int, int]
+    memories: list[Fields], numbers: tuple[int, int], expiring: tuple[str, ...]
 ) -> None:
-    least, more, most_compared = numbers
-    asked = {"least": least, "most": least + more, "most_compared": most_compared}
+    group_size, most_compared = numbers
+    asked = {"group_size": group_size, "most_compared": most_compared}
     world = World(memories)
-    draft = drafted(world, Summarising(**asked))
-    by = Grouping(**asked)
+    draft = drafted(world, Summarising(**asked), expiring_kinds=expiring)
+    by = Grouping(**asked, expiring=expiring)
     told = maintenance.groups(world.memories, NOW, by)
     assert groups(draft) == told
     left = after(world, draft)
     for place, rows in enumerate(told, start=len(memories)):
-        wanted = maintenance.summary([world.memories[row] for row in rows], by)
+        wanted = maintenance.summary([world.memories[row] for row in rows])
         made = left.memories[place]
         for name in ("stability", "consolidation_quality"):
             assert made[name] == pytest.approx(wanted.pop(name))
@@ -53,23 +54,34 @@ def test_summaries_are_what_the_page_says(
         assert set(left.links.neighbours(place)) == set(rows)
         for row in rows:
             was, becomes = world.memories[row], left.memories[row]
-            since = was["cold_since"] if was["tier"] == "cold" else NOW
-            wanted = was | {"tier": "cold", "cold_since": since, "superseded_by": made["id"]}
+            wanted = was | {"tier": "cold", "cold_since": NOW, "superseded_by": made["id"]}
             assert becomes == wanted
     if most_compared > len(memories):
-        assert not drafted(left, Summarising(**asked)).added
+        assert not drafted(left, Summarising(**asked), expiring_kinds=expiring).added
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(4, []), (5, [5]), (9, [5]), (13, [5, 5])])
+def test_groups_are_of_exactly_five(count: int, sizes: list[int]) -> None:
+    memories = group(count)
+    draft = drafted(memories, Summarising())
+    assert [len(rows) for rows in groups(draft)] == sizes
+    left = after(World(memories), draft).memories[:count]
+    stay = [row for row, memory in enumerate(left) if memory["superseded_by"] is None]
+    assert stay == list(range(sum(sizes), count))
+    assert all(left[row]["tier"] == "hot" for row in stay)
+
+
+def test_a_second_cycle_joins_what_stayed_with_what_came() -> None:
+    left = after(world := World(group(13)), drafted(world, Summarising())).memories
+    draft = drafted([*left, *group(2)], Summarising())
+    assert groups(draft) == [[10, 11, 12, 15, 16]]
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"), [(4, []), (5, [5]), (12, [12]), (16, [12]), (30, [12, 12, 6])]
+    ("size", "quality"), [(2, 1.0), (5, 1.0), (6, 1.3), (11, 2.8), (12, 3.0), (40, 3.0)]
 )
-def test_groups_are_of_five_to_twelve(count: int, sizes: list[int]) -> None:
-    assert [len(rows) for rows in groups(drafted(group(count), Summarising()))] == sizes
-
-
-@pytest.mark.parametrize(("size", "quality"), [(5, 1.0), (6, 1.3), (11, 2.8), (12, 3.0)])
-def test_quality_grows_with_the_group(size: int, quality: float) -> None:
-    (added,) = drafted(group(size), Summarising()).added
+def test_quality_grows_with_the_size_that_a_profile_sets(size: int, quality: float) -> None:
+    (added,) = drafted(group(size), Summarising(group_size=size)).added
     assert added.record["consolidation_quality"] == pytest.approx(quality)
 
 
@@ -84,11 +96,13 @@ def test_quality_grows_with_the_group(size: int, quality: float) -> None:
         {"superseded_by": "m0"},
         {"deleted_at": NOW},
         {"status": "archived"},
+        {"tier": "cold"},
         {"tier": "stub"},
         {"embedding": None},
         {"embedding": (0.69999, (1 - 0.69999**2) ** 0.5)},
         {"last_accessed_at": NOW - 144.8 * DAY},  # R 0.2001
         {"consolidation_quality": 1.0},
+        {"valid_from": NOW - DAY},
         {"valid_until": NOW + DAY},
         {"ttl": 1e9},
     ],
@@ -100,31 +114,49 @@ def test_what_belongs_to_no_group(other: Fields) -> None:
     assert groups(drafted([*group(5), fifth], Summarising())) == [[0, 1, 2, 3, 4]]
 
 
-def test_at_the_least_cosine_and_cold_a_memory_belongs_to_it() -> None:
-    fifth = fading(embedding=(0.7, 0.51**0.5), tier="cold", last_accessed_at=NOW - 145 * DAY)
+def test_at_the_least_cosine_a_memory_belongs_to_it() -> None:
+    fifth = fading(embedding=(0.7, 0.51**0.5), last_accessed_at=NOW - 145 * DAY)
     assert groups(drafted([*group(4), fifth], Summarising())) == [[0, 1, 2, 3, 4]]
 
 
-def test_the_nearest_to_the_first_are_taken() -> None:
-    angles = [0, 40, 10, 30, 20, 44, 50]
-    memories = [
-        fading(embedding=(np.cos(np.radians(angle)), np.sin(np.radians(angle)))) for angle in angles
-    ]
-    assert groups(drafted(memories, Summarising(most=5))) == [[0, 1, 2, 3, 4]]
-    assert groups(drafted(memories, Summarising(most=5, least=3)))[0] == [0, 1, 2, 3, 4]
-    assert groups(drafted(memories, Summarising())) == [[0, 1, 2, 3, 4, 5]]
+@pytest.mark.parametrize("bound", ["valid_until", "ttl"])
+def test_what_does_not_expire_is_summarised_whatever_its_bounds_say(bound: str) -> None:
+    expiring = ("plan", "transient_state")
+    for kind, joins in (("fact", True), ("plan", False)):
+        fifth = fading(embedding=ALIKE, kind=kind, **{bound: 1.0})
+        draft = drafted([*group(4), fifth], Summarising(), expiring_kinds=expiring)
+        assert groups(draft) == ([[0, 1, 2, 3, 4]] if joins else [])
 
 
-def test_the_least_retained_and_longest_cold_are_compared() -> None:
+def turned(*degrees: float) -> list[Fields]:
+    """Memories whose vectors point there."""
+    angles = np.radians(degrees)
+    return [fading(embedding=(np.cos(angle), np.sin(angle))) for angle in angles]
+
+
+def test_the_first_that_are_near_enough_are_taken_in_order_of_insertion() -> None:
+    memories = turned(0, 40, 10, 30, 44, 50, 20, 0)  # 45.6 degrees: a cosine of 0.70
+    assert groups(drafted(memories, Summarising())) == [[0, 1, 2, 3, 4]]
+    assert groups(drafted(memories, Summarising(group_size=4))) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_what_finds_too_few_may_join_a_later_group() -> None:
+    memories = turned(0, 80, 90, 40, 85, 44)  # the first is near the fourth and sixth alone
+    assert groups(drafted(memories, Summarising())) == [[1, 2, 3, 4, 5]]
+    assert groups(drafted(memories, Summarising(group_size=4))) == [[1, 2, 3, 4]]
+    memories = turned(0, 80, 40, 44)
+    assert groups(drafted(memories, Summarising(group_size=4))) == [[0, 1, 2, 3]]
+
+
+def test_the_least_retained_are_compared_and_of_equal_ones_the_earlier() -> None:
     fresher = group(5, last_accessed_at=NOW - 150 * DAY)
-    colder = group(5, tier="cold", cold_since=NOW - 90 * DAY)
-    draft = drafted([*fresher, *group(5), *colder], Summarising(most_compared=5))
-    assert groups(draft) == [[10, 11, 12, 13, 14]]
+    draft = drafted([*fresher, *group(10)], Summarising(most_compared=5))
+    assert groups(draft) == [[5, 6, 7, 8, 9]]
     assert draft.figures["summarise"] == {"compared": 5, "groups": 1}
 
 
 def test_rows_without_a_vector_take_no_place_among_those_compared() -> None:
-    blank = [fading(tier="cold", cold_since=0.0) for _ in range(7)]
+    blank = [fading() for _ in range(7)]
     assert groups(drafted([*blank, *group(5)], Summarising(most_compared=5))) == [[7, 8, 9, 10, 11]]
     assert not drafted(blank, Summarising()).added  # no vector anywhere
 
@@ -201,7 +233,7 @@ TIMES = ("created_at", "updated_at", "last_accessed_at")
 
 
 @given(
-    st.lists(st.tuples(DAYS, DAYS, DAYS), min_size=5, max_size=12),
+    st.lists(st.tuples(DAYS, DAYS, DAYS), min_size=2, max_size=12),
     st.sampled_from(profiles.names()),
     st.sampled_from([0.25, 1.0]),
 )
@@ -213,7 +245,8 @@ def test_a_summary_never_outranks_its_sources_by_its_own_newness(
         {name: NOW - days * DAY for name, days in zip(TIMES, told, strict=True)} for told in times
     ]
     world = World([fading(**held) | told for told in aged])
-    *sources, made = after(world, drafted(world, Summarising())).memories
+    by = Summarising(group_size=len(times))
+    *sources, made = after(world, drafted(world, by)).memories
     for name in TIMES:
         assert made[name] == max(told[name] for told in aged)
     # As old as the newest of its sources, it is worth no more than they would be.
@@ -234,7 +267,7 @@ def test_a_summary_holds_the_numbers_that_were_given() -> None:
 
 
 def test_numbers_are_checked() -> None:
-    with pytest.raises(ValueError, match="most: must be in 5 to 1000, got 4"):
-        Summarising(most=4)
+    with pytest.raises(ValueError, match="group_size: must be in 2 to 1000, got 1"):
+        Summarising(group_size=1)
     with pytest.raises(ValueError, match="link: must be > 0 and <= 1, got 0"):
         Summarising(link=0)

@@ -49,9 +49,9 @@ def left_in_files(path: Path, words: Sequence[str]) -> set[str]:
 
 @pytest.fixture
 def dreamt(tmp_path: Path) -> tuple[oneiros.Engine, list[str]]:
-    """Six memories that were summarised, cut to stubs, and brought back, and what was made of them."""
+    """Five memories that were summarised, cut to stubs, and brought back, and what was made of them."""
     mind = oneiros.Engine(tmp_path / "mind.db", profile="cognitive")
-    mind.add_many([secretive(number) for number in range(6)], now=NOW)
+    mind.add_many([secretive(number) for number in range(5)], now=NOW)
     first = mind.dream(NOW, summarise=written)
     mind.undo_dream(first.id, now=NOW)
     second = mind.dream(LATER, summarise=written)
@@ -66,14 +66,14 @@ def test_forgotten_sources_and_their_summary_leave_no_word(
 ) -> None:
     path = tmp_path / "mind.db"
     mind, made = dreamt
-    words = [word for number in range(6) for word in secrets(number)]
+    words = [word for number in range(5) for word in secrets(number)]
     with mind, oneiros.Engine(path) as other:
         other.search("story", reinforce=False, now=LATER)
         assert made
-        assert {mind.get(f"m{number}").superseded_by for number in range(6)} == set(made)
+        assert {mind.get(f"m{number}").superseded_by for number in range(5)} == set(made)
         assert left_in_files(path, words) == set(words)
         said = " ".join(mind.get(id).text for id in made)
-        for number in range(6):
+        for number in range(5):
             mind.forget(f"m{number}")
         assert left_in_files(path, words) == {word for word in words if word in said} != set()
         for id in made:
@@ -96,9 +96,11 @@ def test_the_others_of_a_summary_come_back_and_get_another_without_the_word(
         mind.forget(made)
         for id in others:
             mind.update(id, superseded_by=None, tier="hot", now=LATER)
+        mind.add_many([secretive(5)], now=LATER)  # the fifth
+        mind.search("story told", now=LATER + 700.0 * DAY)  # none has been at its floor for long
         again = mind.dream(LATER + 900.0 * DAY, summarise=written)
         (new,) = [one.id for one in again.named if one.field == "memory"]
-        assert {mind.get(id).superseded_by for id in others} == {new}
+        assert {mind.get(id).superseded_by for id in (*others, "m5")} == {new}
         assert left_in_files(tmp_path / "mind.db", secrets(2)) == set()
 
 

@@ -48,7 +48,7 @@ _FINISHING = "finishing/test_results_left_out.py"
 _SURE = "finishing/test_confidence.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
-_DEEP = "engine/test_deep_recall.py::test_what_comes_back_counts_half"
+_DEEP = "engine/test_deep_recall.py::test_what_comes_back_has_the_penalty_of_the_profile"
 _REPEATED = "engine/test_repeated_queries.py"
 _INGEST = "engine/test_ingest_links.py::test_a_batch_is_linked_and_raises_its_like"
 _PAGES = "profiles/test_profiles.py::test_{}_reads_like_its_page"
@@ -79,8 +79,20 @@ TESTS = {
     "C3": (f"{_STORE}::test_a_memory_without_a_stability_starts_as_the_profile_says", _WHOLE),
     "C4": (_DEEP, _PAGES.format("cognitive"), _MODEL, _WHOLE),
     "C5": (_FUSION.format("retention_weighted_union"), _WHOLE),
-    "C6": (_DEEP, _MODEL, _WHOLE),
-    "C7": (_DEEP, _MODEL, "engine/test_validity.py::test_what_is_found_is_what_c7_says", _WHOLE),
+    "C6": (
+        _DEEP,
+        _MODEL,
+        "profiles/test_profile.py::test_the_penalty_of_deep_recall_is_one_number",
+        _WHOLE,
+    ),
+    "C7": (
+        _DEEP,
+        _MODEL,
+        "engine/test_validity.py::test_what_is_found_is_what_c7_says",
+        "engine/test_validity.py::test_which_kinds_expire_is_said_by_the_profile",
+        "engine/test_validity.py::test_what_does_not_expire_stays_as_it_is",
+        _WHOLE,
+    ),
     "C8": (
         f"{_RERANK}::test_the_order_is_the_scores_where_it_has_not",
         "finishing/test_steps.py::test_the_order_of_a_reranker_before_links_is_kept",
@@ -111,6 +123,7 @@ TESTS = {
     "C20": ("dream/test_stubbing.py::test_what_is_cut_is_what_the_page_says",),
     "C21": (
         "dream/test_summarising.py::test_summaries_are_what_the_page_says",
+        "dream/test_summarising.py::test_groups_are_of_exactly_five",
         "dream/test_summarising.py::test_a_summary_never_outranks_its_sources_by_its_own_newness",
     ),
     "C22": (
@@ -158,7 +171,11 @@ TESTS = {
     "M4": (_MODEL, _WHOLE),
     "M6": (_FUSION.format("weighted_sum_and_mean"),),
     "M7": ("profiles/test_profile.py::test_weights_are_brought_to_the_sum_1",),
-    "M8": (_MODEL, _WHOLE),
+    "M8": (
+        _MODEL,
+        "engine/test_profiles_against_oracles.py::test_a_query_without_a_word_finds_what_is_far_from_it",
+        _WHOLE,
+    ),
     "M9": (_PAGES.format("mnemosyne"), _WHOLE),
     "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model", _WHOLE),
     "O21": ("engine/test_cluster.py::test_the_cluster_is_that_of_the_ten_best_before_it", _WHOLE),

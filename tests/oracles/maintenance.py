@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,30 +105,34 @@ class Grouping:
 
     below: float = 0.20
     least_cosine: float = 0.70
-    least: int = 5
-    most: int = 12
+    group_size: int = 5
     most_compared: int = 10_000
+    expiring: Collection[str] = ()
+    """C7: the kinds that expire in the profile; none: every kind does."""
 
 
 def groups(memories: Sequence[Fields], now: float, by: Grouping) -> list[list[int]]:
-    """Return the groups that C21 summarises, each and all in order of insertion of the first."""
-    free = _compared(memories, now, by)
+    """Return the groups that C21 summarises, in the order of the memories that began them."""
+    compared = _compared(memories, now, by)
+    grouped: set[int] = set()
     found = []
-    for seed in list(free):
-        if seed not in free:
+    for seed in compared:
+        if seed in grouped:
             continue
-        near = [
-            (-_likeness(memories, seed, other), other)
-            for other in free
-            if other != seed
-            and memories[other]["category"] == memories[seed]["category"]
-            and memories[other]["project"] == memories[seed]["project"]
-            and _likeness(memories, seed, other) >= by.least_cosine
-        ]
-        group = [seed, *(row for _, row in sorted(near)[: by.most - 1])]
-        if len(group) >= by.least:
+        group = [seed]
+        for other in compared:
+            if (
+                len(group) < by.group_size
+                and other != seed
+                and other not in grouped
+                and memories[other]["category"] == memories[seed]["category"]
+                and memories[other]["project"] == memories[seed]["project"]
+                and _likeness(memories, seed, other) >= by.least_cosine
+            ):
+                group.append(other)
+        if len(group) == by.group_size:
             found.append(sorted(group))
-            free = [row for row in free if row not in group]
+            grouped |= set(group)
     return found
 
 
@@ -137,24 +141,31 @@ def _likeness(memories: Sequence[Fields], one: int, other: int) -> float:
 
 
 def _compared(memories: Sequence[Fields], now: float, by: Grouping) -> list[int]:
-    """Return the rows that C21 compares: the least R first, then the longest cold, then in order."""
+    """Return the rows that C21 compares: the least R first, then in order."""
     left = [
-        (memory_retention(memory, now), memory["cold_since"] or math.inf, row)
+        (memory_retention(memory, now), row)
         for row, memory in enumerate(memories)
         if is_live(memory)
         and not is_protected(memory)
         and not is_superseded(memory)
         and memory["status"] != "archived"
-        and memory["tier"] != "stub"
+        and memory["tier"] == "hot"
         and memory["embedding"] is not None
         and memory["consolidation_quality"] == 0
-        and all(memory.get(end) is None for end in ("valid_from", "valid_until", "ttl"))
+        and not is_bounded(memory, by.expiring)
     ]
     low = sorted(told for told in left if told[0] < by.below)
-    return sorted(row for _, _, row in low[: by.most_compared])
+    return sorted(row for _, row in low[: by.most_compared])
 
 
-def summary(members: Sequence[Fields], by: Grouping) -> dict[str, Any]:
+def is_bounded(memory: Fields, expiring: Collection[str]) -> bool:
+    """Tell whether there are times at which a memory is not valid. C7, C21 (ours)."""
+    ends = memory.get("valid_until") is not None or memory.get("ttl") is not None
+    may_end = not expiring or memory["kind"] in expiring
+    return memory.get("valid_from") is not None or (ends and may_end)
+
+
+def summary(members: Sequence[Fields]) -> dict[str, Any]:
     """Return the fields of the summary of a group, in order of insertion. C21."""
     kinds = Counter(member["kind"] for member in members)
     most = max(kinds.values())
@@ -171,7 +182,7 @@ def summary(members: Sequence[Fields], by: Grouping) -> dict[str, Any]:
         "kind": next(member["kind"] for member in members if kinds[member["kind"]] == most),
         "category": members[0]["category"],
         "stability": math.fsum(member["stability"] for member in members) / len(members),
-        "consolidation_quality": summary_quality(len(members) - by.least + 5),
+        "consolidation_quality": summary_quality(len(members)),
         "text": _central(members)["text"],
         "tags": [tag for tag in members[0]["tags"] if all(tag in one["tags"] for one in members)],
         **{

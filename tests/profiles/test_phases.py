@@ -81,7 +81,7 @@ def test_cognitive_maintains_as_its_page_says(name: str) -> None:
     assert profiles.get(name).phases == (
         Cooling(within=0.001, days=7.0),  # C19
         Stubbing(days=180.0, characters=200),  # C20
-        Summarising(below=0.2, least_cosine=0.7, least=5, most=12, link=0.8),  # C21
+        Summarising(below=0.2, least_cosine=0.7, group_size=5, link=0.8),  # C21
         Conflicts(above_cosine=0.85),  # C22
     )
 

@@ -53,6 +53,7 @@ class Draft:
             "contradiction", "update", "duplicate" and "distinct"; None: nobody does.
         factors: of the profile; see :meth:`factor`.
         embeds: whether what is added without a vector gets one of its text.
+        expiring_kinds: the kinds that expire in the profile; none: every kind.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Draft:
         judge: Judge | None = None,
         factors: Sequence[Factor] = (),
         embeds: bool = False,
+        expiring_kinds: Sequence[str] = (),
     ) -> None:
         self.source = source
         self.summarise = summarise
         self.judge = judge
         self.embeds = embeds
         self._factors = factors
+        self._expiring_kinds = expiring_kinds
         self.now = now
         self.previous = previous
         self.rails = rails or SafetyRails()
@@ -142,6 +145,16 @@ class Draft:
         tags = self.column("importance_tag")
         resists = np.isin(tags, _RESISTANT_TAGS)
         mask: Mask = resists | (self.column("pinned") != 0) | (self.column("core") != 0)
+        return mask
+
+    @property
+    def expiring(self) -> Mask:
+        """Which rows have an end of their validity. Source: docs/systems/cognitive.md C7."""
+        mask: Mask = ~np.isnan(self.column("valid_until")) | ~np.isnan(self.column("ttl"))
+        if self._expiring_kinds:
+            kinds = self.source.kinds
+            codes = [kinds.index(kind) for kind in self._expiring_kinds if kind in kinds]
+            mask &= np.isin(self.column("kind"), codes)
         return mask
 
     def change(self, rule: str, field: str, rows: Rows, values: npt.ArrayLike) -> Rows:

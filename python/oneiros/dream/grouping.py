@@ -19,7 +19,7 @@ __all__ = ["groups_of", "rounded"]
 _SEEDS_AT_ONCE: Final = 64
 _STEPS: Final = 1e5
 """Cosines count to five decimals: a matrix product rounds by where a vector stands in it, and equal
-vectors shall have equal cosines."""
+vectors must have equal cosines."""
 
 
 def rounded(cosines: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -28,10 +28,11 @@ def rounded(cosines: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def groups_of(vectors: Matrix, sections: npt.NDArray[Any], phase: Summarising) -> list[Places]:
-    """Return groups of places whose vectors are near that of the first of each.
+    """Return groups of ``phase.group_size`` places whose vectors are near that of one of them.
 
-    In their order, each place that is in no group yet is joined by those of its section that are
-    nearest to it; too few make no group.
+    In their order, each place that is in no group takes the first others of its section, earlier ones
+    too, that are in none and near enough to it. With too few it makes no group and may join a later
+    one.
 
     Args:
         vectors: unit vectors, shape (n, d).
@@ -45,7 +46,7 @@ def groups_of(vectors: Matrix, sections: npt.NDArray[Any], phase: Summarising) -
     bounds = np.flatnonzero(np.diff(sections[order])) + 1
     found = []
     for section in np.split(order, bounds):
-        if len(section) >= phase.least:
+        if len(section) >= phase.group_size:
             found += [section[group] for group in _groups(vectors[section], phase)]
     return [np.sort(group) for group in sorted(found, key=lambda group: int(group[0]))]
 
@@ -62,11 +63,9 @@ def _groups(vectors: Matrix, phase: Summarising) -> list[Places]:
                 continue
             free[seed] = False
             near = np.flatnonzero(free & (cosines > phase.least_cosine - 1 / _STEPS))
-            told = rounded(cosines[near])
-            near, told = near[told >= least], told[told >= least]
-            nearest = near[np.argsort(-told, kind="stable")][: phase.most - 1]
-            free[seed] = len(nearest) + 1 < phase.least
+            first = near[rounded(cosines[near]) >= least][: phase.group_size - 1]
+            free[seed] = len(first) + 1 < phase.group_size
             if not free[seed]:
-                free[nearest] = False
-                found.append(np.concatenate([[seed], nearest]))
+                free[first] = False
+                found.append(np.concatenate([[seed], first]))
     return found

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream.asking import answer_of
-from oneiros.dream.cooling import STUB, to_cold
+from oneiros.dream.cooling import HOT, to_cold
 from oneiros.dream.factor_values import retained
 from oneiros.dream.grouping import groups_of, rounded
 from oneiros.dream.words import coded
@@ -50,12 +50,12 @@ def summarise(draft: Draft, phase: Summarising) -> None:
 def _compared(draft: Draft, phase: Summarising) -> tuple[Rows, Matrix]:
     """Return the rows that are compared with each other, rising, and their vectors.
 
-    Where there are more than a cycle compares, it is those that are the nearest to be forgotten: of
-    the least retention and, of equal ones, the longest cold.
+    Where there are more than a cycle compares, these are the rows of the least retention; of equal
+    ones the earlier.
     """
     retention = retained(draft)
     rows = np.flatnonzero(_may_be_summarised(draft) & (retention < phase.below)).astype(np.uint32)
-    order = np.lexsort((draft.column("cold_since")[rows], retention[rows]))
+    order = np.argsort(retention[rows], kind="stable")
     most, left = max(phase.most_compared, 1), phase.most_compared
     chosen, found = [rows[:0]], [draft.source.vectors(rows[:0])]
     for start in range(0, len(rows), most):
@@ -75,13 +75,13 @@ def _compared(draft: Draft, phase: Summarising) -> tuple[Rows, Matrix]:
 def _may_be_summarised(draft: Draft) -> Mask:
     """Return which rows C21 speaks of, retention and vectors apart.
 
-    No summary is summarised again, and nothing that ends by itself: a summary of it would not.
+    A summary is not summarised again. What begins or expires is not summarised either: its summary
+    would do neither.
     """
     mask: Mask = draft.live & ~draft.protected & (draft.column("superseded") == 0)
-    mask &= (draft.column("status") != _ARCHIVED) & (draft.column("tier") != STUB)
+    mask &= (draft.column("status") != _ARCHIVED) & (draft.column("tier") == HOT)
     mask &= draft.column("consolidation_quality") == 0
-    for time in ("valid_from", "valid_until", "ttl"):
-        mask &= np.isnan(draft.column(time))
+    mask &= np.isnan(draft.column("valid_from")) & ~draft.expiring
     return mask
 
 
@@ -96,7 +96,7 @@ def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) ->
         **_fields(draft, rows),
         **_shared(records),
         **_content(draft, rows, vectors),
-        "consolidation_quality": phase.quality(len(rows)),
+        "consolidation_quality": phase.quality,
     }
     summary = draft.add("C21", record, rows)
     for row in rows.tolist():

@@ -69,7 +69,7 @@ COGNITIVE = Profile(
         Summarising(  # C21
             below=0.20,
             least_cosine=0.70,
-            least=5,
+            group_size=5,
             base_quality=1.0,
             quality_step=0.3,
             most_quality=3.0,

@@ -13,6 +13,7 @@ __all__ = ["PHASES", "Conflicts", "Cooling", "Stubbing", "Summarising"]
 _DAYS = (0.0, 1e9, False)
 _SHARE = (0.0, 1.0, False)
 _MOST = 10**9
+_PUBLISHED_SIZE = 5  # of the groups of C21: a summary of so many has the base quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +59,11 @@ class Stubbing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarising:
-    """Write one summary in place of several memories that fade and are alike.
+    """Write one summary in place of each group of memories that fade and are alike.
 
     Retention is that of the profile's factor :class:`Retention`.
 
-    Source: docs/systems/cognitive.md C21; the numbers it does not give are ours.
+    Source: docs/systems/cognitive.md C21.
     """
 
     name: ClassVar[str] = "summarise"
@@ -73,17 +74,14 @@ class Summarising:
     least_cosine: float = 0.70
     """Of each member of a group to its first, 0 to 1."""
 
-    least: int = 5
-    """Members of a group, 2 to 1,000."""
-
-    most: int = 12
-    """Members of a group, ``least`` to 1,000: with 12 the quality comes to its most."""
+    group_size: int = 5
+    """Members of every group, 2 to 1,000."""
 
     base_quality: float = 1.0
-    """The quality of a summary of ``least``, 0 to 1e6."""
+    """The quality of a summary of 5 and fewer, 0 to 1e6."""
 
     quality_step: float = 0.3
-    """What each further member adds, 0 to 1e6."""
+    """What each member beyond 5 adds, 0 to 1e6."""
 
     most_quality: float = 3.0
     """0 to 1e6."""
@@ -95,8 +93,7 @@ class Summarising:
     """Memories that a cycle compares, 0 to 1e9: the work grows with their square."""
 
     def __post_init__(self) -> None:
-        require_int("least", self.least, low=2, high=1_000)
-        require_int("most", self.most, low=self.least, high=1_000)
+        require_int("group_size", self.group_size, low=2, high=1_000)
         require_int("most_compared", self.most_compared, low=0, high=_MOST)
         weight = (0.0, 1e6, False)
         settle_numbers(
@@ -109,10 +106,11 @@ class Summarising:
             link=(0.0, 1.0, True),
         )
 
-    def quality(self, size: int) -> float:
-        """Return the consolidation quality of a summary of ``size`` memories."""
-        gained = self.base_quality + self.quality_step * (size - self.least)
-        return min(self.most_quality, gained)
+    @property
+    def quality(self) -> float:
+        """The consolidation quality of each summary."""
+        more = max(self.group_size - _PUBLISHED_SIZE, 0)
+        return min(self.most_quality, self.base_quality + self.quality_step * more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
