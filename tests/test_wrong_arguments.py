@@ -12,6 +12,7 @@ import pytest
 import oneiros
 from oneiros import kernels, profiles
 from oneiros.ranking.factors import Thompson
+from tests.batch.forms import rescore
 
 NOW = 1_750_000_000.0
 HUGE = 10**400
@@ -317,8 +318,8 @@ def test_a_call_of_an_index_says_what_is_wrong(
         ("scores", lambda: kernels.weighted_sum(0.5, [1.0])),
         ("certainty", lambda: kernels.explain_ciar(HUGE, 0.5, 1, 1)),
         ("model", lambda: kernels.retention(1, 1, 1, "core", model=SEVERAL)),
-        ("certainty", lambda: oneiros.rescore({"certainty": [HUGE]}, "ciar", now=NOW)),
-        ("access_count", lambda: oneiros.rescore([{"access_count": -HUGE}], "ciar", now=NOW)),
+        ("certainty", lambda: rescore({"certainty": [HUGE]}, "ciar", now=NOW)),
+        ("access_count", lambda: rescore([{"access_count": -HUGE}], "ciar", now=NOW)),
         ("dtype", lambda: oneiros.rescore({"certainty": [0.5]}, "ciar", now=NOW, dtype=0)),
         ("progress", lambda: oneiros.promote({"certainty": [0.5]}, "ciar", now=NOW, progress=1)),
         ("operation", lambda: oneiros.Expression("1", operation=SEVERAL)),

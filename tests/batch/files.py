@@ -57,6 +57,7 @@ def run(
     now: float | None = NOW,
     profiles: Any = PROFILES,
     invalid: str = "raise",
+    missing: str = "default",
     advance: Callable[[int], object] = lambda _: None,
     report: FileReport | None = None,
 ) -> FileReport:
@@ -69,6 +70,7 @@ def run(
         now=now,
         threads=1,
         invalid=invalid,
+        missing=missing,
         report=report,
         advance=advance,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from oneiros import batch as scoring
 from oneiros.fields import ENUMS
 from oneiros.memory import Memory
 
+rescore = partial(scoring.rescore, missing="default")
+"""Scores tables of a few columns; the other fields have their defaults."""
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 KINDS = ("note", "decision", "lesson_learned", "constraint", "unheard of", "é")

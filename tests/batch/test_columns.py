@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.batch import rescore
 from oneiros.batch.times import seconds_of_datetimes, seconds_of_ticks
-from tests.batch.forms import NOW
+from tests.batch.forms import NOW, rescore
 
 WANT = rescore({"strength": np.array([0.25, 0.5, 1.0])}, "reverie", NOW)["score"]
 STRENGTH = np.array([0.25, 0.5, 1.0])

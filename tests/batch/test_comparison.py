@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import profiles
-from oneiros.batch import rescore
 from oneiros.batch.comparison import Side, compare_scores
 from oneiros.batch.files import ScoreColumn, compare_file
 from oneiros.batch.rank_correlation import kendall_tau, top_overlap
 from oneiros.batch.scratch import ScratchColumn
 from tests.batch.files import memories, write
-from tests.batch.forms import NOW
+from tests.batch.forms import NOW, rescore
 
 numbers = st.integers(0, 6).map(float) | st.floats(allow_nan=False)
 pairs = st.lists(st.tuples(numbers, numbers), max_size=25)
@@ -138,7 +137,7 @@ def test_a_file_is_compared_as_its_table(tmp_path: Path) -> None:
     table = memories(60).append_column("old", pa.array([None, *np.linspace(0, 1, 59)]))
     path = write(tmp_path / "in.parquet", table, [25, 25, 10])
     reverie, capped = profiles.get("reverie"), profiles.get("reverie-capped")
-    options = {"now": NOW, "threads": 1, "invalid": "raise", "top": (5,)}
+    options = {"now": NOW, "threads": 1, "invalid": "raise", "missing": "default", "top": (5,)}
     got = compare_file(path, reverie, capped, threshold=0.5, advance=lambda _: None, **options)
     scores = [rescore(table, each, NOW)["score"].to_numpy() for each in (reverie, capped)]
     want = compare_scores(

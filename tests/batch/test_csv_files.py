@@ -25,6 +25,7 @@ def scored(source: Path, target: Path, invalid: str = "raise") -> pa.Table:
         now=NOW,
         threads=1,
         invalid=invalid,
+        missing="default",
         report=FileReport(),
         advance=lambda _: None,
     )

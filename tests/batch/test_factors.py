@@ -11,6 +11,7 @@ import pytest
 import oneiros
 from oneiros import Memory, profiles
 from oneiros.ranking.profile import Profile
+from tests.batch.forms import rescore
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
@@ -50,7 +51,7 @@ def test_folded_they_are_the_score_of_a_rescore(name: str) -> None:
     found = oneiros.factors(table, profile=name, now=NOW)
     for operation, values in zip(compiled.operations, found.values(), strict=True):
         score = score * values if operation == "multiply" else score + values
-    want = oneiros.rescore(table, profile=name, now=NOW)["score"]
+    want = rescore(table, profile=name, now=NOW)["score"]
     np.testing.assert_allclose(score, want, rtol=1e-14)
 
 

@@ -17,10 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import profiles
-from oneiros.batch import rescore
 from oneiros.batch.files import FileReport, rescoring, sources
 from tests.batch.files import PROFILES, leftovers, memories, read, run, write
-from tests.batch.forms import NOW
+from tests.batch.forms import NOW, rescore
 
 sizes_of_groups = st.lists(st.integers(0, 9), max_size=9)
 
@@ -365,7 +364,7 @@ def test_columns_that_are_not_read_may_be_anything(tmp_path: Path, target: Path)
 
 def test_a_file_without_anything_to_score_by(tmp_path: Path, target: Path) -> None:
     source = write(tmp_path / "in.parquet", pa.table({"id": ["a"], "kraft": [0.5]}), [1])
-    with pytest.raises(ValueError, match="has none of the columns that reverie, reverie-capped"):
+    with pytest.raises(ValueError, match=r"lacks .*, which reverie, reverie-capped multiply by"):
         run(source, target)
     assert leftovers(tmp_path) == []
 

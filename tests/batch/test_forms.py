@@ -14,10 +14,9 @@ from hypothesis import given, settings
 
 import oneiros
 from oneiros import profiles
-from oneiros.batch import rescore
 from oneiros.ranking import row_scores
 from tests.batch import forms
-from tests.batch.forms import NOW
+from tests.batch.forms import NOW, rescore
 
 PROFILES = profiles.names()
 
@@ -211,7 +210,7 @@ def test_importing_it_brings_no_library_of_frames() -> None:
     import subprocess  # noqa: PLC0415
 
     code = (
-        "import sys, numpy, oneiros.batch as b; b.rescore({'strength': numpy.ones(2)}, 'reverie', 1.0)\n"
+        "import sys, numpy, oneiros.batch as b; b.rescore({'strength': numpy.ones(2)}, 'reverie', 1.0, missing='default')\n"
         "print(sorted({'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

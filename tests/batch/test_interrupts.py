@@ -31,7 +31,7 @@ mind.add_many([{"text": "", "id": f"m{row}"} for row in range(100)])
 print("ready", flush=True)
 try:
     while True:
-        mind.rescore(profile) if form == "engine" else oneiros.rescore(table, profile, NOW)
+        mind.rescore(profile) if form == "engine" else oneiros.rescore(table, profile, NOW, missing="default")
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 assert len(mind.rescore(profile)) == 100

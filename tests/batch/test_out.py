@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from oneiros.batch import rescore
 from oneiros.ranking.row_scores import BLOCK
 from tests.batch import forms
-from tests.batch.forms import NOW
+from tests.batch.forms import NOW, rescore
 
 ROWS = 5
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import CallableFactor, _core, factors, profiles
-from oneiros.batch import rescore
-from tests.batch.forms import DAY, NOW
+from tests.batch.forms import DAY, NOW, rescore
 
 ROWS = 100_003
 """More than a chunk of a thread, and no multiple of anything."""

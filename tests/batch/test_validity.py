@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.batch import rescore
 from oneiros.batch.codes import all_coders
-from tests.batch.forms import DAY, NOW
+from tests.batch.forms import DAY, NOW, rescore
 
 GOOD: dict[str, Any] = {
     "certainty": [0.9, 0.8, 1.0],
@@ -229,7 +228,9 @@ def test_arguments_break_their_rules_in_words() -> None:
         rescore(table, ["ciar", "ciar"], NOW)
     with pytest.raises(TypeError, match="profile"):
         rescore(table, 3, NOW)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="has none of the columns that ciar reads: certainty"):
+    with pytest.raises(
+        ValueError, match="lacks certainty, impact, created_at, access_count, which ciar"
+    ):
         rescore({"sureness": [1.0]}, "ciar", NOW)
 
 

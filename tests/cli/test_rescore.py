@@ -96,6 +96,8 @@ def test_the_document_tells_what_was_done(run: Run, source: Path, target: Path) 
         "ciar-shipped",
         "--now",
         "2025-06-01T00:00:00Z",
+        "--missing",
+        "default",
         "--json",
     ).document
     assert found["rows"] == 100
@@ -105,11 +107,29 @@ def test_the_document_tells_what_was_done(run: Run, source: Path, target: Path) 
     future = sum(when > found["now"] for when in table["created_at"].to_pylist())
     assert found["future_counts"] == {"ciar-shipped": future} != {"ciar-shipped": 0}
     assert found["unscored"] == {"ciar-shipped": 0}
-    people = run(
-        "rescore", source, target, "--profile", "ciar-shipped", "--now", "2025-06-01T00:00:00Z"
-    )
+    options = ("--profile", "ciar-shipped", "--now", "2025-06-01T00:00:00Z", "--missing", "default")
+    people = run("rescore", source, target, *options)
     assert "not in the file, so at their defaults: impact" in people.stderr
     assert f"ciar-shipped: {future} rows with times after now, taken as age 0" in people.stderr
+
+
+def test_a_column_that_is_missing_stops_it_unless_its_default_is_asked_for(
+    run: Run, source: Path, target: Path
+) -> None:
+    table = facts(100).rename_columns(["id", "conf", "impact", "created_at", "access_count", "old"])
+    write(source, table, [50, 50])
+    for arguments in ((target,), ("--compare", "ciar", "column:old")):
+        outcome = run("rescore", source, *arguments, "--now", CLOCK)
+        assert outcome.exit_code == 2
+        assert outcome.stdout == ""
+        assert outcome.stderr == (
+            "error: in.parquet: table: lacks certainty, which ciar multiplies by; has id, conf, "
+            "impact, created_at, access_count, old; with missing=default, their defaults count\n"
+        )
+        assert not target.exists()
+        outcome = run("rescore", source, *arguments, "--now", CLOCK, "--missing", "default")
+        assert outcome.exit_code == 0
+        target.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +248,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(source: Path, target: Path) -> list[str]:
     options = ["--profile", "reverie", "--profile", "reverie-capped", "--now", CLOCK]
+    options += ["--missing", "default"]
     return [*ONEIROS, "rescore", str(source), str(target), *options, "--json"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -70,6 +70,10 @@ class Table(Protocol):
     @property
     def are_records(self) -> bool:
         """Whether its rows are records, in which None says "not given" rather than "unknown"."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of its columns, in order."""
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None where the table has none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_choice, require_flag
+from oneiros.batch.reading import MISSING
 from oneiros.batch.rescoring import chosen_profiles, moment_of, tracked
 from oneiros.batch.scorer import Scorer
 from oneiros.batch.tables import open_table
@@ -30,6 +31,7 @@ def promote(
     threads: int | None = None,
     progress: bool = False,
     invalid: str = "raise",
+    missing: str = "raise",
 ) -> Any:
     """Tell which rows of a table are staged and score high enough to be consolidated.
 
@@ -41,6 +43,7 @@ def promote(
         threads: 1 to 256; default: one a core.
         progress: show a bar on the error stream.
         invalid: as in :func:`oneiros.rescore`.
+        missing: as in :func:`oneiros.rescore`.
 
     Returns:
         A table of the same family: ``id``, where the table has it, ``score`` and ``promote``. A
@@ -53,6 +56,7 @@ def promote(
     chosen = chosen_profiles([profile])
     least = threshold_of(chosen[0], threshold)
     require_choice("invalid", invalid, CHOICES)
+    require_choice("missing", missing, MISSING)
     require_flag("progress", progress)
     scorer = Scorer(
         chosen,
@@ -63,7 +67,7 @@ def promote(
     )
     opened = open_table(table)
     if opened.size:
-        scorer.require_columns(opened)
+        scorer.require_columns(opened, missing)
     with tracked(opened.size if progress else None) as advance:
         (scores,), extra = scorer.score(opened, None, advance)
     is_promoted = (extra["status"] == _STAGED) & promoted(scores, least)

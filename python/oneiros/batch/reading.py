@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -13,10 +14,25 @@ from oneiros.ranking.row_scores import columns_read
 if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
 
-__all__ = ["ORIGINS", "Reading", "reading_of"]
+__all__ = ["MISSING", "ORIGINS", "Reading", "may_lack", "reading_of"]
 
 ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}
 """Field to the one that its default is made of."""
+
+MISSING: Final = ("raise", "default")
+"""What a table that lacks a column does."""
+
+_MARKS: Final = ("pinned", "core", "tier")
+"""States that Oneiros gives to single memories. No row has one where there is no such column."""
+
+
+def may_lack(field: str, names: Container[str]) -> bool:
+    """Return whether the absence of a field has a meaning in a table with the columns ``names``.
+
+    It has one for times that a memory may be without, whose factors say what holds then; for fields
+    whose value follows from another column; and for marks, which no row has then.
+    """
+    return FIELDS[field].nullable or field in _MARKS or ORIGINS.get(field) in names
 
 
 @dataclass(frozen=True, slots=True)

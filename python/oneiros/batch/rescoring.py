@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneiros.argument_checks import require_choice, require_flag, require_instance
+from oneiros.batch.reading import MISSING
 from oneiros.batch.scorer import Scorer, require_apart
 from oneiros.batch.tables import open_table
 from oneiros.batch.validity import CHOICES
@@ -37,6 +38,7 @@ def rescore(
     invalid: str = "raise",
     dtype: npt.DTypeLike | None = None,
     out: npt.NDArray[Any] | Sequence[npt.NDArray[Any]] | None = None,
+    missing: str = "raise",
 ) -> Any:
     """Score every row of a table, as a search would where all were equally relevant.
 
@@ -45,8 +47,12 @@ def rescore(
     categories and other states are words (dictionary-encoded ones are read as such) or, but for
     kinds, codes. Times are seconds, or columns of a datetime type with a time zone; NumPy's
     ``datetime64`` is taken as UTC. In lists of dicts and arrays of objects they may be whatever
-    ``add`` takes. A field that is absent or null has its default (of ``created_at``: ``now``); but
-    a time that is null in a column is unknown, and each formula says what that means (CIAR: NaN).
+    ``add`` takes. A null has the field's default (of ``created_at``: ``now``); but a time that is
+    null in a column is unknown, and each formula says what that means (CIAR: NaN).
+
+    A table has a column for every field that a profile multiplies by. It may lack times that a
+    memory can be without (``last_accessed_at``), ``updated_at`` where it has ``created_at``,
+    ``priority`` where it has ``kind``, and the marks ``pinned``, ``core`` and ``tier``.
 
     Args:
         table: a dict of arrays, a NumPy structured array, a list of dicts or ``Memory``, an Arrow
@@ -67,6 +73,9 @@ def rescore(
             with the table; of several profiles, a list of one each. It says what is computed in,
             the scores are written there, and the answer holds it as it is, where its form can. Where
             the call raises, it may hold scores of rows before the one at fault.
+        missing: what a table does that lacks a column it must have: "raise"; or "default", every
+            row has the field's default. A table with no column that the profiles read is refused
+            either way.
 
     Returns:
         A table of the same family: ``id``, where the table has it, and ``score``; of several
@@ -75,23 +84,26 @@ def rescore(
     Raises:
         TypeError: no table, or a column of another type than its field's.
         ValueError: a value out of range (the message names field, row, value and rule), times
-            without a time zone, no column that the profile reads; ``out`` of another shape.
+            without a time zone; a column is missing (the message names it, and the nearest that the
+            table has); ``out`` of another shape.
         UnknownProfile: no profile has this name.
 
     Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A6, A11.
     """
     profiles = chosen_profiles(profile)
     require_choice("invalid", invalid, CHOICES)
+    require_choice("missing", missing, MISSING)
     require_flag("progress", progress)
+    wanted = _float_dtype(dtype)
     scorer = Scorer(profiles, now=moment_of(now), threads=checked_threads(threads), invalid=invalid)
     opened = open_table(table)
     if opened.size:
-        scorer.require_columns(opened)
-    results = None if out is None else _checked_out(out, len(profiles), opened.size, dtype)
+        scorer.require_columns(opened, missing)
+    results = None if out is None else _checked_out(out, len(profiles), opened.size, wanted)
     for array in results or ():
         require_apart(array, table if isinstance(table, Mapping) else {"table": table})
     with tracked(opened.size if progress else None) as advance:
-        scores, _ = scorer.score(opened, _float_dtype(dtype), advance, results)
+        scores, _ = scorer.score(opened, wanted, advance, results)
     is_one = isinstance(profile, str | Profile)
     names = ["score"] if is_one else [each.name for each in profiles]
     return opened.result(dict(zip(names, scores, strict=True)))
@@ -161,7 +173,7 @@ def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
 
 
 def _checked_out(
-    out: object, count: int, size: int, dtype: npt.DTypeLike | None
+    out: object, count: int, size: int, wanted: np.dtype[Any] | None
 ) -> list[npt.NDArray[Any]]:
     arrays = [out] if isinstance(out, np.ndarray) else out
     require_instance("out", arrays, (list, tuple), "an array, or a list of them")
@@ -169,7 +181,6 @@ def _checked_out(
     if len(arrays) != count:
         msg = f"out: expected one array a profile, {count}, got {len(arrays)}"
         raise ValueError(msg)
-    wanted = _float_dtype(dtype)
     for place, array in enumerate(arrays):
         require_instance("out", array, (np.ndarray,), "an array, or a list of them")
         if array.dtype not in (np.float32, np.float64) or wanted not in (None, array.dtype):

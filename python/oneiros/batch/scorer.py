@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from difflib import get_close_matches
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.batch.codes import DEFAULT_KIND, all_coders
-from oneiros.batch.reading import ORIGINS, reading_of
+from oneiros.batch.reading import ORIGINS, may_lack, reading_of
 from oneiros.batch.validity import Validity
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.ranking.row_scores import ColumnRange, blocks, judged_values
+from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
     from oneiros.batch.columns import Array, Column, Mask, Piece, Table
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     _Registers = Callable[[CompiledProfile], Sequence[int]]
 
 __all__ = ["Scorer", "require_apart"]
+
+
+_SHOWN = 20  # columns of a table that a message names
 
 
 @dataclass(slots=True)
@@ -155,16 +160,37 @@ class Scorer:
             self._opened = table, held
         return self._opened[1]
 
-    def require_columns(self, table: Table) -> None:
-        """Refuse a table that has nothing to score by: its columns have other names.
+    def require_columns(self, table: Table, missing: str) -> None:
+        """Refuse a table without a column that a profile multiplies by.
+
+        Args:
+            table: any number of rows.
+            missing: "raise"; or "default", which accepts a table with at least one column to score by.
 
         Raises:
-            ValueError: it has no column that the profiles read.
+            ValueError: a column is missing that :func:`may_lack` does not excuse.
         """
-        if self._scored and len(self.missing(table)) == len(self._scored):
-            names = ", ".join(profile.name for profile in self._profiles)
-            msg = f"table: has none of the columns that {names} reads: {', '.join(self._scored)}"
-            raise ValueError(msg)
+        absent = self.missing(table)
+        is_bare = bool(absent) and len(absent) == len(self._scored)
+        needed = [name for name in absent if not may_lack(name, self._open(table))]
+        if is_bare:
+            needed = needed or absent
+        elif missing == "default" or not needed:
+            return
+        readers: dict[str, list[str]] = {}
+        for profile in self._profiles:
+            lacked = _alternatives(reading_of((profile,)).scored, needed)
+            readers.setdefault(", ".join(lacked), []).append(profile.name)
+        readers.pop("", None)
+        wanted = [
+            f"{lacked}, which {', '.join(by)} {'multiplies' if len(by) == 1 else 'multiply'} by"
+            for lacked, by in readers.items()
+        ]
+        near = [f"{one_line(name)} for {lacked}" for lacked, name in _likely(needed, table.names)]
+        advice = f" (perhaps {', '.join(near)})" if near else ""
+        advice += "" if is_bare else "; with missing=default, their defaults count"
+        msg = f"table: lacks {' and '.join(wanted)}; has {_listed(table.names)}{advice}"
+        raise ValueError(msg)
 
     def _read(
         self, columns: dict[str, Column], start: int, stop: int, *, are_records: bool
@@ -291,6 +317,37 @@ def _score_of(compiled: CompiledProfile) -> Sequence[int]:
 
 def _factors_of(compiled: CompiledProfile) -> Sequence[int]:
     return compiled.factors
+
+
+def _alternatives(fields: Sequence[str], needed: Sequence[str]) -> list[str]:
+    """Return the needed among ``fields``, each with the field that would stand in for it."""
+    return [
+        f"{name} or {ORIGINS[name]}" if ORIGINS.get(name, name) not in needed else name
+        for name in fields
+        if name in needed
+    ]
+
+
+def _likely(lacked: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of a field and a column that are each other's nearest names."""
+    fields = {_letters(field): field for field in lacked}
+    columns = {_letters(name): name for name in names if name not in FIELDS}
+    return [
+        (fields[field], columns[column])
+        for field in fields
+        for column in get_close_matches(field, columns, 1)
+        if get_close_matches(column, fields, 1) == [field]
+    ]
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(one_line, islice(names, _SHOWN)))
+    more = len(names) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown or "no columns"
 
 
 def _widest(columns: dict[str, Column]) -> np.dtype[Any]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -40,6 +40,20 @@ class Invalid(StrEnum):
     CLAMP = "clamp"
 
 
+class Missing(StrEnum):
+    """What a file without a column that it must have does."""
+
+    RAISE = "raise"
+    DEFAULT = "default"
+
+
+class _Rules(TypedDict):
+    """What odd values and absent columns do."""
+
+    invalid: str
+    missing: str
+
+
 def rescore(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="A .parquet, .arrow, .feather or .csv file.")
@@ -61,6 +75,10 @@ def rescore(
         Invalid,
         typer.Option(help="A value out of its range stops, scores NaN, or is brought into it."),
     ] = Invalid.RAISE,
+    missing: Annotated[
+        Missing,
+        typer.Option(help="A column that a profile multiplies by and IN lacks stops, or defaults."),
+    ] = Missing.RAISE,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -94,17 +112,16 @@ def rescore(
     clock = seconds_of("--now", now)
     least = _least(threshold)
     _require_files(source, target)
+    rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
     document: dict[str, object] = {}
     with _told(source):
         if target is not None:
             chosen = _profiles(profile or ["ciar"])
-            document |= _write(
-                source, target, chosen, clock, threads, invalid.value, is_shown=not json
-            )
+            document |= _write(source, target, chosen, clock, threads, rules, is_shown=not json)
             clock = clock if compare is None else float(str(document["now"]))
         if compare is not None:
             sides = [_side(written) for written in compare]
-            found = _compare(source, sides, clock, threads, invalid.value, least, top)
+            found = _compare(source, sides, clock, threads, rules, least, top)
             document |= {"comparison": asdict(found)}
             if not json:
                 _show(found)
@@ -118,7 +135,7 @@ def _write(
     profiles: list[Profile],
     now: float | None,
     threads: int | None,
-    invalid: str,
+    rules: _Rules,
     *,
     is_shown: bool,
 ) -> dict[str, object]:
@@ -137,7 +154,7 @@ def _write(
                 profiles,
                 now=now,
                 threads=checked_threads(threads),
-                invalid=invalid,
+                **rules,
                 report=report,
                 advance=advance,
             )
@@ -167,7 +184,7 @@ def _compare(
     sides: list[Profile | ScoreColumn],
     now: float | None,
     threads: int | None,
-    invalid: str,
+    rules: _Rules,
     threshold: float | None,
     top: list[int] | None,
 ) -> Comparison:
@@ -183,7 +200,7 @@ def _compare(
             *sides,
             now=system_clock() if now is None else now,
             threads=checked_threads(threads),
-            invalid=invalid,
+            **rules,
             threshold=threshold,
             top=tuple(top or (10, 100)),
             advance=advance,

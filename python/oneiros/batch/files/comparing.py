@@ -40,6 +40,7 @@ def compare_file(
     now: float,
     threads: int,
     invalid: str,
+    missing: str = "raise",
     threshold: float | None,
     top: tuple[int, ...],
     advance: Callable[[int], object],
@@ -56,6 +57,7 @@ def compare_file(
         now: seconds since the epoch.
         threads: of the core.
         invalid: "raise", "nan" or "clamp".
+        missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
         threshold: of both sides; None: each profile's own, of scores in the file the other's.
         top: for how many best rows the overlap is told.
         advance: told the number of rows done.
@@ -72,7 +74,7 @@ def compare_file(
     with open_source(path) as source:
         _require(source.schema, names)
         if profiles:
-            scorer.require_columns(ArrowTable(source.schema.empty_table()))
+            scorer.require_columns(ArrowTable(source.schema.empty_table()), missing)
         columns = [name for name in scorer.fields if name in source.schema.names]
         for part in range(source.part_count):
             for batch in source.batches(part, [*dict.fromkeys((*columns, *names))]):

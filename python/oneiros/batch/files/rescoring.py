@@ -72,6 +72,7 @@ def rescore_file(
     now: float | None,
     threads: int,
     invalid: str,
+    missing: str = "raise",
     report: FileReport,
     advance: Advance,
 ) -> None:
@@ -87,6 +88,7 @@ def rescore_file(
         now: seconds; None: an earlier run's that can go on, else the system's.
         threads: of the core.
         invalid: "raise", "nan" or "clamp".
+        missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
         report: told what is done.
         advance: told the number of rows done.
 
@@ -101,7 +103,7 @@ def rescore_file(
         raise ValueError(msg)
     with open_source(source_path) as source, hold_folder(target_path) as folder:
         run = _Run(source, target_path, profiles, threads=threads, invalid=invalid)
-        run.begin(folder, now, report)
+        run.begin(folder, now, missing, report)
         is_kept = False
         try:
             run.score(report, advance)
@@ -138,13 +140,13 @@ class _Run:
         self._invalid = invalid
         self._identity = source.identity()
 
-    def begin(self, folder: Path, now: float | None, report: FileReport) -> None:
+    def begin(self, folder: Path, now: float | None, missing: str, report: FileReport) -> None:
         """Take over what an earlier run finished, if it did the same; else begin anew."""
         earlier = earlier_task(folder)
         scorer = self._scorer_at(0.0)
         empty = ArrowTable(self._source.schema.empty_table())
         self._id = empty.column_type("id")
-        scorer.require_columns(empty)
+        scorer.require_columns(empty, missing)
         self._dtype = scorer.dtype_of(empty)
         report.missing = scorer.missing(empty)
         if now is None:

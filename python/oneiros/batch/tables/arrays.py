@@ -48,6 +48,7 @@ class MappingTable:
             msg = f"table: columns must be of one length, got {told}"
             raise ValueError(msg)
         self.size = next(iter(sizes.values()), 0)
+        self.names = tuple(columns)
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None."""
@@ -98,18 +99,18 @@ class StructuredTable:
             msg = f"table: expected shape (n,), got {table.shape}"
             raise ValueError(msg)
         self._table = table
-        self._names = table.dtype.names
+        self.names: tuple[str, ...] = table.dtype.names
         self.size = len(table)
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None."""
-        if name not in self._names:
+        if name not in self.names:
             return None
         return array_column(name, np.asarray(self._table[name]), coders)
 
     def result(self, columns: Mapping[str, Array]) -> Array:
         """Return a structured array of ``id`` and ``columns``."""
-        found = {"id": self._table["id"], **columns} if "id" in self._names else dict(columns)
+        found = {"id": self._table["id"], **columns} if "id" in self.names else dict(columns)
         made = np.empty(self.size, [(name, array.dtype) for name, array in found.items()])
         for name, array in found.items():
             made[name] = array

@@ -23,6 +23,7 @@ class ArrowTable:
     def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
         self._table = table
         self.size = table.num_rows
+        self.names: tuple[str, ...] = tuple(table.schema.names)
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None."""

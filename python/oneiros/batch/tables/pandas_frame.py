@@ -35,6 +35,7 @@ class PandasTable:
             raise TypeError(msg)
         self._frame = frame
         self.size = len(frame)
+        self.names = tuple(map(str, frame.columns))
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None."""

@@ -28,17 +28,18 @@ class PolarsTable:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self.size = frame.height
+        self.names: tuple[str, ...] = tuple(frame.columns)
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None."""
-        if name not in self._frame.columns:
+        if name not in self.names:
             return None
         return polars_column(name, self._frame.get_column(name), coders)
 
     def result(self, columns: Mapping[str, Array]) -> Any:
         """Return a ``DataFrame`` of ``id`` and ``columns``."""
         found: dict[str, Any] = dict(columns)
-        if "id" in self._frame.columns:
+        if "id" in self.names:
             found = {"id": self._frame.get_column("id"), **found}
         return sys.modules["polars"].DataFrame(found)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.batch.array_columns import ValueColumn
 from oneiros.field_checks import wrong
+from oneiros.fields import FIELDS
 from oneiros.memory import BLANKS, Memory
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ class RecordTable:
                 raise TypeError(wrong(f"table[{place}]", "a dict or a Memory", row))
         self._rows = rows
         self.size = len(rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that any record has."""
+        found = (FIELDS if isinstance(row, Memory) else row for row in self._rows)
+        return tuple(dict.fromkeys(str(name) for names in found for name in names))
 
     def column(self, name: str, coders: Coders) -> Column | None:
         """Return the column of a field, or None where no record has it."""
