@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import oneiros
+from oneiros import _core
 from oneiros.engine import Engine
 from tests.cli.conftest import RECORDS, Run
 
@@ -28,9 +33,21 @@ def test_doctor_finds_a_healthy_store_clean(run: Run, store: Path) -> None:
     assert machine["oneiros"] == oneiros.__version__
     assert machine["numpy"] == np.__version__
     assert tuple(map(int, machine["sqlite"].split("."))) >= (3, 51, 3)
-    assert machine["simd"] in {"AVX-512", "AVX2", "NEON", "baseline"}
+    assert machine["simd"] == _core.simd_path()
     assert machine["unicode_tables"].count(".") == 2
     assert "clean" in run("doctor", "-s", store).stdout
+
+
+@pytest.mark.parametrize("path", _core.simd_paths())
+def test_doctor_names_the_path_that_the_core_runs(tmp_path: Path, path: str) -> None:
+    command = [sys.executable, "-m", "oneiros", "doctor", "--json"]
+    environment = {**os.environ, "ONEIROS_SIMD": path}
+    told = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, check=True
+    ).stdout
+    assert json.loads(told)["machine"]["simd"] == path
+    others = {"avx2", "avx512"} - {path}
+    assert not any(other in told.decode().lower().replace("-", "") for other in others)
 
 
 def test_doctor_without_a_store_describes_the_machine(

@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -57,7 +57,10 @@ def doctor(
 
 
 def machine() -> dict[str, str]:
-    """Return the versions of what the engine stands on, and the vector units of this machine."""
+    """Return the versions of what the engine stands on, and the SIMD path that the core runs.
+
+    The path is the best that the machine has, or the one that the variable ONEIROS_SIMD names.
+    """
     import apsw  # noqa: PLC0415
     import numpy as np  # noqa: PLC0415
 
@@ -71,7 +74,7 @@ def machine() -> dict[str, str]:
         "faiss": _version("faiss-cpu"),
         "numpy": np.__version__,
         "unicode_tables": _core.unicode_version,
-        "simd": _simd_level(),
+        "simd": _core.simd_path(),
     }
 
 
@@ -80,21 +83,6 @@ def _version(distribution: str) -> str:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _simd_level() -> str:
-    """Return the widest vector units that NumPy found on this machine."""
-    import numpy as np  # noqa: PLC0415
-
-    told: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
-    units = told.get("SIMD Extensions", {})
-    found = {*units.get("baseline", ()), *units.get("found", ())}
-    levels = {
-        "AVX-512": {"X86_V4", "AVX512F"},
-        "AVX2": {"X86_V3", "AVX2"},
-        "NEON": {"NEON", "ASIMD"},
-    }
-    return next((level for level, names in levels.items() if found & names), "baseline")
 
 
 def _problems(path: Path, needle: str | None) -> list[str]:
