@@ -12,6 +12,7 @@ import pytest
 import oneiros
 from oneiros import kernels, profiles
 from oneiros.ranking.factors import Thompson
+from oneiros.simulation.workload import Workload
 from tests.batch.forms import rescore
 
 NOW = 1_750_000_000.0
@@ -82,7 +83,7 @@ CALLS: list[tuple[str, str, Callable[..., object], list[Any]]] = [
     ("supersede", "reason", lambda mind, it: mind.supersede("a", "b", it), [None, 5, NO_TEXT]),
     ("supersede", "now", lambda mind, it: mind.supersede("a", "b", now=it), ["soon", HUGE, []]),
     ("pin", "id", lambda mind, it: mind.pin(it), [None, 5, NO_TEXT, []]),
-    ("pin", "pinned", lambda mind, it: mind.pin("a", it), [None, 1, "yes", SEVERAL]),
+    ("pin", "pinned", lambda mind, it: mind.pin("ant", it), [None, 1, "yes", SEVERAL]),
     ("feedback", "verdict", lambda mind, it: mind.feedback("a", it), [None, "", [], SEVERAL]),
     ("list", "after", lambda mind, it: mind.list(after=it), [5, NO_TEXT]),
     ("export", "path", lambda mind, it: mind.export(it), [None, "", ".", b"x", "a\0b", NO_TEXT]),
@@ -336,3 +337,82 @@ def test_a_call_of_an_index_says_what_is_wrong(
 def test_a_function_says_what_is_wrong(name: str, call: Callable[[], object]) -> None:
     with pytest.raises((TypeError, ValueError), match=name):
         call()
+
+
+# -- one rule a thing ------------------------------------------------------------------------------
+
+
+FLAGS: dict[str, Callable[[oneiros.Engine, Any], object]] = {
+    "reinforce": lambda mind, it: mind.search("ant", reinforce=it),
+    "explain": lambda mind, it: mind.search("ant", explain=it),
+    "deep_recall": lambda mind, it: mind.search_many(["ant"], deep_recall=it),
+    "include_expired": lambda mind, it: mind.why_not("ant", "a", include_expired=it),
+    "include_expired_in_deep_recall": lambda mind, it: mind.search(
+        "ant", include_expired_in_deep_recall=it
+    ),
+    "pinned": lambda mind, it: (mind.add("bee", pinned=it), mind.pin(mind.add("ant"), it)),
+    "dry_run": lambda mind, it: (mind.dream(dry_run=it), mind.promote(dry_run=it)),
+    "clamp": lambda _, it: (
+        kernels.ciar(1, 1, 1, 1, clamp=it),
+        kernels.explain_ciar(1, 1, 1, 1, clamp=it),
+    ),
+    "fields": lambda _, it: oneiros.LexicalIndex(fields=it),
+    "lifecycle": lambda _, it: profiles.get("reverie", lifecycle=it),
+    "is_lifecycle": lambda _, it: oneiros.Expression("age_days", is_lifecycle=it),
+    "hide_expired": lambda _, it: profiles.get("omega").selection.__class__(hide_expired=it),
+    "on_session_end": lambda _, it: oneiros.DreamSchedule(on_session_end=it),
+    "fading": lambda _, it: Workload(fading=it),
+    "progress": lambda _, it: rescore({"certainty": [1.0]}, "ciar", NOW, progress=it),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_flag_is_a_bool_of_python_or_numpy_and_nothing_else(
+    mind: oneiros.Engine, name: str
+) -> None:
+    for value in (True, False, np.True_, np.False_):
+        FLAGS[name](mind, value)
+    for value in (1, 0, None, "yes", 1.0, np.int8(1), np.array(True), SEVERAL):
+        if value is None and name == "reinforce":
+            continue  # None: as the profile says
+        with pytest.raises(TypeError, match=rf"^{name}: must be True or False, got "):
+            FLAGS[name](mind, value)
+
+
+def test_a_flag_of_numpy_is_kept_as_a_bool_of_python(mind: oneiros.Engine) -> None:
+    own = profiles.get("omega").selection.__class__(hide_cold=np.True_)  # type: ignore[arg-type]
+    assert own.hide_cold is True
+    report = mind.dream(dry_run=np.True_).report  # type: ignore[call-overload]
+    assert report.is_dry_run is True
+    mind.pin(mind.add("ant", id="a"), np.True_)  # type: ignore[arg-type]
+    assert mind.get("a").pinned is True
+    for _ in range(2):  # and it means the same: what is not explained may come from the cache
+        notes = mind.search("ant", profile="omega", explain=np.False_, reinforce=np.False_)  # type: ignore[arg-type]
+    assert "response_cache" in [stage.name for stage in notes.trace.stages]
+
+
+THREADS: dict[str, Callable[[oneiros.Engine, Any], object]] = {
+    "rescore": lambda _, it: rescore({"certainty": [1.0]}, "ciar", NOW, threads=it),
+    "promote": lambda _, it: oneiros.promote(
+        {"certainty": [1.0]}, "ciar", threads=it, missing="default"
+    ),
+    "factors": lambda _, it: oneiros.factors([{}], threads=it),
+    "Engine.rescore": lambda mind, it: mind.rescore(threads=it),
+    "Engine.promote": lambda mind, it: mind.promote(threads=it),
+    "Engine.search_many": lambda mind, it: mind.search_many(["ant"], threads=it),
+    "LexicalIndex": lambda _, it: oneiros.LexicalIndex().search_many(["ant"], threads=it),
+    "kernels": lambda _, it: kernels.blend(0.5, 0.5, threads=it),
+    "should_promote": lambda _, it: kernels.should_promote(0.5, threads=it),
+}
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_threads_have_one_bound_and_one_wording(mind: oneiros.Engine, name: str) -> None:
+    for value in (1, 256, np.int64(2)):
+        THREADS[name](mind, value)
+    for value in (0, -1, 257, 300, 10**30):
+        with pytest.raises(ValueError, match=rf"^threads: must be in 1 to 256, got {value}$"):
+            THREADS[name](mind, value)
+    for value in ("2", 1.0, True, np.True_):
+        with pytest.raises(TypeError, match=r"^threads: expected an integer, got "):
+            THREADS[name](mind, value)

@@ -9,7 +9,7 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from typing import SupportsFloat
 
-from oneiros.field_checks import encoded, plain
+from oneiros.field_checks import encoded, require_flag
 
 __all__ = [
     "as_float",
@@ -43,13 +43,6 @@ def require_utf8(name: str, value: object) -> None:
     """Raise TypeError unless ``value`` is a str, TextEncodingError if it holds lone surrogates."""
     require_text(name, value)
     encoded(name, str(value))
-
-
-def require_flag(name: str, value: object) -> None:
-    """Raise TypeError unless ``value`` is True or False, Python's or NumPy's."""
-    if not isinstance(plain(value), bool):
-        msg = f"{name}: expected True or False, got {value!r}"
-        raise TypeError(msg)
 
 
 def require_callable(name: str, value: object, words: str) -> None:

@@ -102,7 +102,7 @@ class Dreaming(DreamHistory, Purging):
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
         """
-        require_flag("dry_run", dry_run)
+        dry_run = require_flag("dry_run", dry_run)
         for name, given in (("summarise", summarise), ("judge", judge)):
             if given is not None:
                 require_callable(name, given, "a callable on texts")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import TextEncodingError
@@ -124,18 +126,23 @@ def integer(name: str, *, low: int, high: int) -> Check:
     return check
 
 
+def require_flag(name: str, value: object) -> bool:
+    """Return True or False, whether it is Python's or NumPy's.
+
+    Raises:
+        TypeError: ``value`` is anything else, 0 and 1 included.
+    """
+    if value is True or value is False:
+        return value
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.bool_):
+        return bool(value)
+    raise TypeError(wrong(name, "True or False", value))
+
+
 def boolean(name: str) -> Check:
     """Return the check of True or False."""
-
-    def check(value: Any) -> bool:
-        if value is True or value is False:
-            return value
-        value = plain(value)
-        if isinstance(value, bool):
-            return value
-        raise TypeError(wrong(name, "True or False", value))
-
-    return check
+    return partial(require_flag, name)
 
 
 def one_of(name: str, values: tuple[str, ...]) -> Check:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.argument_checks import as_float, is_scalar_array
+from oneiros.argument_checks import as_float, is_scalar_array, require_flag
 from oneiros.errors import TextEncodingError
 from oneiros.field_checks import encoded
 
@@ -85,10 +85,7 @@ def checked_weights(
     fields: object, given: Mapping[str, object], default: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the weights of an index's fields, none if it has no fields."""
-    if not isinstance(fields, bool | np.bool_):
-        msg = f"fields: must be a bool, got {type(fields).__name__}"
-        raise TypeError(msg)
-    if fields:
+    if require_flag("fields", fields):
         return {
             name: default[name] if weight is None else checked_number(weight, name)
             for name, weight in given.items()

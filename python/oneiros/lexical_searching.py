@@ -17,6 +17,7 @@ from oneiros.lexical_arguments import (
     checked_reading,
     checked_texts,
 )
+from oneiros.ranking.threads import require_threads
 
 if TYPE_CHECKING:
     from oneiros import _core
@@ -103,14 +104,14 @@ class SearchedTexts:
         Args:
             queries: as for :meth:`search`.
             k: how many at most for each, from 0.
-            threads: from 1; more than 64 are not used.
+            threads: 1 to 256; more than 64 are not used.
             where: as for :meth:`search`.
             syntax: as for :meth:`search`.
             minimum_should_match: as for :meth:`search`.
 
         Raises:
             TypeError: as :meth:`search`.
-            ValueError: as :meth:`search`, or ``threads`` is below 1.
+            ValueError: as :meth:`search`, or ``threads`` is out of range.
             QueryTooLarge: a query is over a limit.
             TextEncodingError: a query holds lone surrogates.
         """
@@ -118,7 +119,7 @@ class SearchedTexts:
             queries=checked_texts(queries, "queries"),
             k=checked_count(k, "k", least=0),
             allowed=self._allowed(where),
-            threads=checked_count(threads, "threads", least=1),
+            threads=require_threads(threads),
             **checked_reading(syntax, minimum_should_match),
         )
         ids = self._rows.ids_of(rows)

@@ -64,5 +64,5 @@ class Marking(Bounded):
         Source: docs/systems/fields.md; docs/systems/house.md H6.
         """
         require_utf8("id", id)
-        require_flag("pinned", pinned)
-        self._parts.remember.pin(id, pinned=bool(pinned), seen=self._seen)
+        is_pinned = require_flag("pinned", pinned)
+        self._parts.remember.pin(id, pinned=is_pinned, seen=self._seen)

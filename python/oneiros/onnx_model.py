@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.optional import needed
+from oneiros.ranking.threads import require_threads
 
 __all__ = ["OnnxModel"]
 
@@ -25,7 +26,7 @@ class OnnxModel:
             ``token_type_ids`` (int64, shape (n, tokens)), and ``tokenizer.json``.
         batch_size: inputs a forward pass, >= 1.
         max_tokens: a longer input is cut here, >= 2.
-        threads: of the runtime, >= 1.
+        threads: of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.
@@ -39,11 +40,11 @@ class OnnxModel:
         for field, value, least in (
             ("batch_size", batch_size, 1),
             ("max_tokens", max_tokens, 2),
-            ("threads", threads, 1),
         ):
             if value < least:
                 msg = f"{field}: must be >= {least}, got {value}"
                 raise ValueError(msg)
+        require_threads(threads)
         path = Path(folder)
         model, tokenizer = path / "model.onnx", path / "tokenizer.json"
         for file in (model, tokenizer):

@@ -47,7 +47,7 @@ class Questioning(Limiting):
     ) -> Question:
         require_text("query", query)
         require_utf8("syntax", syntax)
-        require_flag("explain", is_explained)
+        is_explained = require_flag("explain", is_explained)
         most = count("k", k)
         spoken, chosen = spoken_in(query, syntax), self._profile(profile)
         row_sets = self._parts.projections.row_sets

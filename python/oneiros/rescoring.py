@@ -118,7 +118,7 @@ class Rescoring(Bounded):
         from oneiros.ranking.promotion import promoted, threshold_of  # noqa: PLC0415 - as above
         from oneiros.rescored import PromotionReport  # noqa: PLC0415
 
-        require_flag("dry_run", dry_run)
+        dry_run = require_flag("dry_run", dry_run)
         chosen, count = self._profile(profile), checked_threads(threads)
         least = threshold_of(chosen, threshold)
         self._follow_others()

@@ -141,7 +141,7 @@ class Searching(Questioning):
             chosen.selection, moment, where, status, include_expired, valid_at, deep
         )
         key, revision = None, self._parts.remember.content_revision
-        if chosen.cache is not None and now is None and explain is False:
+        if chosen.cache is not None and now is None and not explain:
             key = self._key(query, embedding, k, chosen, syntax, asking, limits)
             kept = self._parts.recent.get(key, revision=revision, now=moment)
             if kept is not None:
@@ -251,7 +251,7 @@ class Searching(Questioning):
             context: as for :meth:`search`, for all questions.
             reranker: as for :meth:`search`; it is asked once a question.
             deadline: as for :meth:`search`, of all questions together.
-            threads: for the channels, >= 1; default: one a core.
+            threads: for the channels, 1 to 256; default: one a core.
 
         Returns:
             One response a query, in their order.

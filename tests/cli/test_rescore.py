@@ -142,7 +142,8 @@ def test_a_column_that_is_missing_stops_it_unless_its_default_is_asked_for(
         (["out.parquet", "--profile", "no.toml"], "no.toml: No such file"),
         (["out.parquet", "--profile", "ciar", "--profile", "ciar"], "each of another name"),
         (["out.parquet", "--now", "2025-01-01"], "--now: must be aware"),
-        (["out.parquet", "--threads", "0"], "--threads"),
+        (["out.parquet", "--threads", "0"], "--threads: must be in 1 to 256, got 0"),
+        (["out.parquet", "--threads", "257"], "--threads: must be in 1 to 256, got 257"),
         (
             ["--compare", "ciar", "column:new"],
             "in.parquet: column 'new': expected once in the file",

@@ -248,7 +248,7 @@ def test_pinning_is_no_revision_and_twice_is_once(mind: Engine) -> None:
         (lambda mind: mind.supersede("old", "new", now="soon"), ValueError, "now: must be"),
         (lambda mind: mind.pin("nobody"), UnknownMemory, "nobody"),
         (lambda mind: mind.pin("gone"), UnknownMemory, "gone"),
-        (lambda mind: mind.pin("old", 1), TypeError, "pinned: expected True or False"),
+        (lambda mind: mind.pin("old", 1), TypeError, "pinned: must be True or False, got 1"),
         (lambda mind: mind.pin(None), TypeError, "id: expected str"),
     ],
 )

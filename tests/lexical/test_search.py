@@ -199,7 +199,7 @@ def test_queries_have_limits() -> None:
         (lambda i: i.score(3, [10]), TypeError, "query: expected str, got int"),
         (lambda i: i.score("red", [1.5]), TypeError, r"ids\[0\]: must be an int or a str"),
         (lambda i: i.score("red", "ab"), TypeError, "ids: must be a collection of ids"),
-        (lambda i: i.search_many(["x"], threads=0), ValueError, "threads: must be at least 1"),
+        (lambda i: i.search_many(["x"], threads=0), ValueError, "threads: must be in 1 to 256, got 0"),
         (lambda _: LexicalIndex("okapi"), ValueError, "variant: must be lucene, .* got 'okapi'"),
         (lambda _: LexicalIndex(k1=-0.1), ValueError, "k1: must be a number from 0 to .* got -0.1"),
         (lambda _: LexicalIndex(k1=math.inf), ValueError, "k1: must be a number from 0"),

@@ -358,7 +358,7 @@ def test_fields_need_an_index_with_fields() -> None:
     for weight in (0.0, 0.3, 9.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match=r"tags_weight: must be a multiple of 0\.25"):
             LexicalIndex(fields=True, tags_weight=weight)
-    with pytest.raises(TypeError, match="fields: must be a bool"):
+    with pytest.raises(TypeError, match="fields: must be True or False"):
         LexicalIndex(fields=1)  # type: ignore[arg-type]
     fields = LexicalIndex(fields=True)
     with pytest.raises(TypeError, match=r"tags\[1\]: expected str, got int"):

@@ -207,7 +207,7 @@ def test_what_is_no_profile_is_refused(
         ('name = "a"\n[fusion]\nk = nan', ValueError, "fusion.k: must be .*got nan"),
         ('name = "a"\n[fusion]\nname = "sum"', ValueError, "fusion.name: must be one of reciproc"),
         ('name = "a"\n[selection]\nname = "x"', ValueError, "selection: unknown key 'name'"),
-        ('name = "a"\n[selection]\nhide_expired = 1', TypeError, "selection.hide_expired: expec"),
+        ('name = "a"\n[selection]\nhide_expired = 1', TypeError, "selection.hide_expired: must"),
         ('name = "a"\n[[factors]]\nboost = 1', ValueError, r"factors\[0\].name: must be one of ti"),
         (
             'name = "a"\n[[factors]]\nname = "time_decay"\ntau_days = 0',

@@ -183,7 +183,7 @@ def test_hostile_text_is_read_in_one_go(unit: str) -> None:
         ({"quotes": ("''",)}, ValueError, "quotes: must be single characters, got \"''\""),
         ({"trailing_marks": "?"}, TypeError, "trailing_marks: expected a list of words"),
         ({"preference": "like"}, TypeError, "preference: expected a list of words"),
-        ({"skips_vectors": 1}, TypeError, "skips_vectors: expected true or false"),
+        ({"skips_vectors": 1}, TypeError, "skips_vectors: must be True or False"),
         ({"most_parts": 0}, ValueError, "most_parts: must be in 1 to 16"),
         ({"least_quotes": 0}, ValueError, "least_quotes: must be in 1 to 1000"),
         ({"least_question_characters": 0}, ValueError, "least_question_characters: must be in 1"),

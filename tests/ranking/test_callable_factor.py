@@ -150,7 +150,7 @@ def test_what_the_function_raises_comes_through_with_a_note() -> None:
             ValueError,
             "operation: must be one of multiply, add, got 'power'",
         ),
-        ({"is_lifecycle": None}, TypeError, "is_lifecycle: expected true or false"),
+        ({"is_lifecycle": None}, TypeError, "is_lifecycle: must be True or False"),
     ],
 )
 def test_declarations_say_what_is_wrong(

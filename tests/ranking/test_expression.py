@@ -265,7 +265,7 @@ def test_the_largest_expressions_are_taken(text: str) -> None:
         ({"name": 5}, TypeError, "name: expected str, got int 5"),
         ({"name": "A b"}, ValueError, "name: must match .*, got 'A b'"),
         ({"operation": "divide"}, ValueError, "operation: must be one of multiply, add, got"),
-        ({"is_lifecycle": 1}, TypeError, "is_lifecycle: expected true or false, got int 1"),
+        ({"is_lifecycle": 1}, TypeError, "is_lifecycle: must be True or False, got 1"),
     ],
 )
 def test_other_fields_say_what_is_wrong(

@@ -27,6 +27,7 @@ from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_state import VectorState
 from oneiros.channels.vector_upkeep import Task, build, due
 from oneiros.fork_safe_lock import fork_safe_lock
+from oneiros.ranking.threads import require_threads
 
 __all__ = ["VectorIndex"]
 
@@ -185,7 +186,7 @@ class VectorIndex:
             vectors: shape (n, dimension), as :meth:`search` takes one.
             k: most rows a query.
             allowed: for all queries.
-            threads: at most so many at a time, >= 1; bounded by the processors of this process, and
+            threads: at most so many at a time, 1 to 256; bounded by the processors of this process, and
                 one in a child of a fork.
 
         Raises:
@@ -193,9 +194,7 @@ class VectorIndex:
         """
         queries = read_vectors("vectors", vectors, self.dimension)
         count, bits = read_k(k), read_allowed(allowed)
-        if threads < 1:
-            msg = f"threads: must be >= 1, got {threads}"
-            raise ValueError(msg)
+        require_threads(threads)
         now, found = self._state.now, list[RankedList]()
         for start in range(0, len(queries) if count else 0, BATCH):
             with limited_to(min(threads, most_threads())):

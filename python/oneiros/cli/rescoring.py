@@ -68,9 +68,7 @@ def rescore(
     now: Annotated[
         str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Default: one a core.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="1 to 256; default: one a core.")] = None,
     invalid: Annotated[
         Invalid,
         typer.Option(help="A value out of its range stops, scores NaN, or is brought into it."),
@@ -110,18 +108,20 @@ def rescore(
             msg = f"{option}: needs --compare"
             raise CommandError(msg)
     clock = seconds_of("--now", now)
-    least = _least(threshold)
+    least, thread_count = _least(threshold), _thread_count(threads)
     _require_files(source, target)
     rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
     document: dict[str, object] = {}
     with _told(source):
         if target is not None:
             chosen = _profiles(profile or ["ciar"])
-            document |= _write(source, target, chosen, clock, threads, rules, is_shown=not json)
+            document |= _write(
+                source, target, chosen, clock, thread_count, rules, is_shown=not json
+            )
             clock = clock if compare is None else float(str(document["now"]))
         if compare is not None:
             sides = [_side(written) for written in compare]
-            found = _compare(source, sides, clock, threads, rules, least, top)
+            found = _compare(source, sides, clock, thread_count, rules, least, top)
             document |= {"comparison": asdict(found)}
             if not json:
                 _show(found)
@@ -134,13 +134,12 @@ def _write(
     target: Path,
     profiles: list[Profile],
     now: float | None,
-    threads: int | None,
+    threads: int,
     rules: _Rules,
     *,
     is_shown: bool,
 ) -> dict[str, object]:
     from oneiros.batch.files import FileReport, open_source, rescore_file  # noqa: PLC0415
-    from oneiros.ranking.threads import checked_threads  # noqa: PLC0415
 
     report = FileReport()
     started = time.perf_counter()
@@ -153,7 +152,7 @@ def _write(
                 target,
                 profiles,
                 now=now,
-                threads=checked_threads(threads),
+                threads=threads,
                 **rules,
                 report=report,
                 advance=advance,
@@ -183,14 +182,13 @@ def _compare(
     source: Path,
     sides: list[Profile | ScoreColumn],
     now: float | None,
-    threads: int | None,
+    threads: int,
     rules: _Rules,
     threshold: float | None,
     top: list[int] | None,
 ) -> Comparison:
     from oneiros.batch.files import compare_file, open_source  # noqa: PLC0415
     from oneiros.clock import system_clock  # noqa: PLC0415
-    from oneiros.ranking.threads import checked_threads  # noqa: PLC0415
 
     with open_source(source) as opened:
         total = opened.row_count
@@ -199,7 +197,7 @@ def _compare(
             source,
             *sides,
             now=system_clock() if now is None else now,
-            threads=checked_threads(threads),
+            threads=threads,
             **rules,
             threshold=threshold,
             top=tuple(top or (10, 100)),
@@ -212,6 +210,16 @@ def _least(threshold: float | None) -> float | None:
 
     try:
         return None if threshold is None else Promotion(threshold=threshold).threshold
+    except ValueError as error:
+        msg = f"--{error}"
+        raise CommandError(msg) from error
+
+
+def _thread_count(threads: int | None) -> int:
+    from oneiros.ranking.threads import checked_threads  # noqa: PLC0415
+
+    try:
+        return checked_threads(threads)
     except ValueError as error:
         msg = f"--{error}"
         raise CommandError(msg) from error

@@ -8,8 +8,8 @@ import reprlib
 from dataclasses import dataclass
 from typing import Final
 
-from oneiros.argument_checks import as_float, require_flag
-from oneiros.ranking.declaration import require_int
+from oneiros.argument_checks import as_float
+from oneiros.ranking.declaration import require_int, settle_flags
 
 __all__ = ["DreamSchedule", "duration_seconds"]
 
@@ -45,7 +45,7 @@ class DreamSchedule:
         if self.after_new is not None:
             require_int("after_new", self.after_new, low=1, high=_MOST_NEW)
         duration_seconds("min_gap", self.min_gap)
-        require_flag("on_session_end", self.on_session_end)
+        settle_flags(self, "on_session_end")
 
     def is_due(
         self, *, since_cycle: float | None, waited: float, new: int, has_session_ended: bool

@@ -24,7 +24,7 @@ class OnnxEmbedder:
         name: recorded in the store; "onnx/" and the folder's name if not given.
         batch_size: texts a forward pass, >= 1.
         max_tokens: a longer text is cut here, >= 2.
-        threads: of the runtime, >= 1.
+        threads: of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.

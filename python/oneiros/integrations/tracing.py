@@ -8,8 +8,8 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import __version__
+from oneiros.argument_checks import require_flag
 from oneiros.optional import needed
-from oneiros.ranking.declaration import require_flag
 
 if TYPE_CHECKING:
     from oneiros.response import SearchResponse

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.argument_checks import as_float
+from oneiros.argument_checks import as_float, require_flag
 from oneiros.ranking.array_arguments import (
     FloatArray,
     Result,
@@ -16,12 +16,11 @@ from oneiros.ranking.array_arguments import (
     has_nan,
     is_scalar,
     judged,
-    require_threads,
     run,
 )
-from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.factors import CiarDecay, CiarReinforcement
 from oneiros.ranking.promotion import Promotion, promoted
+from oneiros.ranking.threads import require_threads
 
 __all__ = ["CIARComponents", "ciar", "explain_ciar", "should_promote"]
 

@@ -12,9 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import require_instance
+from oneiros.argument_checks import require_flag, require_instance
 from oneiros.errors import UnknownProfile
-from oneiros.ranking.declaration import require_flag
 from oneiros.ranking.profile import Profile
 
 if TYPE_CHECKING:

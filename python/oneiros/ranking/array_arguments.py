@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.argument_checks import as_float, is_scalar_array
-from oneiros.ranking.declaration import require_int
 from oneiros.ranking.program import Parameter
+from oneiros.ranking.threads import require_threads
 
 __all__ = [
     "FloatArray",
@@ -24,14 +24,11 @@ __all__ = [
     "has_nan",
     "is_scalar",
     "judged",
-    "require_threads",
     "run",
 ]
 
 FloatArray: TypeAlias = npt.NDArray[Any]
 Result: TypeAlias = Any  # a float, a NumPy scalar or an array, as the arguments say
-
-_MOST_THREADS = 256
 
 
 def judged(kind: Callable[..., Any], **parameters: object) -> dict[str, Parameter] | None:
@@ -133,7 +130,7 @@ def run(
         ValueError: shapes that do not broadcast, an unfit ``out``, ``threads`` out of its range,
             and whatever the kernel refuses.
     """
-    require_threads(threads)
+    threads = require_threads(threads)
     if out is None and all(type(value) in (float, int) for value in values.values()):
         return _of_numbers(kernel, values, parameters)
     arrays = {name: as_array(name, value) for name, value in values.items()}
@@ -179,16 +176,6 @@ def _of_numbers(
         threads=1,
     )
     return float(result[0])
-
-
-def require_threads(threads: object) -> None:
-    """Refuse what is no number of threads.
-
-    Raises:
-        TypeError: no int.
-        ValueError: out of 1 to 256.
-    """
-    require_int("threads", threads, low=1, high=_MOST_THREADS)
 
 
 def _is_python_number(value: object) -> bool:

@@ -11,7 +11,7 @@ from oneiros import _core
 from oneiros.argument_checks import require_choice
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
-from oneiros.ranking.declaration import require_flag, settle
+from oneiros.ranking.declaration import settle, settle_flags
 from oneiros.ranking.expression import OPERATIONS, require_name
 from oneiros.ranking.expression_names import AGES, COLUMNS, WORD_FIELDS, likely, register_of
 from oneiros.ranking.program import ProgramBuilder
@@ -78,7 +78,7 @@ class CallableFactor:
             )
             raise TypeError(msg)
         require_name(self.name)
-        require_flag("is_lifecycle", self.is_lifecycle)
+        settle_flags(self, "is_lifecycle")
         require_choice("operation", self.operation, OPERATIONS)
         settle(self, "columns", _checked_columns(self.columns))
 

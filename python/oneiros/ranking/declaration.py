@@ -10,12 +10,11 @@ import math
 import numbers
 from collections.abc import Iterable
 
-from oneiros.argument_checks import as_float, is_scalar_array
+from oneiros.argument_checks import as_float, is_scalar_array, require_flag
 
 __all__ = [
     "LARGEST_K",
     "LARGEST_WEIGHT",
-    "require_flag",
     "require_int",
     "require_number",
     "require_numbers",
@@ -140,13 +139,11 @@ def require_int(field: str, value: object, *, low: int, high: int) -> int:
     return value
 
 
-def require_flag(field: str, value: object) -> bool:
-    """Return ``value``, a bool.
+def settle_flags(declaration: object, *fields: str) -> None:
+    """Check that fields are True or False, Python's or NumPy's, and store them as Python's.
 
     Raises:
-        TypeError: ``value`` is anything else, 0 and 1 included.
+        TypeError: one is anything else, 0 and 1 included.
     """
-    if not isinstance(value, bool):
-        msg = f"{field}: expected true or false, got {type(value).__name__} {value!r}"
-        raise TypeError(msg)
-    return value
+    for field in fields:
+        settle(declaration, field, require_flag(field, getattr(declaration, field)))

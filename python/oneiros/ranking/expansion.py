@@ -7,8 +7,8 @@ from typing import ClassVar, TypeAlias
 
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
-    require_flag,
     require_int,
+    settle_flags,
     settle_numbers,
 )
 
@@ -69,7 +69,7 @@ class AssociativeExpansion:
         require_int("hops", self.hops, low=1, high=_MOST_HOPS)
         require_int("bridged", self.bridged, low=0, high=_MOST_BRIDGED)
         require_int("depth", self.depth, low=1, high=_MOST_DEPTH)
-        require_flag("cold", self.cold)
+        settle_flags(self, "cold")
 
     def followed(self, k: int) -> int:
         """Return how many of the first results are followed: all ``k``."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from oneiros import _core
 from oneiros.argument_checks import require_choice
 from oneiros.numpy_on_use import np
-from oneiros.ranking.declaration import require_flag, settle
+from oneiros.ranking.declaration import settle, settle_flags
 from oneiros.ranking.expression_names import WORD_FIELDS
 from oneiros.ranking.expression_parser import parse
 from oneiros.ranking.expression_steps import IsOneOf, Name, Step, emit
@@ -83,7 +83,7 @@ class Expression:
             msg = f"text: expected str, got {type(text).__name__} {text!r}"
             raise TypeError(msg)
         require_name(self.name)
-        require_flag("is_lifecycle", self.is_lifecycle)
+        settle_flags(self, "is_lifecycle")
         require_choice("operation", self.operation, OPERATIONS)
         settle(self, "_steps", parse(text))
 

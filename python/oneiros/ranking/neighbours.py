@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneiros import _core
-from oneiros.ranking.declaration import require_flag, require_int, settle_numbers
+from oneiros.ranking.declaration import require_int, settle_flags, settle_numbers
 
 if TYPE_CHECKING:
     from oneiros.ranking.program import ProgramBuilder
@@ -44,7 +44,7 @@ class Neighbours:
         settle_numbers(self, share=(0.0, 1e6, False), decay=(0.0, 1.0, False))
         require_int("reach", self.reach, low=0, high=64)
         require_int("seeds", self.seeds, low=0, high=100)
-        require_flag("above_mean", self.above_mean)
+        settle_flags(self, "above_mean")
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of what the relevance gains."""

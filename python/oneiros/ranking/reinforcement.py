@@ -14,8 +14,8 @@ from oneiros.field_checks import FLOAT32_MAX
 from oneiros.fields import U32_MAX
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
-    require_flag,
     require_int,
+    settle_flags,
     settle_numbers,
 )
 
@@ -172,7 +172,7 @@ class SpacedReinforcement(_Growing):
             require_int("core_accesses", self.core_accesses, low=0, high=U32_MAX)
         require_int("core_sessions", self.core_sessions, low=1, high=U32_MAX)
         require_int("most_linked", self.most_linked, low=2, high=1_000)
-        require_flag("once_a_session", self.once_a_session)
+        settle_flags(self, "once_a_session")
 
     @property
     def promotes(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneiros.ranking.declaration import require_flag, require_int, require_number, settle
+from oneiros.ranking.declaration import require_int, require_number, settle, settle_flags
 
 if TYPE_CHECKING:
     from oneiros.ranking.profile import Profile
@@ -34,7 +34,7 @@ class Reranking:
 
     def __post_init__(self) -> None:
         require_int("top", self.top, low=1, high=1_000)
-        require_flag("after_links", self.after_links)
+        settle_flags(self, "after_links")
         seconds = require_number(
             "deadline_seconds", self.deadline_seconds, low=0.0, above_low=True, finite=False
         )

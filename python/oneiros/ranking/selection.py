@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneiros.field_checks import text as text_check
-from oneiros.ranking.declaration import require_flag, settle
+from oneiros.ranking.declaration import settle, settle_flags
 
 __all__ = ["Selection"]
 
@@ -39,9 +39,7 @@ class Selection:
     def __post_init__(self) -> None:
         for field in ("hidden_kinds", "expiring_kinds"):
             settle(self, field, checked_kinds(field, getattr(self, field)))
-        require_flag("hide_superseded", self.hide_superseded)
-        require_flag("hide_expired", self.hide_expired)
-        require_flag("hide_cold", self.hide_cold)
+        settle_flags(self, "hide_superseded", "hide_expired", "hide_cold")
 
     def record(self) -> dict[str, object]:
         """Return the fields; tiers and kinds only where they are set: other profiles keep their hashes."""

@@ -1,26 +1,31 @@
-"""How many threads a call of the core may use."""
+"""How many threads a call may use."""
 
 from __future__ import annotations
 
 import os
 
-from oneiros.argument_checks import count
+from oneiros.field_checks import plain
+from oneiros.ranking.declaration import require_int
 
-__all__ = ["checked_threads"]
+__all__ = ["checked_threads", "require_threads"]
 
 _MOST_THREADS = 256
 
 
-def checked_threads(threads: int | None) -> int:
-    """Return how many threads to use: one a core unless told.
+def require_threads(threads: object) -> int:
+    """Return a number of threads, 1 to 256.
 
     Raises:
         TypeError: no int.
-        ValueError: not in 1 to 256.
+        ValueError: out of range.
     """
-    if threads is None:
-        return min(os.cpu_count() or 1, _MOST_THREADS)
-    if count("threads", threads, low=1) > _MOST_THREADS:
-        msg = f"threads: must be in 1 to {_MOST_THREADS}, got {threads}"
-        raise ValueError(msg)
-    return threads
+    return require_int("threads", plain(threads), low=1, high=_MOST_THREADS)
+
+
+def checked_threads(threads: int | None) -> int:
+    """Return how many threads to use: one a core when None.
+
+    Raises:
+        TypeError, ValueError: as :func:`require_threads`.
+    """
+    return min(os.cpu_count() or 1, _MOST_THREADS) if threads is None else require_threads(threads)

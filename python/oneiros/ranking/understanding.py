@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from oneiros.ranking.declaration import (
-    require_flag,
     require_int,
     require_number,
     settle,
+    settle_flags,
     settle_numbers,
 )
 from oneiros.ranking.tables import Rows, require_rows, require_words
@@ -151,7 +151,7 @@ class Understanding:
             settle(self, name, _phrases(name, getattr(self, name)))
         for name in ("quotes", "trailing_marks"):
             settle(self, name, _characters(name, getattr(self, name)))
-        require_flag("skips_vectors", self.skips_vectors)
+        settle_flags(self, "skips_vectors")
         require_int("most_parts", self.most_parts, low=1, high=16)
         for name in ("least_quotes", "least_question_characters", "least_characters"):
             require_int(name, getattr(self, name), low=1, high=1_000)

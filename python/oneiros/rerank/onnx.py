@@ -22,7 +22,7 @@ class OnnxReranker:
             (n,) or (n, 1), first; and ``tokenizer.json``.
         batch_size: pairs a forward pass, >= 1.
         max_tokens: a longer pair is cut here, >= 2.
-        threads: of the runtime, >= 1.
+        threads: of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.

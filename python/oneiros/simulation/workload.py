@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from oneiros.argument_checks import require_flag
 from oneiros.simulation.demand import Demand
 from oneiros.simulation.invented import invent
 from oneiros.simulation.script import NEVER_TRUE
@@ -177,9 +178,7 @@ class _Narrator:
 
 def _require_number(name: str, value: object) -> None:
     if name == "fading":
-        if not isinstance(value, bool):
-            msg = f"{name}: expected bool, got {type(value).__name__} {value!r}"
-            raise TypeError(msg)
+        require_flag(name, value)
         return
     is_whole = name in ("memories", "seed")
     kinds = (int,) if is_whole else (int, float)
