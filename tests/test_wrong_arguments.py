@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -416,3 +418,108 @@ def test_threads_have_one_bound_and_one_wording(mind: oneiros.Engine, name: str)
     for value in ("2", 1.0, True, np.True_):
         with pytest.raises(TypeError, match=r"^threads: expected an integer, got "):
             THREADS[name](mind, value)
+
+
+# -- calls that fit no signature -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda mind: mind.search("ant", top_k=3),
+            "Engine.search() got an unexpected keyword argument 'top_k'; did you mean 'k'?",
+        ),
+        (
+            lambda mind: mind.search_many(["ant"], sesion="s"),
+            (
+                "Engine.search_many() got an unexpected keyword argument 'sesion'; "
+                "did you mean 'session'?"
+            ),
+        ),
+        (
+            lambda mind: mind.scope(project="p").why_not("ant", "a", whre=None),
+            "Scope.why_not() got an unexpected keyword argument 'whre'; did you mean 'where'?",
+        ),
+        (
+            lambda mind: mind.search("ant", filter=3),
+            "Engine.search() got an unexpected keyword argument 'filter'",
+        ),
+        (
+            lambda mind: mind.search("ant", 1, 2),
+            "Engine.search() takes from 2 to 3 positional arguments but 4 were given",
+        ),
+        (
+            lambda mind: mind.forget(),
+            "Engine.forget() missing 1 required positional argument: 'id'",
+        ),
+        (
+            lambda _: oneiros.Engine(":memory:", embeder=None),  # type: ignore[call-arg]
+            "Engine() got an unexpected keyword argument 'embeder'; did you mean 'embedder'?",
+        ),
+        (
+            lambda _: oneiros.LexicalIndex().search("ant", top_k=1),  # type: ignore[call-arg]
+            "LexicalIndex.search() got an unexpected keyword argument 'top_k'; did you mean 'k'?",
+        ),
+    ],
+)
+def test_a_wrong_call_is_told_by_the_name_that_was_called(
+    mind: oneiros.Engine, call: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        call(mind)
+    assert str(caught.value) == message
+    assert caught.value.__context__ is None
+
+
+def test_an_awaited_call_is_told_by_the_name_that_was_called() -> None:
+    async def messages() -> list[str]:
+        async with oneiros.AsyncEngine(":memory:") as mind:
+            scope = await mind.scope(project="p")
+            calls: list[Callable[[], Any]] = [
+                lambda: mind.search("ant", top_k=1),  # type: ignore[call-arg]
+                lambda: scope.search("ant", top_k=1),  # type: ignore[call-arg]
+                lambda: mind.dream(dryrun=True),  # type: ignore[call-overload]
+            ]
+            found = []
+            for call in calls:
+                with pytest.raises(TypeError) as caught:
+                    await call()
+                found.append(str(caught.value))
+            return found
+
+    unexpected = "got an unexpected keyword argument"
+    assert asyncio.run(messages()) == [
+        f"AsyncEngine.search() {unexpected} 'top_k'; did you mean 'k'?",
+        f"AsyncScope.search() {unexpected} 'top_k'; did you mean 'k'?",
+        f"AsyncEngine.dream() {unexpected} 'dryrun'; did you mean 'dry_run'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("public", "name"),
+    [
+        (oneiros.Engine, "Engine"),
+        (oneiros.AsyncEngine, "AsyncEngine"),
+        (oneiros.LexicalIndex, "LexicalIndex"),
+    ],
+)
+def test_no_public_method_bears_the_name_of_a_class_that_nobody_calls(
+    public: type, name: str
+) -> None:
+    methods = inspect.getmembers(public, inspect.isfunction)
+    shown = {method.__qualname__ for attribute, method in methods if not attribute.startswith("_")}
+    assert shown
+    assert {qualname.partition(".")[0] for qualname in shown} == {name}
+
+
+def test_an_error_from_within_a_call_is_what_it_was() -> None:
+    def broken() -> float:
+        msg = "broken() got an unexpected keyword argument 'k'"
+        raise TypeError(msg)
+
+    with (
+        oneiros.Engine(":memory:", clock=broken) as mind,
+        pytest.raises(TypeError, match=r"^broken\(\) got .* 'k'$"),
+    ):
+        mind.search("ant")

@@ -23,6 +23,7 @@ from typing import (
 from oneiros.async_workers import Workers
 from oneiros.engine import Engine
 from oneiros.memories import Memories
+from oneiros.named_calls import named_calls, plain_function
 from oneiros.ranking.declaration import require_int
 from oneiros.response import SearchResponse
 
@@ -48,6 +49,7 @@ def _awaited(
     method: Callable[Concatenate[Any, Given], Told],
 ) -> Callable[Concatenate[AsyncMemories[Any], Given], Coroutine[Any, Any, Told]]:
     """Return a method of the engine as one that is awaited; it has its signature and docstring."""
+    method = plain_function(method)
 
     async def call(self: AsyncMemories[Any], /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
         mind = await self._opened()
@@ -73,6 +75,7 @@ def _loaded(
     return told
 
 
+@named_calls("AsyncScope")
 class AsyncMemories(Generic[Mind]):
     """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
 
@@ -118,6 +121,7 @@ class AsyncMemories(Generic[Mind]):
         return AsyncMemories(opened, self._workers)
 
 
+@named_calls("AsyncEngine")
 class AsyncEngine(AsyncMemories[Engine]):
     """:class:`oneiros.Engine` for ``asyncio``: the same methods with the same arguments, awaited.
 

@@ -18,6 +18,7 @@ from oneiros.indexing_options import checked_options, recorded_options
 from oneiros.inspecting import Inspecting
 from oneiros.keeping_dreaming import KeepingDreaming
 from oneiros.memories import Memories
+from oneiros.named_calls import named_calls
 from oneiros.projections import Projections
 from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
+@named_calls("Engine")
 class Engine(KeepingDreaming, Inspecting, Memories):
     """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
 

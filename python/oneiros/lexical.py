@@ -24,10 +24,12 @@ from oneiros.lexical_arguments import (
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith, open_saved
 from oneiros.lexical_rows import IdRows
 from oneiros.lexical_searching import Hits, SearchedTexts
+from oneiros.named_calls import named_calls
 
 __all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 
 
+@named_calls("LexicalIndex")
 class LexicalIndex(SearchedTexts):
     """Texts by id, found by their words and ranked by BM25.
 

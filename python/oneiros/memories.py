@@ -16,6 +16,7 @@ from oneiros.linking import Linking
 from oneiros.looking import Looking
 from oneiros.marking import Marking
 from oneiros.memory import Memory
+from oneiros.named_calls import named_calls
 from oneiros.records import records_of
 from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
@@ -35,6 +36,7 @@ _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 
 
+@named_calls("Scope")
 class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
     """Memories that can be added, changed and found.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.field_checks import LAST_MOMENT, LAST_NUMBER, wrong
 from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
+from oneiros.named_calls import nearest
 from oneiros.ulid import new_ulid
 
 if TYPE_CHECKING:
@@ -247,10 +248,8 @@ def _given(memory: Memory) -> dict[str, object]:
 
 
 def _unknown(name: object) -> str:
-    import difflib  # noqa: PLC0415 - for the message only
-
-    near = difflib.get_close_matches(str(name), FIELDS, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else "; free values go into metadata"
+    near = nearest(str(name), FIELDS)
+    hint = f" (did you mean {near!r}?)" if near else "; free values go into metadata"
     return f"{name}: no field of a memory has this name{hint}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from oneiros.batch.codes import DEFAULT_KIND, all_coders
 from oneiros.batch.reading import ORIGINS, may_lack, reading_of
 from oneiros.batch.validity import Validity
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
+from oneiros.named_calls import nearest
 from oneiros.ranking.row_scores import ColumnRange, blocks, judged_values
 from oneiros.visible_text import one_line
 
@@ -335,8 +335,7 @@ def _likely(lacked: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]
     return [
         (fields[field], columns[column])
         for field in fields
-        for column in get_close_matches(field, columns, 1)
-        if get_close_matches(column, fields, 1) == [field]
+        if (column := nearest(field, columns)) and nearest(column, fields) == field
     ]
 
 

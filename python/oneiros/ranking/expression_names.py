@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from oneiros.fields import ENUMS, FIELDS
+from oneiros.named_calls import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,11 +70,9 @@ CONSTANTS: Final = MappingProxyType({"inf": math.inf, "nan": math.nan})
 
 def likely(name: str, known: Iterable[str]) -> str:
     """Return words that say which of ``known`` was meant, or list them all."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
-
     names = sorted(known)
-    near = get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
+    near = nearest(name, names)
+    return f"did you mean {near}?" if near else f"known: {', '.join(names)}"
 
 
 def register_of(name: str, program: ProgramBuilder) -> int:
