@@ -68,7 +68,9 @@ def rescore(
             and the row scores NaN where there is none. Under other profiles a time after ``now``
             is age 0.
         dtype: what is computed in, float32 or float64; default: the widest float dtype among the
-            columns read that are no times, float64 if there is none.
+            columns read that are no times, float64 if there is none. float32 lies within
+            (5 + 2 |exponent|) x 2^-23 a factor of float64, relative (docs/systems/README.md);
+            float64 gives the scores of :meth:`oneiros.Engine.rescore` to the bit.
         out: an array of float32 or float64 of shape (rows,), contiguous, which shares no memory
             with the table; of several profiles, a list of one each. It says what is computed in,
             the scores are written there, and the answer holds it as it is, where its form can. Where
