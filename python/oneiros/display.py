@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from oneiros.visible_text import one_line, shortened
 
-__all__ = ["Branch", "Table", "figure", "html_text", "moment", "tree_text"]
+__all__ = ["Branch", "Table", "day", "figure", "html_text", "moment", "tree_text"]
 
 CELL = 48  # characters of a text in a table
 
@@ -66,6 +66,14 @@ class Table:
 def figure(value: float) -> str:
     """Return a number to five significant digits."""
     return f"{value:#.5g}"
+
+
+def day(seconds: float) -> str:
+    """Return the UTC date, or the number itself outside the calendar's years."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
 
 
 def moment(seconds: float | None) -> str:

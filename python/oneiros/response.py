@@ -7,9 +7,9 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneiros.errors import UnknownMemory
+from oneiros.errors import OneirosError, UnknownMemory
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
-from oneiros.visible_text import shortened
+from oneiros.visible_text import shortened, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -134,15 +134,34 @@ class SearchResult:
         """The same as ``combined_score``."""
         return self.combined_score
 
+    def _shown(self) -> tuple[str, str, str]:
+        """Return the beginning of title and text, the kind and the day, each in one harmless line.
+
+        The memory is read from the store if it was not yet. Of one that cannot be read any more, the
+        text is the reason.
+        """
+        from oneiros.display import CELL, day  # noqa: PLC0415 - for those who look
+
+        try:
+            memory = self.memory
+        except OneirosError as error:
+            return snippet(f"({error})", CELL), "", ""
+        occurred = memory.created_at if memory.event_at is None else memory.event_at
+        text = f"{memory.title}: {memory.text}" if memory.title else memory.text
+        return snippet(text, CELL), snippet(memory.kind, CELL), day(occurred)
+
     def __repr__(self) -> str:
-        return f"SearchResult(id={self.id!r}, score={self.combined_score:.6g})"
+        text, kind, date = self._shown()
+        told = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
+        return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResponse:
     """The answer to one query, best first; always with its trace.
 
-    ``str()`` and a notebook show :meth:`table`.
+    ``str()`` and a notebook show a row a result: the beginning of its text, kind, date, score and
+    id; with explanations, :meth:`table` too. Texts are read from the store then, not before.
     """
 
     query: str
@@ -227,22 +246,40 @@ class SearchResponse:
             ),
         )
 
+    def _overview(self) -> Table:
+        """Return what people look for in each result, its id last."""
+        from oneiros.display import Table  # noqa: PLC0415 - for those who look
+
+        rows = (
+            (rank, *result._shown(), result.score, result.id)
+            for rank, result in enumerate(self.results, start=1)
+        )
+        return Table(("rank", "text", "kind", "date", "score", "id"), tuple(rows))
+
+    def _tables(self) -> list[Table]:
+        """Return the overview, and the figures where every result is explained."""
+        if not self.results:
+            return []
+        is_explained = all(result.explanation is not None for result in self.results)
+        return [self._overview(), *([self.table()] if is_explained else [])]
+
     def _headline(self) -> str:
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
         why = f": {self.reason}" if self.reason else ""
         return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"
 
     def __str__(self) -> str:
-        return f"{self._headline()}\n{self.table()}" if self.results else self._headline()
+        return "\n".join((self._headline(), "\n\n".join(map(str, self._tables())))).rstrip()
 
     def __repr__(self) -> str:
-        return f"<SearchResponse: {self._headline()}>"
+        best = f", best score {self.results[0].score:.5g}" if self.results else ""
+        return f"<SearchResponse: {self._headline()}{best}>"
 
     def _repr_html_(self) -> str:
         from oneiros.display import html_text  # noqa: PLC0415 - for notebooks
 
-        table = self.table()._repr_html_() if self.results else ""
-        return f"<p>{html_text(self._headline())}</p>{table}"
+        tables = "".join(table._repr_html_() for table in self._tables())
+        return f"<p>{html_text(self._headline())}</p>{tables}"
 
 
 def _shelved_anew(results: Sequence[SearchResult], load: LoadMemories) -> tuple[SearchResult, ...]:

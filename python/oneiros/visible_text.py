@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OBEYED", "one_line", "shortened", "visible"]
+__all__ = ["OBEYED", "one_line", "shortened", "snippet", "visible"]
 
 # C0 but \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
 # lone surrogates (which no stream can encode)
@@ -36,6 +36,18 @@ def shortened(stored: str, length: int) -> str:
     """Return at most ``length`` characters of :func:`one_line` text; an ellipsis marks a cut."""
     shown = one_line(stored[: length + 1])
     return shown if len(shown) <= length else shown[: length - 1] + "…"
+
+
+def snippet(stored: str, length: int) -> str:
+    """Return the beginning as one :func:`visible` line of at most ``length`` characters.
+
+    White space runs become single spaces; a cut is marked by an ellipsis.
+    """
+    looked_at = stored[: 8 * length]  # a text may have 16 MiB
+    shown = visible(" ".join(looked_at.split()))
+    if len(shown) <= length and len(looked_at) == len(stored):
+        return shown
+    return shown[: length - 1] + "…"
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from oneiros import profiles
 from oneiros.fields import ENUMS
 from tests.batch.forms import DAY, DTYPES, KINDS, NOW, rescore
 
+ABSENT = (np.nan,)
 SMALLEST = float(np.finfo(np.float32).tiny)
 
 
@@ -78,7 +79,7 @@ def test_in_float64_a_float32_table_scores_as_the_engine_to_the_bit(name: str) -
     table = drawn(300, 60.0)
     del table["core"], table["pinned"]
     records = [
-        {field: value for field, value in zip(table, row, strict=True) if value == value}
+        {field: value for field, value in zip(table, row, strict=True) if value not in ABSENT}
         for row in zip(*(values.tolist() for values in table.values()), strict=True)
     ]
     with oneiros.Engine(":memory:", profile=name, clock=lambda: NOW) as mind:

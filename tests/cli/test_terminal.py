@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from oneiros.cli.terminal import show_table, snippet, text
-from oneiros.visible_text import OBEYED, one_line, visible
+from oneiros.cli.terminal import show_table, text
+from oneiros.visible_text import OBEYED, one_line, snippet, visible
 
 HOSTILE = [
     ("\x1b[2Jgone", "␛[2Jgone"),  # clears the screen

@@ -252,19 +252,64 @@ def test_the_table_of_a_response_has_every_figure(mind: oneiros.Engine) -> None:
         factors = [factor.value for factor in told.factors]
         parts = [part.value for part in told.parts]
         assert row == (place, result.id, *channels, *parts, told.relevance, *factors, result.score)
-    lines = str(response).splitlines()
-    assert lines[0] == "3 results for 'ant bee', profile reverie"
-    assert lines[1].split()[:2] == ["rank", "id"]
-    assert [line.split()[1] for line in lines[2:]] == response.ids
-    assert "-" in lines[3].split()
+    headline, *lines = str(response).splitlines()
+    assert headline == "3 results for 'ant bee', profile reverie"
+    assert lines[0].split() == ["rank", "text", "kind", "date", "score", "id"]
+    assert lines[4] == ""
+    assert lines[5].split()[:2] == ["rank", "id"]
+    assert [line.split()[1] for line in lines[6:]] == response.ids
+    assert "-" in lines[7].split()
 
 
-def test_a_response_without_explanations_shows_its_scores(mind: oneiros.Engine) -> None:
-    mind.add("ant", id="a")
+def test_a_response_shows_the_texts_and_the_ids_last(mind: oneiros.Engine) -> None:
+    mind.add("the ant\n  works", id="a", kind="fact", created_at=NOW - 86_400.0)
+    mind.add("an ant " * 30, id="b", title="Ants", event_at=0.0, strength=0.5)
     response = mind.search("ant", reinforce=False)
+    best, second = (f"{result.score:#.5g}" for result in response)
+    width = max(len(best), len(second))
+    ants = "Ants: " + "an ant " * 5 + "an ant…"
+    assert str(response).splitlines() == [
+        "2 results for 'ant', profile reverie",
+        f"rank  text{' ' * 44}  kind  date{' ' * 6}  {'score':>{width}}  id",
+        f"   1  {'the ant works':48}  fact  2025-06-14  {best:>{width}}  a",
+        f"   2  {ants}  note  1970-01-01  {second:>{width}}  b",
+    ]
+    page = Page(response._repr_html_()).text
+    assert page.index("the ant works") < page.index("fact") < page.index("2025-06-14")
+    assert page.index("2025-06-14") < page.index(best)
     assert response.table().columns == ("rank", "id", "relevance", "retention", "score")
     assert response.table().rows[0][:2] == (1, "a")
-    assert repr(response) == "<SearchResponse: 1 result for 'ant', profile reverie>"
+    assert repr(response) == (
+        f"<SearchResponse: 2 results for 'ant', profile reverie, best score {response.results[0].score:.5g}>"
+    )
+    assert repr(response.results[0]) == (
+        f"SearchResult(score={response.results[0].score:.5g}, text='the ant works', kind='fact', "
+        "date='2025-06-14', id='a')"
+    )
+
+
+def test_texts_are_read_when_they_are_printed_and_not_before(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a")
+    response, other = (mind.search("ant", reinforce=False) for _ in range(2))
+    assert "ant" in repr(response)
+    assert response.ids == ["a"]
+    mind.update("a", text="ant and bee")
+    assert "ant and bee" in str(response)
+    assert "ant and bee" in repr(other.results[0])
+
+
+def test_what_cannot_be_read_any_more_is_shown_all_the_same(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a")
+    forgotten, closed = (mind.search("ant", reinforce=False) for _ in range(2))
+    mind.forget("a")
+    assert "(id: 'a' was forgotten after the search)" in str(forgotten)
+    mind.close()
+    for shown in (str(closed), repr(closed.results[0]), closed._repr_html_()):
+        assert "(the engine is closed" in shown
+
+
+def test_without_results_the_headline_is_all(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a")
     empty = mind.search("unheard", explain=True)
     assert str(empty) == "0 results for 'unheard', profile reverie"
     assert Page(empty._repr_html_()).tags == {"p"}
@@ -284,14 +329,15 @@ def test_profiles_of_other_factors_have_other_columns(mind: oneiros.Engine) -> N
 
 
 def test_hostile_ids_and_queries_stay_text(mind: oneiros.Engine) -> None:
-    mind.add("ant script", id=HOSTILE)
+    mind.add(f"ant script {HOSTILE}", id=HOSTILE, kind=HOSTILE, title=HOSTILE)
     for explain in (True, False):
         response = mind.search(f"{HOSTILE} ant", explain=explain, reinforce=False)
         page = Page(response._repr_html_())
         assert page.tags <= {"p", "table", "thead", "tbody", "tr", "th", "td"}
         assert page.attributes <= {"style", "title"}
         assert "<script>alert" in page.text
-        for shown in (str(response), repr(response), response._repr_html_()):
+        parts = (str(response), repr(response), repr(response.results), response._repr_html_())
+        for shown in parts:
             assert not {"\x1b", "\u202e", "\x9b"} & set(shown)
 
 

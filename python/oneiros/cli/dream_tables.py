@@ -9,8 +9,9 @@ from rich import box
 from rich.table import Table
 
 from oneiros.cli.moments import moment
-from oneiros.cli.terminal import output, show_table, snippet, text
+from oneiros.cli.terminal import output, show_table, text
 from oneiros.dream.rule_words import RULE_WORDS, held_words
+from oneiros.visible_text import snippet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -79,7 +79,7 @@ def _show(found: Drift) -> None:
 
 
 def _lives(cycle: CycleDrift) -> str:
-    from oneiros.cli.terminal import snippet  # noqa: PLC0415
+    from oneiros.visible_text import snippet  # noqa: PLC0415
 
     known = [(kind, days) for kind, days in cycle.half_life_days.items() if days is not None]
     told = ", ".join(f"{snippet(kind, _KIND)} {days:.4g}" for kind, days in known[:_KINDS])

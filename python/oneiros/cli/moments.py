@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from oneiros.cli.failures import CommandError
 
-__all__ = ["day", "moment", "range_of", "seconds_of"]
+__all__ = ["moment", "range_of", "seconds_of"]
 
 
 def seconds_of(name: str, written: str | None) -> float | None:
@@ -41,14 +41,6 @@ def range_of(name: str, written: str | None) -> tuple[float | None, float | None
         raise CommandError(msg)
     start, end = (seconds_of(name, end.strip() or None) for end in ends)
     return start, end
-
-
-def day(seconds: float) -> str:
-    """Return the UTC date, or the number itself outside the calendar's years."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:.0f} s"
 
 
 def moment(seconds: float) -> str:

@@ -69,7 +69,8 @@ def _show(first: Sequence[Memory | None], count: int, days: float) -> None:
     from rich import box  # noqa: PLC0415  (--json needs no rich)
     from rich.table import Table  # noqa: PLC0415
 
-    from oneiros.cli.terminal import output, show_table, snippet, text  # noqa: PLC0415
+    from oneiros.cli.terminal import output, show_table, text  # noqa: PLC0415
+    from oneiros.visible_text import snippet  # noqa: PLC0415
 
     console = output()
     if not count:

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from oneiros.cli.moments import day
-from oneiros.cli.terminal import snippet, text
+from oneiros.cli.terminal import text
+from oneiros.display import day
+from oneiros.visible_text import snippet
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["confirm", "output", "progress_bar", "show_table", "snippet", "text"]
+__all__ = ["confirm", "output", "progress_bar", "show_table", "text"]
 
 Advance = Callable[[int], None]
 
@@ -44,18 +44,6 @@ def confirm(question: str, refusal: str) -> None:
         raise CommandError(msg)
     if answer.strip().lower() not in ("y", "yes"):
         raise CommandError(refusal, FAILED)
-
-
-def snippet(stored: str, length: int) -> str:
-    """Return the beginning as one :func:`visible` line of at most ``length`` characters.
-
-    White space runs become single spaces; a cut is marked by an ellipsis.
-    """
-    looked_at = stored[: 8 * length]  # a text may have 16 MiB
-    shown = visible(" ".join(looked_at.split()))
-    if len(shown) <= length and len(looked_at) == len(stored):
-        return shown
-    return shown[: length - 1] + "…"
 
 
 def text(stored: str, style: str = "") -> Text:
