@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oneiros import demo
-from oneiros.demo import QUESTION_TYPES, DemoData
+from oneiros.demo import ASKED_IN, QUESTION_TYPES, DemoData
 from oneiros.field_checks import time
 from oneiros.memory import Memory
 
@@ -155,8 +155,20 @@ def test_vectors_belong_to_their_lines(data: DemoData) -> None:
     assert np.mean(nearer) > 0.95
 
 
-def test_the_shown_questions_are_one_of_each_type(data: DemoData) -> None:
-    assert Counter(question.type for question in data.shown()) == Counter(QUESTION_TYPES)
+def test_the_shown_questions_are_of_different_types_and_the_last_has_no_answer(
+    data: DemoData,
+) -> None:
+    types = [question.type for question in data.shown()]
+    assert len(set(types)) == len(types) >= 4
+    assert types[-1] == "unanswerable"
+    assert set(ASKED_IN) <= {question.id for question in data.shown()}
+    assert set(ASKED_IN.values()) <= {record.get("project") for record in data.memories}
+
+
+def test_each_question_has_its_own_vector(data: DemoData) -> None:
+    for place in (0, 7, len(data.questions) - 1):
+        vector = data.vector_of(data.questions[place])
+        np.testing.assert_array_equal(vector, data.question_vectors[place])
 
 
 def test_records_carry_their_vectors(data: DemoData) -> None:

@@ -1,44 +1,64 @@
-"""``oneiros demo``: a store filled, questions asked, and the search measured, in seconds."""
+"""``oneiros demo``: a store filled, questions answered, and the search measured, in seconds."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneiros.cli import documents
 from oneiros.cli.failures import CommandError
 from oneiros.cli.moments import seconds_of
+from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption, opened
 from oneiros.cli.terminal import progress_bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from oneiros.demo import DemoData, Question
     from oneiros.engine import Engine
-    from oneiros.evaluation.run import Report, Scores
+    from oneiros.evaluation.run import Report
+    from oneiros.ranking.profile import Profile
     from oneiros.response import SearchResponse
 
 __all__ = ["demo"]
 
 BATCH = 50  # memories a transaction; small, so that the bar moves
 SHOWN = 3  # results of each question
-DEPTH = 10  # results looked at for recall and MRR
-WAYS = ("lexical", "vector", "hybrid", "lifecycle")
-"""Words alone, meaning alone, both; and both, weighed by how alive each memory is."""
+WIDTH = 80  # columns of everything that is shown
+ALL = "all"
+DEFAULT = "oneiros"
+EXAMPLES = ("m0006", "m0008", "m0012")
+"""Memories shown as what was stored."""
+COMMON = 3  # kinds that are named
+HEADS = {  # of the types of questions, one line a part
+    "exact_term": "exact\nterm",
+    "paraphrase": "para-\nphrase",
+    "superseded": "super-\nseded",
+    "preference": "prefer-\nence",
+    "time_bound": "time\nbound",
+    "multilingual": "multi-\nlingual",
+    "multi_hop": "multi-\nhop",
+}
 LEGEND = """\
-lexical: words alone (BM25); vector: meaning alone; hybrid: both, fused, fresher ones first;
-lifecycle: hybrid, times strength, depth, spread and stability as Reverie publishes them"""
+oneiros: the default. bm25: words alone; dense: vectors alone; rrf: both, fused.
+R@5: share of the judged answers among the first 5 results; right: by type."""
 
 
 def demo(
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Measure this, too. {ALL}: every published one. {PROFILE_HELP}"),
+    ] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the store in this new file, to go on with.")
     ] = None,
@@ -46,26 +66,29 @@ def demo(
 ) -> None:
     """Fill a store, ask questions, measure.
 
-    A year of a software team's memories; results come with the factors behind them, then recall
-    and MRR of lexical, vector and hybrid search. Needs no model and leaves nothing behind.
+    A year of a software team's memories. Shows what was stored, what some questions find, and
+    nDCG and recall of the default profile over 143 judged questions, next to words alone, vectors
+    alone and both by their ranks. Needs no model and leaves nothing behind.
     """
     from oneiros.demo import load  # noqa: PLC0415
 
+    measured = _measured_profiles(profile or [])
     started = time.perf_counter()
     data = load()
     with _place(keep) as path, opened(path) as engine:
         _fill(engine, data)
         loaded = time.perf_counter()
-        asker = _Asker(engine, data)
-        answers = asker.shown()
-        reports = {way: asker.measure(way) for way in WAYS}
+        answers = [_answer(engine, data, question) for question in data.shown()]
+        abstained = _abstained(engine, data)
+        asked = time.perf_counter()
+        reports = _reports(measured)
         ended = time.perf_counter()
-        seconds = {"load": loaded - started, "search": ended - loaded, "total": ended - started}
+        seconds = {"load": loaded - started, "search": asked - loaded, "measure": ended - asked}
         # Still inside: results read their memories from the store when they are first touched.
         if json:
-            documents.write(_document(data, answers, reports, seconds))
+            documents.write(_document(data, answers, abstained, reports, seconds))
         else:
-            _show(data, answers, reports, seconds, keep)
+            _show(data, answers, abstained, reports, seconds, keep)
 
 
 @contextmanager
@@ -91,70 +114,68 @@ def _fill(engine: Engine, data: DemoData) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One question of those shown, asked in one way."""
+    """One question of those shown, and what was found."""
 
     question: Question
-    way: str
+    project: str | None
+    """The scope it was asked in; None: all memories."""
     response: SearchResponse
 
 
-class _Asker:
-    """Asks the demo's questions in each of the :data:`WAYS`, leaving no trace in the memories."""
+def _answer(engine: Engine, data: DemoData, question: Question) -> Answer:
+    from oneiros.demo import ASKED_IN  # noqa: PLC0415
 
-    def __init__(self, engine: Engine, data: DemoData) -> None:
-        from oneiros import profiles  # noqa: PLC0415
-        from oneiros.ranking.channels import VectorChannel  # noqa: PLC0415
+    project = ASKED_IN.get(question.id)
+    memories = engine if project is None else engine.scope(project=project)
+    response = memories.search(question.text, SHOWN, **_options(data, question))
+    return Answer(question=question, project=project, response=response)
 
-        self._engine = engine
-        self._data = data
-        pairs = zip(data.questions, data.question_vectors, strict=True)
-        self._vectors = {question.id: vector for question, vector in pairs}
-        hybrid = profiles.get("reverie", lifecycle=False)
-        self._profiles = {
-            "lexical": hybrid,  # asked without a vector
-            "vector": hybrid.replace(channels=(VectorChannel(),)),
-            "hybrid": hybrid,
-            "lifecycle": profiles.get("reverie"),
-        }
 
-    def shown(self) -> list[Answer]:
-        """Ask the questions worth looking at, and the first once more in full."""
-        questions = self._data.shown()
-        answers = [(question, "hybrid") for question in questions] + [(questions[0], "lifecycle")]
-        return [
-            Answer(question=question, way=way, response=self.answer(question, way, SHOWN))
-            for question, way in answers
-        ]
+def _abstained(engine: Engine, data: DemoData) -> tuple[int, int]:
+    """Return on how many unanswerable questions the default abstains, and how many there are."""
+    unanswerable = [question for question in data.questions if not question.answers]
+    responses = [
+        engine.search(question.text, SHOWN, **_options(data, question)) for question in unanswerable
+    ]
+    return sum(response.abstained for response in responses), len(responses)
 
-    def answer(self, question: Question, way: str, k: int) -> SearchResponse:
-        from oneiros.scopes import Where  # noqa: PLC0415
 
-        return self._engine.search(
-            question.text,
-            k,
-            where=None if question.where is None else Where.from_json(question.where),
-            now=seconds_of("now", question.now),
-            embedding=None if way == "lexical" else self._vectors[question.id],
-            profile=self._profiles[way],
-            explain=True,
-            reinforce=False,
-        )
+def _options(data: DemoData, question: Question) -> dict[str, Any]:
+    """Return how a question is asked; no search leaves a trace in the memories."""
+    from oneiros.scopes import Where  # noqa: PLC0415
 
-    def measure(self, way: str) -> Report:
-        from oneiros.evaluation.run import evaluate  # noqa: PLC0415
+    return {
+        "where": None if question.where is None else Where.from_json(question.where),
+        "now": seconds_of("now", question.now),
+        "embedding": data.vector_of(question),
+        "reinforce": False,
+    }
 
-        with progress_bar(f"measuring {way} search", len(self._data.questions)) as advance:
 
-            def ids(question: Question) -> list[str]:
-                advance(1)
-                return self.answer(question, way, DEPTH).ids
+def _measured_profiles(written: list[str]) -> list[Profile]:
+    """Return the default, what it is compared with, and what was named, each once."""
+    from oneiros import profiles  # noqa: PLC0415
+    from oneiros.evaluation.baselines import BASELINES  # noqa: PLC0415
 
-            return evaluate(ids, self._data.questions)
+    names = [one for name in written for one in (profiles.names() if name == ALL else [name])]
+    named = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
+    chosen = [profiles.get(DEFAULT), *BASELINES.values(), *named]
+    return list({one.name: one for one in chosen}.values())
+
+
+def _reports(chosen: list[Profile]) -> dict[str, Report]:
+    from oneiros.evaluation.tasks import demo_task, measure  # noqa: PLC0415
+
+    task = demo_task()
+    count = sum(1 for question in task.questions if question.answers)
+    with progress_bar("measuring", len(chosen) * count) as advance:
+        return {one.name: measure(task, one, advance) for one in chosen}
 
 
 def _document(
     data: DemoData,
     answers: list[Answer],
+    abstained: tuple[int, int],
     reports: dict[str, Report],
     seconds: dict[str, float],
 ) -> dict[str, object]:
@@ -168,12 +189,15 @@ def _document(
                 "id": one.question.id,
                 "type": one.question.type,
                 "answers": one.question.answers,
-                "way": one.way,
+                "project": one.project,
+                "abstained": one.response.abstained,
+                "reason": one.response.reason,
                 "response": response_document(one.response),
             }
             for one in answers
         ],
-        "measured": {way: report.to_document() for way, report in reports.items()},
+        "unanswerable": {"count": abstained[1], "abstained": abstained[0]},
+        "measured": {name: report.to_document() for name, report in reports.items()},
         "seconds": seconds,
     }
 
@@ -181,63 +205,112 @@ def _document(
 def _show(
     data: DemoData,
     answers: list[Answer],
+    abstained: tuple[int, int],
     reports: dict[str, Report],
     seconds: dict[str, float],
     keep: Path | None,
 ) -> None:
-    from oneiros.cli.rendering import results_table, summary  # noqa: PLC0415
     from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     console = output()
-    console.print(
-        text(
-            f"{len(data.memories)} memories of a software team, asked by words and meaning (✓: judged an answer)"
-        )
-    )
+    console.width = min(console.width, WIDTH)
+    _show_memories(console, data)
     for one in answers:
         console.print()
-        console.print(
-            text(one.question.text, style="bold cyan"), text(f"({_kind(one)})", style="dim")
-        )
-        table = results_table(one.response, console.width, right=one.question.answers.keys())
-        console.print(table)
-        console.print(text(summary(one.response), style="dim"))
+        _show_answer(console, one)
+    console.print(text("\n✓: judged an answer", style="dim"))
     console.print()
     console.print(_measured(reports))
     console.print(text(LEGEND, style="dim"))
-    times = ", ".join(f"{name} {spent:.2f} s" for name, spent in seconds.items())
+    silent, unanswerable = abstained
+    told = f"{unanswerable} more questions have no answer; over all memories {DEFAULT} abstains on {silent}."
+    console.print(text(told, style="dim"))
+    times = ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
     console.print(text(f"times: {times}", style="dim"))
-    if keep is not None:
-        console.print(text(f'kept: try  oneiros search "ferry" --store {keep} --explain'))
+    console.print()
+    console.print(text("What to type next", style="bold"))
+    for command, why in _next(keep):
+        console.print(text(f"  {command}"), soft_wrap=True)
+        console.print(text(f"      {why}", style="dim"))
 
 
-def _kind(answer: Answer) -> str:
-    kind = answer.question.type.replace("_", " ")
-    if answer.way == "lifecycle":
-        return f"{kind}, and weighed by how alive each memory is"
-    return kind if answer.question.answers else f"{kind}: nothing here answers it"
+def _show_memories(console: Console, data: DemoData) -> None:
+    from oneiros.cli.terminal import text  # noqa: PLC0415
+
+    kinds = Counter(record["kind"] for record in data.memories).most_common(COMMON)
+    named = ", ".join(f"{kind} {count}" for kind, count in kinds)
+    head = f"Stored: {len(data.memories)} memories of a software team"
+    console.print(text(head, style="bold"), text(f"({named} ...)", style="dim"))
+    by_id = {record["id"]: record for record in data.memories}
+    table = _memory_lines()
+    for record in (by_id[id] for id in EXAMPLES):
+        table.add_row("", record["created_at"][:10], record["kind"], text(record["text"]))
+    console.print(table)
 
 
-def _measured(reports: dict[str, Report]) -> Table:
-    """Return recall and MRR of each way, by type of question and over all."""
-    from rich import box  # noqa: PLC0415
+def _show_answer(console: Console, one: Answer) -> None:
+    from oneiros.cli.terminal import text  # noqa: PLC0415
+    from oneiros.display import day  # noqa: PLC0415
+    from oneiros.visible_text import snippet  # noqa: PLC0415
+
+    kind = one.question.type.replace("_", " ")
+    asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
+    console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
+    if one.response.abstained:
+        console.print(text(f"  nothing is returned:\n  {one.response.reason}"))
+        return
+    table = _memory_lines()
+    for result in one.response.results:
+        memory = result.memory
+        mark = "✓" if result.id in one.question.answers else ""
+        occurred = memory.created_at if memory.event_at is None else memory.event_at
+        shown = f"{memory.title}: {memory.text}" if memory.title else memory.text
+        score, line = f"{result.score:.3f}", text(snippet(shown, WIDTH))
+        table.add_row(mark, day(occurred), score, line)
+    console.print(table)
+    for note in one.response.trace.notes:
+        console.print(text(f"  {note}", style="dim"))
+
+
+def _memory_lines() -> Table:
+    """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title_justify="left")
-    table.add_column("questions")
-    table.add_column("count", justify="right")
-    for way, report in reports.items():
-        table.add_column(f"{way}\nrecall@{report.recall_depth}", justify="right")
-        table.add_column(f"\nMRR@{DEPTH}", justify="right")
-    first = next(iter(reports.values()))
-    for type in first.by_type:
-        rows = [report.by_type[type] for report in reports.values()]
-        table.add_row(type.replace("_", " "), str(first.by_type[type].count), *_figures(rows))
-    table.add_section()
-    overall = [report.overall for report in reports.values()]
-    table.add_row("all answerable", str(first.overall.count), *_figures(overall), style="bold")
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=1)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     return table
 
 
-def _figures(scores: list[Scores]) -> list[str]:
-    return [f"{value:.3f}" for one in scores for value in (one.recall, one.mrr)]
+def _measured(reports: dict[str, Report]) -> Table:
+    """Return nDCG@10 and recall@5 of each profile, over all and by type of question."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
+    first = next(iter(reports.values()))
+    table.add_column(f"{first.overall.count} questions", no_wrap=True)
+    for head in ("nDCG\n@10", "R@5\nall", *(HEADS[type] for type in first.by_type)):
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, report in reports.items():
+        recalls = (report.overall.recall, *(one.recall for one in report.by_type.values()))
+        figures = (f"{value:.3f}" for value in (report.overall.ndcg, *recalls))
+        table.add_row(name, *figures, style="bold" if name == DEFAULT else "")
+    return table
+
+
+def _next(keep: Path | None) -> list[tuple[str, str]]:
+    """Return commands and what each does."""
+    store = "demo.db" if keep is None else str(keep)
+    kept = [] if keep else [("oneiros demo --keep demo.db", "the same, and the store stays")]
+    return [
+        *kept,
+        (f'oneiros search "ferry" --store {store} --explain', "how a score came about"),
+        ("oneiros demo --profile all", "the published systems, measured beside it"),
+        (
+            "oneiros import notes.jsonl --store agent.db",
+            "memories of your own: JSON lines with a text",
+        ),
+    ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["QUESTION_TYPES", "DemoData", "Question", "load"]
+__all__ = ["ASKED_IN", "QUESTION_TYPES", "DemoData", "Question", "load"]
 
 QUESTION_TYPES = (
     "exact_term",
@@ -34,7 +34,9 @@ QUESTION_TYPES = (
     "multi_hop",
 )
 
-SHOWN = ("q025", "q005", "q109", "q057", "q119", "q129", "q094", "q149")
+SHOWN = ("q025", "q005", "q109", "q057", "q129", "q124")
+ASKED_IN = {"q124": "Undertow"}
+"""Shown question -> the project whose memories it is asked of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +70,14 @@ class DemoData:
     """Shape (questions, 384); unit length up to float16."""
 
     def shown(self) -> list[Question]:
-        """Return the questions worth looking at one by one: one of each type."""
+        """Return a few questions of different types; the last has no answer."""
         by_id = {question.id: question for question in self.questions}
         return [by_id[id] for id in SHOWN]
+
+    def vector_of(self, question: Question) -> npt.NDArray[np.float32]:
+        """Return a question's vector, shape (384,)."""
+        vector: npt.NDArray[np.float32] = self.question_vectors[self.questions.index(question)]
+        return vector
 
     def records(self) -> list[dict[str, Any]]:
         """Return the memories, each with its vector under ``embedding``."""
