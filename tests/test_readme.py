@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import shlex
@@ -20,7 +21,12 @@ from pathlib import Path
 import pytest
 
 import oneiros
+from oneiros import profiles
+from oneiros.evaluation.baselines import BASELINES
+from oneiros.evaluation.collection import read
+from oneiros.evaluation.tasks import measure, task_of
 
+DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 README = Path(__file__).parent.parent / "README.md"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -128,6 +134,44 @@ def test_ci_finds_its_commands() -> None:
     text = README.read_text(encoding="utf-8")
     marked = re.findall(r"^<!-- ci: (\w+) -->\n```bash\n(.+)\n```$", text, re.MULTILINE)
     assert [name for name, _ in marked] == ["demo", "tests"]
+
+
+def figures_of(text: str, column: str) -> dict[str, list[str]]:
+    """Return the figures of a table's column by what its rows name in backticks."""
+    lines = text.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(f"| {column}"))
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
+    found = {}
+    for line in table:
+        name = re.search(r"`([\w.-]+)`", line)
+        if name is not None:
+            found[name[1]] = re.findall(r"(?<!\d)\.\d{3}", line)
+    return found
+
+
+@pytest.fixture
+def gains() -> dict[str, list[str]]:
+    """Return nDCG@10 and recall@5 on LoCoMo by profile, as the README's first table has them."""
+    return figures_of(README.read_text(encoding="utf-8"), "| nDCG@10")
+
+
+def test_the_first_figures_are_those_of_the_page_on_quality(gains: dict[str, list[str]]) -> None:
+    assert list(gains) == ["bm25", "dense", "rrf", "oneiros"]
+    page = (README.parent / "docs" / "retrieval_quality.md").read_text(encoding="utf-8")
+    for name, figures in gains.items():
+        whole = re.search(rf"^\| `{name}` \| all \| 1018 \| (\S+) \| (\S+) ", page, re.MULTILINE)
+        assert whole is not None
+        assert figures == list(whole.groups())
+
+
+def test_the_first_figures_are_what_evaluate_prints(gains: dict[str, list[str]]) -> None:
+    if not (DATA / "locomo-dev").is_dir():
+        pytest.skip(f"NO DATA: locomo-dev is not under ONEIROS_DATA ({DATA})")
+    task = task_of(read(DATA / "locomo-dev"))
+    chosen = {**BASELINES, "oneiros": profiles.get("oneiros")}
+    for name, figures in gains.items():
+        scores = measure(task, chosen[name]).overall
+        assert [f"{value:.3f}".lstrip("0") for value in (scores.ndcg, scores.recall)] == figures
 
 
 @pytest.mark.parametrize(
