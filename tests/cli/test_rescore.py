@@ -316,7 +316,9 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(large: Path, target: P
 
 def test_a_second_process_is_refused(large: Path, target: Path) -> None:
     process = begun(large, target, 1)
+    process.send_signal(signal.SIGSTOP)  # or it may be done before the second begins
     second = subprocess.run(command(large, target), check=False, capture_output=True, text=True)
+    process.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert second.stderr == f"error: {target}: another process is writing this file\n"
     process.communicate(timeout=120)
