@@ -20,7 +20,7 @@ ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}
 """Field to the one that its default is made of."""
 
 MISSING: Final = ("raise", "default")
-"""What a table that lacks a column does."""
+"""Answers to a column that a table lacks: an error, or the default of its field."""
 
 _MARKS: Final = ("pinned", "core", "tier")
 """States that Oneiros gives to single memories. No row has one where there is no such column."""

@@ -41,14 +41,14 @@ class Invalid(StrEnum):
 
 
 class Missing(StrEnum):
-    """What a file without a column that it must have does."""
+    """Answers to a column that the file lacks."""
 
     RAISE = "raise"
     DEFAULT = "default"
 
 
 class _Rules(TypedDict):
-    """What odd values and absent columns do."""
+    """Answers to odd values and to absent columns."""
 
     invalid: str
     missing: str

@@ -223,8 +223,8 @@ def _show(
     console.print(_measured(reports))
     console.print(text(LEGEND, style="dim"))
     silent, unanswerable = abstained
-    told = f"{unanswerable} more questions have no answer; over all memories {DEFAULT} abstains on {silent}."
-    console.print(text(told, style="dim"))
+    note = f"{unanswerable} more questions have no answer; over all memories {DEFAULT} abstains on {silent}."
+    console.print(text(note, style="dim"))
     times = ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
     console.print(text(f"times: {times}", style="dim"))
     console.print()
