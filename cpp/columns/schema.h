@@ -31,6 +31,7 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
   X(created_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(updated_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(last_accessed_at, double, kNoTime, kLowest<double>, kHighest<double>)            \
+  X(learned_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(event_at, double, kNoTime, kLowest<double>, kHighest<double>)                    \
   X(valid_from, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(valid_until, double, kNoTime, kLowest<double>, kHighest<double>)                 \

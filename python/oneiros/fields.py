@@ -193,6 +193,7 @@ _TABLE = (  # in the order of docs/systems/fields.md
     _time("created_at", nullable=False),
     _time("updated_at", nullable=False),
     _time("last_accessed_at"),
+    _time("learned_at", nullable=False),
     _time("event_at"),
     _time("valid_from"),
     _time("valid_until"),

@@ -24,6 +24,7 @@ _ONLY_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
 _SHOWN_ID = 40  # characters
 _SHOWN_TEXT = 60
+_FIXED = ("id", "learned_at")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
@@ -55,6 +56,7 @@ class Memory:
     created_at: float = math.nan
     updated_at: float = math.nan
     last_accessed_at: float | None = None
+    learned_at: float = math.nan
     event_at: float | None = None
     valid_from: float | None = None
     valid_until: float | None = None
@@ -90,8 +92,8 @@ class Memory:
 
         None in a record means "not given". Times may be seconds, an aware ``datetime`` or an ISO
         8601 string with an offset. An embedding is normalised to length 1 (a zero vector becomes
-        None). Left out, ``id`` becomes a new ULID, ``created_at`` is ``now``, ``updated_at`` is
-        ``created_at``, ``priority`` follows the kind (docs/systems/omega.md O13),
+        None). Left out, ``id`` becomes a new ULID, ``created_at`` and ``learned_at`` are ``now``,
+        ``updated_at`` is ``created_at``, ``priority`` follows the kind (docs/systems/omega.md O13),
         ``canonical_layer`` the depth, ``sessions`` holds the ``session``, ``session_spread`` is
         their number, at least 1.
 
@@ -181,16 +183,16 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
 
     Raises:
         TypeError: a value has the wrong type.
-        ValueError: an unknown field, ``id`` (which never changes), a value outside its range, or
-            None for a field that always has a value.
+        ValueError: an unknown field, ``id`` or ``learned_at`` (which never change), a value outside
+            its range, or None for a field that always has a value.
         TextEncodingError: a string holds a lone surrogate.
     """
     values: dict[str, object] = {}
     for name, value in changes.items():
         if name not in _CHECKS:
             raise ValueError(_unknown(name))
-        if name == "id":
-            msg = f"id: cannot be changed, got {value!r}"
+        if name in _FIXED:
+            msg = f"{name}: cannot be changed, got {value!r}"
             raise ValueError(msg)
         check, nullable = _CHECKS[name]
         if value is None and not nullable:
@@ -208,13 +210,12 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
     """Give what depends on `now` or on other fields."""
     if "id" not in values:
         values["id"] = new_ulid(now)
-    created_at = values.get("created_at")
-    if created_at is None:
-        # A clock was checked when it was given; what it shows of the last years is no slip.
-        is_late = LAST_NUMBER < now <= LAST_MOMENT
-        created_at = values["created_at"] = now if is_late else _CHECKS["created_at"][0](now)
+    if "created_at" not in values:
+        values["created_at"] = _moment("created_at", now)
     if "updated_at" not in values:
-        values["updated_at"] = created_at
+        values["updated_at"] = values["created_at"]
+    if "learned_at" not in values:
+        values["learned_at"] = _moment("learned_at", now)
     if "priority" not in values:
         values["priority"] = PRIORITY_BY_KIND.get(values.get("kind", ""), PRIORITY_OTHERWISE)
     if "canonical_layer" not in values:
@@ -225,6 +226,12 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
     if values.setdefault("session_spread", spread or 1) < spread:
         rule = f"at least the number of sessions, {spread}"
         raise ValueError(wrong("session_spread", rule, values["session_spread"]))
+
+
+def _moment(name: str, now: float) -> float:
+    # A clock was checked when it was given: a late year that it shows is no slip.
+    checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _ONLY_CHECKS[name](now)
+    return checked
 
 
 BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}

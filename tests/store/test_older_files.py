@@ -20,6 +20,7 @@ from oneiros.memory import Memory
 from oneiros.store import Store, schema
 from oneiros.store.cells import cell, text_digest
 from oneiros.store.links import StoredLink
+from oneiros.ulid import new_ulid
 from tests.store.samples import FULL, NOW, memory, rows
 
 
@@ -30,18 +31,26 @@ def run_sql(path: Path, sql: str) -> None:
 
 def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:
     """Write a memory as the one wide table of older versions held it."""
-    values = {name: cell(name, getattr(held, name)) for name in FIELDS if name != "embedding"}
+    missing = ("embedding", "learned_at")
+    values = {name: cell(name, getattr(held, name)) for name in FIELDS if name not in missing}
     values |= {"sequence": sequence, "revision": revision, "text_digest": text_digest(held.text)}
     values["embedding"] = b"vector of " + held.id.encode()
     sql = f"INSERT INTO memory ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
     connection.execute(sql, list(values.values()))
 
 
+IMPORTED_AT = 1_700_000_000.123
+IMPORTED = new_ulid(IMPORTED_AT)
+# A file of before shows when it learned of a memory by its creation, and by an id that it made.
 MEMORIES = (
-    FULL,
+    replace(FULL, learned_at=FULL.created_at),
     memory("kept", feedback=-2, strength=0.125, sessions=["x", "y"], tier="cold"),
     memory("replaced", superseded_by="kept", access_count=7),
     memory("deleted", deleted_at=NOW + 5.0, status="archived"),
+    memory(IMPORTED, created_at=NOW - 1e9, learned_at=IMPORTED_AT),
+    memory(IMPORTED.lower(), created_at=NOW - 1e9, learned_at=NOW - 1e9),
+    memory("7" + IMPORTED[1:], created_at=NOW - 1e9, learned_at=NOW - 1e9),
+    memory(new_ulid(NOW - 1e9), learned_at=NOW),
 )
 
 
@@ -78,7 +87,7 @@ def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, vers
             (3 * place + 2, id, place + 1) for place, id in enumerate(ids)
         ]
         assert [row.embedding for row in held] == [b"vector of " + id.encode() for id in ids]
-        assert [row.id for row in rows(store, after=2)] == ["replaced", "deleted"]
+        assert [row.id for row in rows(store, after=2)] == ids[2:]
         assert store.settings() == {"embedder": "mini"}
         assert store.revision() == 8
         with store.read() as reading:

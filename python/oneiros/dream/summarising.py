@@ -30,7 +30,7 @@ __all__ = ["summarise"]
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _LARGEST: Final = (
     *("importance", "access_count", "created_at", "updated_at", "last_accessed_at"),
-    *("strength", "depth", "certainty", "impact", "priority"),
+    *("learned_at", "strength", "depth", "certainty", "impact", "priority"),
 )
 """Fields of which a summary has the largest of its sources': its times are not its own."""
 

@@ -118,7 +118,7 @@ class Adding(Cycles):
             {
                 name: value
                 for name, value in entry.given.items()
-                if name != "id" and value is not None
+                if name not in ("id", "learned_at") and value is not None
             }
         )
         if entry.is_made_here and held.title and "title" not in changes:
@@ -130,6 +130,8 @@ class Adding(Cycles):
         restage(held, changes)
         changes.setdefault("updated_at", now)
         changes["deleted_at"] = None  # an id that comes again is wanted again
+        if held.deleted_at is not None:
+            changes["learned_at"] = now
         transaction.update(entry.id, changes)
 
     def _vector_of_changed(

@@ -200,6 +200,7 @@ class Batch:
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
+            values["learned_at"] = now  # by this store, not by the one that exported it
             given = _said(record) if isinstance(record, Memory) else record
             initial = self._initial_stability
             if initial is not None and given.get("stability") is None:

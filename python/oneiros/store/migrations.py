@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -205,6 +205,32 @@ CREATE INDEX memory_by_text ON memory (text_digest);
 CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
 """
 
+# An older file shows when it learned of a memory only by its creation and, where it made the id, by
+# the moment in it. The tables' own table must stay on the first page, or salvage loses all with it.
+_LEARNED_AT: Final = """
+ALTER TABLE memory ADD COLUMN learned_at REAL NOT NULL DEFAULT 0;
+UPDATE memory SET learned_at = max(created_at, made_at(CAST(id AS BLOB), created_at));
+"""
+_ULID_ALPHABET: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID_STARTS: Final = (b"00", b"01")  # up to the year 2039: later ones are no ids of such a file
+
+
+def _made_at(*arguments: Any) -> float:
+    """Return the moment in a ULID, seconds UTC; for any other id the second argument.
+
+    Args:
+        *arguments: the id, as bytes, and a time.
+    """
+    id: bytes
+    otherwise: float
+    id, otherwise = arguments
+    if len(id) != 26 or id[:2] not in _ULID_STARTS or id.strip(_ULID_ALPHABET):
+        return otherwise
+    milliseconds = 0
+    for character in id[:10]:
+        milliseconds = 32 * milliseconds + _ULID_ALPHABET.index(character)
+    return milliseconds / 1000
+
 
 def _make_first_tables(connection: apsw.Connection) -> None:
     connection.execute(_FIRST_TABLES)
@@ -222,11 +248,20 @@ def _set_lifecycle_apart(connection: apsw.Connection) -> None:
     connection.execute(_LIFECYCLE_APART)
 
 
+def _add_learned_at(connection: apsw.Connection) -> None:
+    connection.create_scalar_function("made_at", _made_at, 2, deterministic=True)
+    try:
+        connection.execute(_LEARNED_AT)
+    finally:
+        connection.create_scalar_function("made_at", None, 2)
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
     _make_cycle_tables,
     _set_lifecycle_apart,
+    _add_learned_at,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

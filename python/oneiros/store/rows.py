@@ -51,6 +51,7 @@ class _Row(NamedTuple):
     session: str | None
     created_at: float
     updated_at: float
+    learned_at: float
     event_at: float | None
     valid_from: float | None
     valid_until: float | None
