@@ -183,11 +183,13 @@ class Dreaming(DreamHistory, Purging):
         source, revision = remember.writer.run(drafted)
         with parts.store.read() as reading:
             previous = reading.last_dreamed_at()
+            day = reading.taken_in_day(now)
         draft = Draft(
             source,
             now=now,
             previous=previous,
             rails=profile.rails,
+            day=day,
             summarise=summarise,
             judge=judge,
             factors=profile.factors,

@@ -21,8 +21,8 @@ SHOWN = "tea ␛[2J⟨U+009B⟩31m⟨U+202E⟩[bold red]gone[/] ␇"
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "dreams.db"
     with Engine(path, clock=lambda: NOW) as mind:
-        mind.add(HOSTILE, id="old", created_at=NOW - 800 * DAY)
-        mind.add("a long session", id="talk", kind="session", created_at=NOW - 300 * DAY)
+        mind.add(HOSTILE, id="old", now=NOW - 800 * DAY)
+        mind.add("a long session", id="talk", kind="session", now=NOW - 300 * DAY)
         mind.add("said today", id="fresh")
     return path
 

@@ -22,10 +22,10 @@ CLOCK = ("--now", str(NOW))
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "dreams.db"
     with Engine(path, clock=lambda: NOW) as mind:
-        mind.add("long forgotten", id="old", created_at=NOW - 800 * DAY)
-        mind.add(HOSTILE, id="[red]odd[/]", created_at=NOW - 800 * DAY)
-        mind.add("never to go", id="kept", created_at=NOW - 800 * DAY, pinned=True)
-        mind.add("said today", id="fresh", created_at=NOW - 3 * DAY)
+        mind.add("long forgotten", id="old", now=NOW - 800 * DAY)
+        mind.add(HOSTILE, id="[red]odd[/]", now=NOW - 800 * DAY)
+        mind.add("never to go", id="kept", now=NOW - 800 * DAY, pinned=True)
+        mind.add("said today", id="fresh", now=NOW - 3 * DAY)
     return path
 
 
@@ -85,14 +85,14 @@ def test_a_dry_run_shows_what_would_go_with_its_words_and_the_reason(run: Run, s
 def test_every_reason_is_in_words(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "reasons.db"
     with Engine(path, clock=lambda: NOW) as mind:
-        mind.add("the door code is 12", id="first", created_at=NOW - 30 * DAY)
-        mind.add("the door code is 12", id="second", created_at=NOW - 3 * DAY)
-        mind.add("coffee was black", id="was", created_at=NOW - 9 * DAY)
-        mind.add("coffee is green", id="now", created_at=NOW - 8 * DAY)
+        mind.add("the door code is 12", id="first", now=NOW - 30 * DAY)
+        mind.add("the door code is 12", id="second", now=NOW - 3 * DAY)
+        mind.add("coffee was black", id="was", now=NOW - 9 * DAY)
+        mind.add("coffee is green", id="now", now=NOW - 8 * DAY)
         mind.supersede("was", "now")
-        mind.add("a weak one", id="weak", strength=0.005, created_at=NOW - 40 * DAY)
-        mind.add("a talk", id="talk", kind="session", created_at=NOW - 300 * DAY)
-        mind.add("fading", id="fading", strength=0.125, created_at=NOW - 100 * DAY, access_count=1)
+        mind.add("a weak one", id="weak", strength=0.005, now=NOW - 40 * DAY)
+        mind.add("a talk", id="talk", kind="session", now=NOW - 300 * DAY)
+        mind.add("fading", id="fading", strength=0.125, now=NOW - 100 * DAY, access_count=1)
     told = dreamed(run, path, "--dry-run")
     named = told["named"]
     assert isinstance(named, list)
@@ -160,7 +160,7 @@ def test_a_confirmed_cycle_is_one_document(run: Run, store: Path) -> None:
 def test_a_cycle_that_removes_nothing_does_not_ask(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "young.db"
     with Engine(path, clock=lambda: NOW) as mind:
-        mind.add("said today", id="fresh", created_at=NOW - 3 * DAY)
+        mind.add("said today", id="fresh", now=NOW - 3 * DAY)
     outcome = run("dream", "-s", path, *REVERIE)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert ": changed 3 fields, 1 -> 1 memories" in outcome.stdout
@@ -196,7 +196,8 @@ def test_of_many_removals_fifty_are_shown_and_all_are_counted(run: Run, tmp_path
             [
                 {"text": f"text {n}", "id": f"m{n}", "created_at": NOW - 800 * DAY - n}
                 for n in range(53)
-            ]
+            ],
+            now=NOW - 800 * DAY,
         )
     outcome = run("dream", "-s", path, *REVERIE, stdin="n\n")
     assert "would be removed: 53 deleted" in outcome.stdout
@@ -205,10 +206,23 @@ def test_of_many_removals_fifty_are_shown_and_all_are_counted(run: Run, tmp_path
     assert "which removes 53 memories (53 deleted)?" in outcome.stderr
 
 
+def test_people_see_the_limit_of_a_day(run: Run, store: Path) -> None:
+    with Engine(store) as mind:
+        mind.add_many([{"text": f"note {number}"} for number in range(17)], now=NOW - 900 * DAY)
+    command = ("dream", "-s", store, *CLOCK, "--yes")
+    dry = ("dream", "-s", store, *CLOCK, "--dry-run")
+    removed = "removed 2 memories, and 0 by other cycles within 24 hours; limit 2 a day\n"
+    assert removed in run(*dry).stdout
+    assert removed in run(*command).stdout
+    removed = "removed 0 memories, and 2 by other cycles within 24 hours; limit 2 a day\n"
+    assert removed in run(*dry).stdout
+    assert "limit 2 a day" not in run(*dry, "--profile", "reverie").stdout
+
+
 def test_ids_are_shown_literally(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     with Engine(path) as mind:
-        mind.add("a", id="[red]odd\x1b[2J[/]", created_at=NOW - 800 * DAY)
+        mind.add("a", id="[red]odd\x1b[2J[/]", now=NOW - 800 * DAY)
     shown = run("dream", "-s", path, *REVERIE, "--yes").stdout
     assert "[red]odd" in shown
     assert "\x1b" not in shown

@@ -20,7 +20,7 @@ def dreamt(path: Path) -> list[str]:
     clock = VirtualClock(NOW)
     with Engine(path, clock=clock, profile="reverie") as mind:
         for number, kind in enumerate(("a", "b", "c", "d", ODD)):
-            mind.add(f"stale {number}", kind=kind, created_at=NOW - (400 + number) * DAY)
+            mind.add(f"stale {number}", kind=kind, now=NOW - (400 + number) * DAY)
         first = mind.dream()
         mind.add("new", id="new")
         mind.search("new")

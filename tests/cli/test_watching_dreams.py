@@ -28,7 +28,7 @@ LONGEST = 120.0  # seconds; a watcher that says nothing by then is killed, and i
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "watched.db"
     with Engine(path) as mind:
-        mind.add("long forgotten", id="old", created_at=NOW - 800 * DAY)
+        mind.add("long forgotten", id="old", now=NOW - 800 * DAY)
     return path
 
 

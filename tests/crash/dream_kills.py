@@ -89,7 +89,7 @@ class Watched:
         self.profile = profile
         self.report = Report()
         with dreaming_mind(path, profile) as mind:
-            mind.add_many([_record(number, rng) for number in range(300)], now=NOW)
+            mind.add_many([_record(number, rng) for number in range(300)], now=NOW - 700.0 * DAY)
         self.states = [contents(path), self._after_a_cycle()]
         if self.states[0] == self.states[1]:
             msg = "the cycle changes nothing"

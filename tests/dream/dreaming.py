@@ -9,6 +9,7 @@ from oneiros.dream.phases import run_phase
 from oneiros.ranking.phases.phase import Phase
 from oneiros.ranking.phases.reverie import PHASES
 from oneiros.ranking.rails import SafetyRails
+from oneiros.store.cycle_reading import DayTaken
 from tests.dream.worlds import NOW, World
 
 __all__ = ["CYCLE", "dreamt"]
@@ -22,8 +23,9 @@ def dreamt(
     *,
     rails: SafetyRails | None = None,
     previous: float | None = None,
+    day: DayTaken | None = None,
 ) -> Draft:
-    draft = Draft(world, now=NOW, previous=previous, rails=rails)
+    draft = Draft(world, now=NOW, previous=previous, rails=rails, day=day)
     for phase in phases:
         run_phase(draft, phase)
     return draft

@@ -24,6 +24,8 @@ KINDS = [
     "reminder",
     "error_pattern",
     "plan",
+    "error",
+    "rule",
 ]
 
 
@@ -55,6 +57,7 @@ MEMORIES: st.SearchStrategy[Fields] = st.fixed_dictionaries(
         "created_at": ago(*AGES),
         "updated_at": ago(*AGES),
         "last_accessed_at": st.none() | ago(*AGES),
+        "learned_at": mostly(None, NOW, NOW - 40 * DAY, NOW - 900 * DAY),
         "importance": eighths(0, 8),
         "certainty": eighths(0, 8),
         "impact": eighths(0, 8),

@@ -12,6 +12,7 @@ __all__ = ["PREVIOUS", "WORLDS"]
 KINDS = (
     *("note", "session", "bug", "config", "decision"),
     *("reference", "heuristic", "directive", "preference"),
+    *("issue", "setup", "rule", "user_preference", "fact"),
 )
 LIMITS = (0.0, 1.0, 15.0, 30.0, 60.0, 90.0, 180.0, 360.0)
 AGES = st.one_of(
@@ -34,6 +35,8 @@ def _memories(draw: st.DrawFn) -> Fields:
     sometimes = {
         "updated_at": since,
         "last_accessed_at": since,
+        "learned_at": since,
+        "priority": st.integers(1, 5),
         "kind": st.sampled_from(KINDS),
         "topic": st.sampled_from(["a", "b"]),
         "project": st.sampled_from(["p", "q"]),

@@ -68,8 +68,8 @@ def test_the_drift_of_a_store_is_that_of_its_reports() -> None:
     clock = VirtualClock(NOW)
     with Engine(":memory:", clock=clock, profile="reverie") as mind:
         assert mind.drift() == Drift(cycles=())
-        mind.add("stale", created_at=NOW - 400 * DAY)
-        mind.add("kept", created_at=NOW - 200 * DAY, pinned=True)
+        mind.add("stale", now=NOW - 400 * DAY)
+        mind.add("kept", now=NOW - 200 * DAY, pinned=True)
         first = mind.dream()
         mind.undo_dream(first.id)
         clock.advance(DAY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -167,14 +168,29 @@ def test_the_profiles_dream_as_the_pages_say() -> None:
         assert profile.phases == CYCLE
         assert profile.rails is None
     house = profiles.get("oneiros")
-    days = Table({**LIMITS_DAYS, "session": 75.0, "bug": 120.0, "config": 180.0})
+    lasting = ("fact", "lesson", "skill", "entity", "profile", "relationship")
+    days = Table(
+        {
+            **LIMITS_DAYS,
+            "session": 75.0,
+            "bug": 120.0,
+            "config": 180.0,
+            **dict.fromkeys(lasting, math.inf),
+        }
+    )
     assert house.phases == (
         *CYCLE[:3],
         Prune(limits_days=days, strength_floor=0.0),
         Place(limits_days=days, below_strength=0.0),
         Promote(limits_days=days),
     )
-    assert house.rails == SafetyRails(youngest_days=7.0, most_pruned=0.1)  # H8
+    assert house.rails == SafetyRails(  # H8
+        youngest_days=7.0,
+        most_pruned=0.1,
+        activity_times=("updated_at", "learned_at"),
+        kept_importance=0.8,
+        kept_priority=4,
+    )
 
 
 def test_the_house_takes_nothing_away_for_being_weak() -> None:

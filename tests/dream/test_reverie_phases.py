@@ -17,6 +17,7 @@ from oneiros.ranking.phases.reverie import (
     Scan,
 )
 from oneiros.ranking.rails import SafetyRails
+from oneiros.store.cycle_reading import DayTaken
 from tests.dream.dreaming import CYCLE, dreamt
 from tests.dream.random_worlds import PREVIOUS, WORLDS
 from tests.dream.worlds import DAY, NOW, World, after
@@ -30,7 +31,11 @@ RAILS = st.builds(
     youngest_days=st.sampled_from([0.0, 7.0, 30.0]),
     most_pruned=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     most_changed=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    activity_times=st.lists(st.sampled_from(["updated_at", "learned_at"]), max_size=2),
+    kept_importance=st.sampled_from([None, 0.0, 0.5, 0.8]),
+    kept_priority=st.sampled_from([None, None, 1, 4]),
 )
+DAYS = st.builds(DayTaken, st.integers(0, 3), st.none() | st.integers(0, 20))
 EVERYTHING = (Scan(limit=None), *CYCLE[1:])
 
 
@@ -40,6 +45,7 @@ def by_the_page(
     *,
     rails: SafetyRails | None = None,
     previous: float | None = None,
+    day: DayTaken | None = None,
     **scan: Any,
 ) -> dreaming.Cycle:
     rails = rails or SafetyRails()
@@ -50,6 +56,11 @@ def by_the_page(
         youngest_days=rails.youngest_days,
         most_pruned=rails.most_pruned,
         most_changed=rails.most_changed,
+        activity_times=rails.activity_times,
+        kept_importance=rails.kept_importance,
+        kept_priority=rails.kept_priority,
+        taken_before=0 if day is None else day.memories,
+        live_at_first=None if day is None else day.live,
     )
     for name in names:
         dreaming.PHASES[name](cycle, **(scan if name == "scan" else {}))
@@ -75,14 +86,26 @@ def assert_is(draft: Draft, world: World, cycle: dreaming.Cycle) -> None:
 
 
 @MANY
-@given(world=WORLDS, previous=PREVIOUS, rails=RAILS, limit=st.none() | st.integers(1, 6))
+@given(
+    world=WORLDS,
+    previous=PREVIOUS,
+    rails=RAILS,
+    day=st.none() | DAYS,
+    limit=st.none() | st.integers(1, 6),
+)
 def test_a_cycle_is_what_the_page_says(
-    world: World, previous: float | None, rails: SafetyRails, limit: int | None
+    world: World,
+    previous: float | None,
+    rails: SafetyRails,
+    day: DayTaken | None,
+    limit: int | None,
 ) -> None:
     phases = (Scan(limit=limit), *CYCLE[1:])
     names = [phase.name for phase in phases]
-    draft = dreamt(world, phases, rails=rails, previous=previous)
-    assert_is(draft, world, by_the_page(world, names, rails=rails, previous=previous, limit=limit))
+    draft = dreamt(world, phases, rails=rails, previous=previous, day=day)
+    cycle = by_the_page(world, names, rails=rails, previous=previous, day=day, limit=limit)
+    assert_is(draft, world, cycle)
+    assert len(draft.taken_rows()) == len(cycle.pruned)
 
 
 @pytest.mark.parametrize("kind", PHASES)
@@ -119,7 +142,8 @@ def test_what_no_cycle_does(world: World, previous: float | None, rails: SafetyR
         if was_taken:
             taken += 1
             assert not dreaming.is_protected(before)
-            assert max(NOW - before["created_at"], 0.0) >= rails.youngest_days * DAY
+            known = max(before["created_at"], before["learned_at"] or before["created_at"])
+            assert max(NOW - known, 0.0) >= rails.youngest_days * DAY
         changed += any(before[name] != now[name] for name in ("depth", "canonical_layer"))
         if before["deleted_at"] is not None or before["erased"]:
             assert {**now, "replayed_at": 0} == {**before, "replayed_at": 0}

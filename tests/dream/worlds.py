@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from oneiros.dream.draft import Draft
 from oneiros.fields import COLUMN_DEFAULTS, ENUMS, FIELDS, LAYER_BY_DEPTH
-from tests.oracles import texts
+from tests.oracles import records, texts
 from tests.oracles.associations import PlainGraph, PlainLink
 from tests.oracles.records import DEFAULTS
 
@@ -29,8 +29,8 @@ _DTYPES = {name: field.column for name, field in FIELDS.items() if field.column 
 _RECORD = ("title", "topic", "project", "session", "tags", "metadata", "sessions", "superseded_by")
 _EMPTY: Fields = {
     "text": "", "title": "", "topic": None, "project": None, "session": None, "embedding": None,
-    "deleted_at": None, "last_accessed_at": None, "at_floor_since": None, "cold_since": None,
-    "erased": False, "replayed_at": None,
+    "deleted_at": None, "last_accessed_at": None, "learned_at": None, "at_floor_since": None,
+    "cold_since": None, "erased": False, "replayed_at": None,
 }  # fmt: skip
 
 
@@ -51,6 +51,7 @@ def filled(given: Mapping[str, Any], row: int) -> Fields:
         "metadata": {},
         "sessions": set(),
         "canonical_layer": LAYER_BY_DEPTH[given.get("depth", 2)],
+        "priority": records.value(given, "priority"),
     }
     return defaults | dict(given)
 

@@ -45,7 +45,9 @@ def random_mind(
 ) -> oneiros.Engine:
     """Return an engine on a new file that holds a world of :mod:`tests.dream.random_worlds`."""
     mind = oneiros.Engine(path, profile=profile, durability="normal")
-    mind.add_many(list(map(_record, world.memories)), now=NOW)
+    records = list(map(_record, world.memories))
+    oldest = min((one["created_at"] for one in records), default=NOW)
+    mind.add_many(records, now=oldest)
     for memory in world.memories:
         if memory["erased"]:
             mind.forget(memory["id"])
@@ -66,7 +68,7 @@ def filled_mind(path: Path | str, profile: str = "oneiros", count: int = 60) -> 
     Memories of all ages and strengths, many that say the same, some linked, some protected.
     """
     mind = oneiros.Engine(path, profile=profile)
-    mind.add_many([_varied(number) for number in range(count)], now=NOW)
+    mind.add_many([_varied(number) for number in range(count)], now=NOW - 900 * DAY)
     for number in range(0, count - 5, 5):
         mind.link(f"m{number}", f"m{number + 5}", weight=0.04 + number / 200, now=NOW - 300 * DAY)
     return mind

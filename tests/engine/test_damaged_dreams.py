@@ -70,7 +70,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     """A store on which three cycles ran: one stands, one was undone, the last changed everything."""
     path = tmp_path_factory.mktemp("sound") / "mind.db"
     with filled_mind(path, "cognitive") as mind:
-        told = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        told = {"tier": "cold", "cold_since": NOW - 400 * DAY, "now": NOW - 900 * DAY}
         mind.add("a long story " * 50, embedding=(0.5, -0.5), id="cold", **told)
         light = _profile("reverie", only="downscale")
         mind.dream(NOW - DAY, profile=light)

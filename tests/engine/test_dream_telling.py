@@ -16,7 +16,7 @@ NOW = 1_750_000_000.0
 def test_a_report_tells_distributions_and_drift_and_keeps_them() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW)) as mind:
         for name, age in (("old", 400), ("new", 2), ("newer", 1)):
-            mind.add(f"about the {name} thing", id=name, created_at=NOW - age * DAY)
+            mind.add(f"about the {name} thing", id=name, now=NOW - age * DAY)
         first = mind.dream(profile="reverie")
         assert first.drift["churn"] is None
         told = {one.name: one for one in first.distributions}
@@ -32,7 +32,7 @@ def test_a_report_tells_distributions_and_drift_and_keeps_them() -> None:
 
 def test_a_plan_tells_what_its_cycle_will() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW)) as mind:
-        mind.add("stale", created_at=NOW - 400 * DAY)
+        mind.add("stale", now=NOW - 400 * DAY)
         plan = mind.dream(profile="reverie", dry_run=True)
         assert plan.report.distributions
         done = plan.apply()
@@ -42,7 +42,7 @@ def test_a_plan_tells_what_its_cycle_will() -> None:
 def test_a_plan_tells_the_changes_of_some_fields_alone() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW)) as mind:
         for age in (400, 30, 2):
-            mind.add(f"{age} days old", kind="bug", session="s", created_at=NOW - age * DAY)
+            mind.add(f"{age} days old", kind="bug", session="s", now=NOW - age * DAY)
         plan = mind.dream(profile="reverie", dry_run=True)
         every = list(plan.changes())
         assert {"deleted_at", "strength", "status", "link"} <= {one.field for one in every}
@@ -52,11 +52,11 @@ def test_a_plan_tells_the_changes_of_some_fields_alone() -> None:
 
 def test_what_is_pruned_is_told_with_every_reason_that_holds() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
-        mind.add("stale", id="stale", created_at=NOW - 400 * DAY)
-        mind.add("never used", id="both", created_at=NOW - 300 * DAY, strength=0.0)
-        mind.add("never used lately", id="unused", created_at=NOW - 40 * DAY, strength=0.0)
+        mind.add("stale", id="stale", now=NOW - 400 * DAY)
+        mind.add("never used", id="both", now=NOW - 300 * DAY, strength=0.0)
+        mind.add("never used lately", id="unused", now=NOW - 40 * DAY, strength=0.0)
         for name, days in (("first", 3), ("second", 2)):
-            mind.add("said twice", id=name, created_at=NOW - days * DAY)
+            mind.add("said twice", id=name, now=NOW - days * DAY)
         plan = mind.dream(dry_run=True)
         told = {one.id: one.reason for one in plan.changes() if one.field == "deleted_at"}
         assert told == {
@@ -74,8 +74,8 @@ def test_what_is_taken_away_is_named_before_all_the_links_that_a_cycle_makes() -
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         for number in range(50):  # all replayed, and of one session and topic: linked in pairs
             created = NOW - DAY + number
-            mind.add(f"told {number}", session="s", topic="t", created_at=created)
-        mind.add("stale", id="stale", created_at=NOW - 400 * DAY, status="consolidated")
+            mind.add(f"told {number}", session="s", topic="t", now=created)
+        mind.add("stale", id="stale", now=NOW - 400 * DAY, status="consolidated")
         plan = mind.dream(dry_run=True)
         fields = [change.field for change in plan.report.named]
         assert fields.count("link") > 100
@@ -87,7 +87,7 @@ def test_what_is_taken_away_is_named_before_all_the_links_that_a_cycle_makes() -
 def test_links_are_not_counted_as_memories() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         for number in range(4):  # as strong as can be: replayed, only their links change
-            mind.add(f"told {number}", session="s", created_at=NOW - DAY + number)
+            mind.add(f"told {number}", session="s", now=NOW - DAY + number)
         report = mind.dream()
         assert (report.counts()["R11"], report.counts()["R12"]) == (0, 4)
         lines = ["  removed: none", "  replay: 0, links 6", "  weakening: 4"]
@@ -143,7 +143,7 @@ def test_what_is_forgotten_for_its_little_weight_says_so() -> None:
 
 def test_a_report_and_a_plan_show_themselves_on_a_line() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
-        mind.add("stale", created_at=NOW - 400 * DAY)
+        mind.add("stale", now=NOW - 400 * DAY)
         plan = mind.dream(dry_run=True)
         assert repr(plan) == f"<dream {plan.id} (reverie): would change 2 fields, 1 -> 0 memories>"
         done, again = plan.apply(), mind.dream()
@@ -154,7 +154,7 @@ def test_a_report_and_a_plan_show_themselves_on_a_line() -> None:
 
 def test_what_is_told_to_a_terminal_is_not_obeyed() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
-        mind.add("stale", id="\x1b[2J", kind="\x1b[31m", created_at=NOW - 400 * DAY)
+        mind.add("stale", id="\x1b[2J", kind="\x1b[31m", now=NOW - 400 * DAY)
         plan = mind.dream(dry_run=True)
         told = str(plan.impact(["stale"]))
         plan.apply()
@@ -165,7 +165,7 @@ def test_what_is_told_to_a_terminal_is_not_obeyed() -> None:
 
 def test_a_vector_that_goes_is_told_as_json_can_hold_it() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="cognitive") as mind:
-        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "now": NOW - 900 * DAY}
         mind.add("a long story", embedding=(0.5, -0.5), **cold)
         plan = mind.dream(dry_run=True)
         for report in (plan.report, plan.apply()):

@@ -111,7 +111,7 @@ def alike(path: Path) -> oneiros.Engine:
     mind.add_many(
         [{"id": f"m{n}", "text": f"story {n}", "created_at": NOW - (900 - n) * DAY} | told
          for n in range(5)],
-        now=NOW,
+        now=NOW - 900 * DAY,
         links=False,
     )  # fmt: skip
     return mind
@@ -182,7 +182,7 @@ def test_an_id_given_again_since_the_plan_is_another_memory(mind: oneiros.Engine
         plan = mind.dream(LATER, dry_run=True)
         id = _planned_own(plan, mind)
         mind.forget(id)
-        mind.add("another", id=id, strength=0.75, created_at=NOW - 300 * DAY, now=NOW)
+        mind.add("another", id=id, strength=0.75, now=NOW - 300 * DAY)
         before = mind.get(id)
         report = plan.apply()
         assert mind.get(id) == before
@@ -213,7 +213,7 @@ def test_what_was_to_give_way_to_one_that_changed_since_stays(tmp_path: Path) ->
 def test_what_was_said_twice_stays_where_the_newer_is_gone_since(tmp_path: Path) -> None:
     with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
         for number in range(3):
-            mind.add("the same", id=f"m{number}", created_at=NOW - (3 - number) * DAY)
+            mind.add("the same", id=f"m{number}", now=NOW - (3 - number) * DAY)
         plan = mind.dream(LATER, dry_run=True)
         assert {one.id for one in plan.changes() if one.field == "deleted_at"} == {"m0", "m1"}
         mind.update("m2", text="another", now=LATER)
@@ -229,7 +229,7 @@ def test_of_what_was_said_often_only_the_newest_is_asked_whether_it_changed(
 ) -> None:
     with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
         for number in range(4):
-            mind.add("the same", id=f"m{number}", created_at=NOW - (4 - number) * DAY)
+            mind.add("the same", id=f"m{number}", now=NOW - (4 - number) * DAY)
         plan = mind.dream(LATER, dry_run=True)
         mind.update("m1", text="another", now=LATER)
         assert plan.apply().changed_since == ("m1",)
@@ -272,7 +272,7 @@ def test_what_is_purged_leaves_no_text_in_the_file(tmp_path: Path) -> None:
     with oneiros.Engine(path, profile="reverie") as mind:
         for number in range(4):  # said alike: all but the newest are pruned
             created = NOW - (400 - number) * DAY
-            mind.add("an unheard-of phrase", topic="t", created_at=created, id=f"m{number}")
+            mind.add("an unheard-of phrase", topic="t", now=created, id=f"m{number}")
         mind.add("a fresh story", id="fresh", now=LATER)
         mind.dream(LATER)
         gone = {id for id, held in memories(path).items() if held["deleted_at"] is not None}

@@ -51,7 +51,7 @@ def left_in_files(path: Path, words: Sequence[str]) -> set[str]:
 def dreamt(tmp_path: Path) -> tuple[oneiros.Engine, list[str]]:
     """Five memories that were summarised, cut to stubs, and brought back, and what was made of them."""
     mind = oneiros.Engine(tmp_path / "mind.db", profile="cognitive")
-    mind.add_many([secretive(number) for number in range(5)], now=NOW)
+    mind.add_many([secretive(number) for number in range(5)], now=NOW - 900.0 * DAY)
     first = mind.dream(NOW, summarise=written)
     mind.undo_dream(first.id, now=NOW)
     second = mind.dream(LATER, summarise=written)
@@ -108,7 +108,7 @@ def test_what_is_purged_or_undone_stands_in_no_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with oneiros.Engine(path, profile="cognitive") as mind:
         mind.add_many([{"text": "filler", "id": f"f{n}"} for n in range(FEWEST_ROWS)], now=NOW)
-        mind.add_many([secretive(number) for number in range(6)], now=NOW)
+        mind.add_many([secretive(number) for number in range(6)], now=NOW - 900.0 * DAY)
         report = mind.dream(NOW, summarise=lambda _texts: "onlyinsummaryzyx")
     snapshot = path.with_name("mind.db-snapshot")
     words = ["onlyinsummaryzyx", secrets(3)[0]]

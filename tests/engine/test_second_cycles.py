@@ -114,9 +114,9 @@ def test_what_the_scan_left_is_replayed_by_the_next() -> None:
 
 def test_the_cycle_after_dates_a_summary_at_its_floor_and_no_other_does() -> None:
     with oneiros.Engine(":memory:", profile="cognitive") as mind:
-        told = {"category": "episodic", "embedding": (1.0, 0.0), "created_at": NOW - 900 * DAY}
+        told = {"category": "episodic", "embedding": (1.0, 0.0), "stability": 0.125}
         mind.add_many(
-            {"id": f"m{n}", "text": f"story {n}", "stability": 0.125} | told for n in range(5)
+            ({"id": f"m{n}", "text": f"story {n}"} | told for n in range(5)), now=NOW - 900 * DAY
         )
         first = mind.dream(NOW)
         (summary,) = [one.id for one in first.named if one.field == "memory"]

@@ -104,7 +104,7 @@ class Wide:
 
 def test_a_vector_that_no_longer_fits_is_not_brought_back(tmp_path: Path) -> None:
     with oneiros.Engine(tmp_path / "mind.db", profile="cognitive") as mind:
-        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
+        cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "now": NOW - 900 * DAY}
         mind.add("a long story " * 50, embedding=(0.5, -0.5), id="cold", **cold)
         report = mind.dream(NOW)
         mind.add("another", id="other", embedding=(1.0, 0.0), now=NOW)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tests.oracles import reverie, texts
 from tests.oracles.cycles import HOUR, RESISTANT, Cycle, Fields, is_protected
 from tests.oracles.ieee import as_float32
+from tests.oracles.kinds import entry
 
 LAYERS = ("episodic", "intermediate", "semantic")
 
@@ -169,11 +170,12 @@ def is_doomed(cycle: Cycle, row: int) -> bool:
     is_unused = (
         memory["access_count"] == 0
         and memory["last_accessed_at"] is None
-        and cycle.days_since(memory["created_at"]) > 30
+        and cycle.age_days(memory) > 30
         and memory["strength"] <= as_float32(0.01)
     )
     is_stale = cycle.staleness(memory) >= 1
-    return is_stale or memory["superseded_by"] is not None or is_unused
+    is_by_age = (is_stale or is_unused) and not cycle.is_kept(memory)
+    return is_by_age or memory["superseded_by"] is not None
 
 
 def place(cycle: Cycle) -> None:
@@ -191,6 +193,7 @@ def place(cycle: Cycle) -> None:
         if cycle.memories[row]["status"] == "consolidated"
         and cycle.staleness(cycle.memories[row]) >= 0.5
         and cycle.memories[row]["strength"] < as_float32(0.2)
+        and not cycle.is_kept(cycle.memories[row])
     ]
     for row in sorted(fading, key=lambda row: (-cycle.staleness(cycle.memories[row]), row)):
         if cycle.may_go(row):
@@ -215,7 +218,7 @@ def promote(cycle: Cycle) -> None:
     for row in cycle.live():
         memory = cycle.memories[row]
         age = cycle.days_since(memory["created_at"])
-        weight = reverie.SIGNAL_WEIGHT.get(memory["kind"], 1.0)
+        weight = entry(reverie.SIGNAL_WEIGHT, memory["kind"], 1.0)
         told = reverie.signal(memory["access_count"], age, memory["revision_count"], weight)
         layer = memory["depth"] - 1
         if told < 0.05:

@@ -45,6 +45,22 @@ def is_protected(memory: Fields) -> bool:
     return bool(memory["pinned"] or memory["core"] or tag in ("explicit", "schema_violation"))
 
 
+def as_learned(memory: Fields) -> Fields:
+    """Return a memory whose times of creation and access are not before the store learned of it.
+
+    Source: reverie.md R13, "learned".
+    """
+    learned = memory["learned_at"]
+    if learned is None:
+        return memory
+    later = {
+        name: max(memory[name], learned)
+        for name in ("created_at", "last_accessed_at")
+        if memory[name] is not None
+    }
+    return {**memory, **later}
+
+
 def cooled(
     memories: Sequence[Fields], now: float, beta_days: Sequence[float] = BETA_DAYS
 ) -> Changes:
@@ -66,7 +82,7 @@ def _cooled(memory: Fields, now: float, beta_days: Sequence[float]) -> dict[str,
     told["cold_since"] = None
     if is_superseded(memory):
         return told | {"tier": "cold", "cold_since": now}
-    retention = memory_retention(memory, now, beta_days=beta_days)
+    retention = memory_retention(as_learned(memory), now, beta_days=beta_days)
     floor = FLOORS[CATEGORIES.index(memory["category"])]
     if memory["core"] or not to_cold(retention, floor, math.inf):
         return told | {"at_floor_since": None}
@@ -143,7 +159,7 @@ def _likeness(memories: Sequence[Fields], one: int, other: int) -> float:
 def _compared(memories: Sequence[Fields], now: float, by: Grouping) -> list[int]:
     """Return the rows that C21 compares: the least R first, then in order."""
     left = [
-        (memory_retention(memory, now), row)
+        (memory_retention(as_learned(memory), now), row)
         for row, memory in enumerate(memories)
         if is_live(memory)
         and not is_protected(memory)
@@ -176,9 +192,12 @@ def summary(members: Sequence[Fields]) -> dict[str, Any]:
             *("access_count", "created_at", "updated_at"),
         )
     }
-    accessed = [one["last_accessed_at"] for one in members if one["last_accessed_at"] is not None]
+    latest = {
+        name: max((one[name] for one in members if one[name] is not None), default=None)
+        for name in ("last_accessed_at", "learned_at")
+    }
     return told | {
-        "last_accessed_at": max(accessed, default=None),
+        **latest,
         "kind": next(member["kind"] for member in members if kinds[member["kind"]] == most),
         "category": members[0]["category"],
         "stability": math.fsum(member["stability"] for member in members) / len(members),
@@ -255,7 +274,7 @@ def forgotten(memories: Sequence[Fields], now: float) -> list[int]:
 
     def weight(memory: Fields) -> float:
         told = kind_weight(memory["kind"]) * feedback_factor(memory["feedback"])
-        return told * decay_of(memory, now)
+        return told * decay_of(as_learned(memory), now)
 
     weak = [
         (weight(memory), row)
@@ -263,6 +282,6 @@ def forgotten(memories: Sequence[Fields], now: float) -> list[int]:
         if is_live(memory)
         and not is_protected(memory)
         and memory["status"] != "archived"
-        and is_forgotten(memory, now, age_days(memory, now, "created_at"))
+        and is_forgotten(as_learned(memory), now, age_days(as_learned(memory), now, "created_at"))
     ]
     return [row for _, row in sorted(weak)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.oracles.fusion import rrf
 from tests.oracles.ieee import as_float32, clip, divide, exp, has_nan, log1p, not_negative
+from tests.oracles.kinds import entry
 
 DAY = 86_400.0
 COUNTER_LIMIT = 2**32 - 1
@@ -127,8 +128,13 @@ def downscale(strength: float, rate: float = 0.95, floor: float = 0.01) -> float
     return max(strength * rate, min(strength, floor))
 
 
-STALENESS_LIMIT_DAYS = {"session": 30, "bug": 60, "config": 90, "decision": 180}
-NEVER_STALE = {"reference", "heuristic", "directive", "preference"}
+STALENESS_LIMIT_DAYS = {
+    "session": 30,
+    "bug": 60,
+    "config": 90,
+    "decision": 180,
+    **dict.fromkeys(("reference", "heuristic", "directive", "preference"), math.inf),
+}
 SIGNAL_WEIGHT = {
     "directive": 1.5, "preference": 1.3, "decision": 1.2, "heuristic": 1.1, "session": 0.7,
 }  # fmt: skip
@@ -136,7 +142,7 @@ SIGNAL_WEIGHT = {
 
 def limit_days(kind: str) -> float:
     """Return after how many days without use a memory of this kind is stale. R13."""
-    return math.inf if kind in NEVER_STALE else STALENESS_LIMIT_DAYS.get(kind, 180)
+    return entry(STALENESS_LIMIT_DAYS, kind, 180)
 
 
 def staleness(idle_days: float, limit_days: float) -> float:

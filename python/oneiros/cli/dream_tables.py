@@ -37,6 +37,8 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
     """
     console = output()
     console.print(text(_headline(report)))
+    if removed := report.removal_words():
+        console.print(text(removed))
     if texts is not None:
         show_removals(report, texts)
     others = [change for change in report.named if not change.removal]

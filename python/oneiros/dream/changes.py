@@ -77,6 +77,6 @@ class Held(NamedTuple):
     phase: str
     rule: str
     reason: str
-    """"protected", "young", "prune budget" or "change budget"."""
+    """"protected", "important", "young", "prune budget" or "change budget"."""
     rows: int
     """How many it would have changed."""

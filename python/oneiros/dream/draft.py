@@ -11,6 +11,7 @@ from oneiros.dream.source import Source
 from oneiros.fields import ENUMS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.rails import SafetyRails
+from oneiros.store.cycle_reading import DayTaken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ _RESISTANT_TAGS: Final = tuple(
 )
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _STUB: Final = ENUMS["tier"].index("stub")
+_AWAY: Final = {"status": _ARCHIVED, "tier": _STUB}
 
 Kind = TypeVar("Kind")
 
@@ -48,6 +50,7 @@ class Draft:
         now: the cycle's clock, seconds UTC.
         previous: ``now`` of the cycle before, or None.
         rails: what is never done; None: only what is pinned, core or resists by its tag is kept.
+        day: what cycles took away within 24 hours; None: nothing.
         summarise: writes one text of several; None: nobody does.
         judge: says what a pair of texts, the older first, have to do with each other: one of
             "contradiction", "update", "duplicate" and "distinct"; None: nobody does.
@@ -63,6 +66,7 @@ class Draft:
         now: float,
         previous: float | None = None,
         rails: SafetyRails | None = None,
+        day: DayTaken | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
         factors: Sequence[Factor] = (),
@@ -78,6 +82,7 @@ class Draft:
         self.now = now
         self.previous = previous
         self.rails = rails or SafetyRails()
+        self.day = day or DayTaken(0, None)
         self.candidates: Rows = np.empty(0, np.uint32)
         """What the scan found, the most urgent first; empty until it ran."""
         self.peer_counts: npt.NDArray[np.int64] | None = None
@@ -123,6 +128,25 @@ class Draft:
         drafted = self._drafted.get(name)
         return self.source.column(name)[: len(self)] if drafted is None else drafted
 
+    def taken_rows(self) -> Rows:
+        """Return the rows taken away so far, each once, the first to be taken first."""
+        found = [change.rows[_is_away(change)] for change in self.columns]
+        rows = np.concatenate([self.candidates[:0], *found])
+        _, first = np.unique(rows, return_index=True)
+        return rows[np.sort(first)]
+
+    def day_limit(self, day: DayTaken) -> int | None:
+        """Return how many memories the cycles of a day may take away; None: there is no limit.
+
+        Args:
+            day: what they took away before this one.
+        """
+        share = self.rails.most_pruned
+        if share == 1.0:
+            return None
+        live = self._live_count
+        return int(share * (live if day.live is None else min(day.live, live + day.memories)))
+
     def age_days(self, name: str) -> npt.NDArray[np.float64]:
         """Return the days since a time of every row, 0 where it lies ahead, NaN where there is none."""
         days: npt.NDArray[np.float64] = (self.now - self.column(name)) / _DAY
@@ -138,6 +162,58 @@ class Draft:
         since = np.where(np.isnan(accessed), self.column("created_at"), accessed)
         days: npt.NDArray[np.float64] = ((self.now if now is None else now) - since) / _DAY
         return np.maximum(days, 0.0)
+
+    def staleness_days(self, now: float | None = None) -> npt.NDArray[np.float64]:
+        """Return the idle days of every row that count for taking it away.
+
+        As :meth:`idle_days`, but from the rails' ``activity_times`` where these are later.
+
+        Args:
+            now: as of then, seconds; None: the cycle's clock.
+        """
+        accessed = self.activity("last_accessed_at")
+        since = np.where(np.isnan(accessed), self.activity("created_at"), accessed)
+        days: npt.NDArray[np.float64] = ((self.now if now is None else now) - since) / _DAY
+        return np.maximum(days, 0.0)
+
+    def settled_days(self) -> npt.NDArray[np.float64]:
+        """Return the age of every row that counts for taking it away.
+
+        Days since creation, or since the rails' ``activity_times`` where these are later.
+        """
+        days: npt.NDArray[np.float64] = (self.now - self.activity("created_at")) / _DAY
+        return np.maximum(days, 0.0)
+
+    def activity(self, name: str) -> Column:
+        """Return a time of every row, or the latest of the rails' ``activity_times`` after it.
+
+        NaN, which says that there was no such time, stays.
+        """
+        times = self.column(name)
+        latest = times
+        for other in self.rails.activity_times:
+            latest = np.fmax(latest, self.column(other))
+        return np.where(np.isnan(times), times, latest)
+
+    @property
+    def kept_for_worth(self) -> Mask:
+        """Which rows no rule of age takes away: those of high importance or priority."""
+        mask: Mask = np.zeros(len(self), np.bool_)
+        if self.rails.kept_importance is not None:
+            mask |= self.column("importance") >= np.float32(self.rails.kept_importance)
+        if self.rails.kept_priority is not None:
+            mask |= self.column("priority") >= self.rails.kept_priority
+        return mask
+
+    def without_kept(self, rule: str, mask: Mask) -> Mask:
+        """Return the rows of a mask that a rule of age may take away, and count the others.
+
+        Those that are protected anyway are returned: :meth:`removable` counts them.
+        """
+        kept = mask & self.kept_for_worth & ~self.protected
+        self._hold(rule, "important", kept)
+        free: Mask = mask & ~kept
+        return free
 
     @property
     def protected(self) -> Mask:
@@ -220,12 +296,17 @@ class Draft:
         kept = self.protected[rows]
         self._hold(rule, "protected", kept)
         rows = rows[~kept]
-        young = self.age_days("created_at")[rows] < self.rails.youngest_days
+        learned = np.fmax(self.column("created_at"), self.column("learned_at"))
+        age_days = np.maximum((self.now - learned[rows]) / _DAY, 0.0)
+        young = age_days < self.rails.youngest_days
         self._hold(rule, "young", young)
         rows = rows[~young]
         fresh = ~self._pruned[rows]
-        left = int(self.rails.most_pruned * self._live_count) - int(self._pruned.sum())
-        over = fresh & (np.cumsum(fresh) > left)
+        limit = self.day_limit(self.day)
+        over = np.zeros(len(rows), np.bool_)
+        if limit is not None:
+            left = limit - self.day.memories - int(self._pruned.sum())
+            over = fresh & (np.cumsum(fresh) > left)
         self._hold(rule, "prune budget", over)
         rows = rows[~over]
         self._pruned[rows] = True
@@ -386,3 +467,11 @@ def _going_on(change: ColumnChange, found: Column) -> Column:
     scaled = np.clip(np.where(before > 0, found * ratio, after), bounds.low, bounds.high)
     going_on: Column = np.where(_same(found, change.before), change.after, scaled)
     return going_on.astype(found.dtype)
+
+
+def _is_away(change: ColumnChange) -> Mask:
+    """Return which rows of a change it takes away."""
+    mask: Mask = change.after == _AWAY.get(change.field, -1)
+    if change.field == "deleted_at":
+        mask = ~np.isnan(change.after)
+    return mask

@@ -1,8 +1,11 @@
-"""What factors make of every memory of a draft, by the kernels that searches run."""
+"""The factors of every memory of a draft, for rules that take away, by the kernels of searches.
+
+Ages count from the rails' ``activity_times`` where these are later: :meth:`Draft.activity`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.fields import COLUMN_DEFAULTS
 from oneiros.numpy_on_use import np
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     Values = npt.NDArray[np.float64]
 
 __all__ = ["product", "retained"]
+
+_AGED_BY: Final = ("created_at", "last_accessed_at")
 
 
 def product(draft: Draft, *factors: type[Factor]) -> Values:
@@ -44,7 +49,9 @@ def _compiled(draft: Draft, *kinds: type[Factor]) -> CompiledProfile:
 
 def _values(draft: Draft, compiled: CompiledProfile, register: int) -> Values:
     names = [name for name in columns_read(compiled) if name in COLUMN_DEFAULTS]
-    columns = {name: draft.column(name) for name in names}
+    columns = {
+        name: draft.activity(name) if name in _AGED_BY else draft.column(name) for name in names
+    }
     found = np.empty(len(draft), np.float64)
     for start, end in blocks(len(draft)):
         values_of_registers(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.factor_values import product
 from oneiros.dream.kinds import never_accessed
+from oneiros.fields import ENUMS
+from oneiros.kinds import words_with_aliases
 from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Feedback, FlooredDecay, KindWeight
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["forget"]
 
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+
 
 def forget(draft: Draft, phase: Forgetting) -> None:
     """Archive what is old, was never accessed or is disliked, and weighs next to nothing.
@@ -29,10 +33,13 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     unused = never_accessed(draft)
     unused |= draft.column("feedback") <= phase.disliked_at
     kinds = draft.source.kinds
-    stays = np.array([kind in phase.exempt for kind in kinds], np.bool_)
+    exempt = words_with_aliases(phase.exempt)
+    stays = np.array([kind in exempt for kind in kinds], np.bool_)
     forgotten = draft.live & unused & (weights < phase.below)
-    forgotten &= draft.age_days("created_at") >= phase.age_days
+    forgotten &= draft.settled_days() >= phase.age_days
     forgotten &= ~stays[draft.column("kind")]
+    forgotten &= draft.column("status") != _ARCHIVED
+    forgotten = draft.without_kept("O31", forgotten)
     rows = np.flatnonzero(forgotten).astype(np.uint32)
     draft.because["O31"] = partial(_because, draft, weights)
     draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from oneiros.kinds import with_aliases
 from oneiros.numpy_on_use import np
 from oneiros.ranking.strict import strict_values
 
@@ -32,10 +33,11 @@ def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals
 
     Args:
         draft: whose rows.
-        table: numbers by kind.
+        table: numbers by kind; other words for a kind have its number (:mod:`oneiros.kinds`).
         otherwise: of a kind that it does not list.
     """
-    numbers = np.array([table.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
+    known = with_aliases(table)
+    numbers = np.array([known.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
     found: Reals = numbers[draft.column("kind")]
     return found
 
@@ -55,4 +57,4 @@ def staleness(draft: Draft, phase: _Limited, now: float | None = None) -> Reals:
         now: as of then, seconds; None: the cycle's clock.
     """
     limits = by_kind(draft, phase.limits_days, phase.other_limit_days)
-    return strict_values("staleness", {}, idle_days=draft.idle_days(now), limit_days=limits)
+    return strict_values("staleness", {}, idle_days=draft.staleness_days(now), limit_days=limits)

@@ -39,7 +39,7 @@ def place(draft: Draft, phase: Place) -> None:
     fades &= (stale >= phase.least_staleness) & (
         draft.column("strength") < np.float32(phase.below_strength)
     )
-    rows = np.flatnonzero(fades).astype(np.uint32)
+    rows = np.flatnonzero(draft.without_kept("R14", fades)).astype(np.uint32)
     draft.because["R14"] = partial(_because, draft)
     archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
     draft.count(consolidated=len(consolidated), archived=len(archived))

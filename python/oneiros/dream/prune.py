@@ -29,8 +29,8 @@ _ANOTHER: Final = "another memory"  # whose id is not known any more
 def prune(draft: Draft, phase: Prune) -> None:
     """Soft-delete memories, or archive those of some kinds, the stalest first.
 
-    Reads last access and creation, kind, superseded, access_count, strength, revision_count,
-    updated_at, status, and which memories say the same; writes deleted_at and status.
+    Reads the times of use, importance and priority, kind, superseded, access_count, strength,
+    revision_count, status, and which memories say the same; writes deleted_at and status.
     """
     stale = staleness(draft, phase)
     limits = by_kind(draft, phase.limits_days, phase.other_limit_days)
@@ -38,17 +38,22 @@ def prune(draft: Draft, phase: Prune) -> None:
     may_go = draft.live & ~is_revised
     is_archived = draft.column("status") == _ARCHIVED
     kept_kinds = by_kind(draft, dict.fromkeys(phase.archived_kinds, 1.0), 0.0) != 0
+    is_superseded = draft.column("superseded") != 0
+    is_kept = draft.kept_for_worth
+    is_stale = may_go & (stale >= phase.least_staleness)
+    is_unused = may_go & _unused(draft, phase)
     reasons = {
-        "stale": may_go & (stale >= phase.least_staleness),
-        "superseded": may_go & (draft.column("superseded") != 0),
-        "unused": may_go & _unused(draft, phase),
+        "stale": is_stale & ~is_kept,
+        "superseded": may_go & is_superseded,
+        "unused": is_unused & ~is_kept,
     }
     doomed = np.logical_or.reduce(list(reasons.values()))
-    is_shown = draft.live & ~is_archived & (draft.column("superseded") == 0)
+    is_shown = draft.live & ~is_archived & ~is_superseded
     newest = _newest(draft, is_shown & ~(doomed & ~draft.protected))
     reasons["repeated"] = may_go & (newest >= 0)
     only_repeated = reasons["repeated"] & ~doomed
     doomed |= reasons["repeated"]
+    draft.without_kept("R13", (is_stale | is_unused) & ~doomed & ~(kept_kinds & is_archived))
     doomed &= ~(kept_kinds & is_archived)
     rows = np.flatnonzero(doomed).astype(np.uint32)
     rows = rows[np.lexsort((rows, -stale[rows]))]
@@ -65,7 +70,7 @@ def prune(draft: Draft, phase: Prune) -> None:
 
 def _unused(draft: Draft, phase: Prune) -> Mask:
     """Which rows were never accessed, are old, and as weak as can be."""
-    is_old = draft.age_days("created_at") > phase.unused_days
+    is_old = draft.settled_days() > phase.unused_days
     is_weak = draft.column("strength") <= np.float32(phase.strength_floor)
     unused: Mask = is_old & is_weak & never_accessed(draft)
     return unused

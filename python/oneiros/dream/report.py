@@ -66,7 +66,7 @@ class LeftAlone:
     phase: str
     rule: str
     reason: str
-    """"protected", "young", "prune budget", "change budget" or "changed since"."""
+    """"protected", "important", "young", "prune budget", "change budget" or "changed since"."""
     memories: int
 
 
@@ -151,6 +151,12 @@ class DreamReport:
     """The cycle that this one undid; None: it is none that undoes."""
     live_before: int = 0
     live_after: int = 0
+    taken_away: int = 0
+    """Memories that were soft-deleted, archived or cut to a stub."""
+    taken_before: int = 0
+    """Memories that other cycles took away within 24 hours; undone cycles do not count."""
+    day_limit: int | None = None
+    """How many memories the cycles of 24 hours may take away; None: there is no limit."""
     phases: tuple[PhaseReport, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
     distributions: tuple[Distribution, ...] = ()
@@ -247,6 +253,15 @@ class DreamReport:
             for rule, count in phase.memory_counts().items():
                 found[rule] = max(found.get(rule, 0), count)
         return found
+
+    def removal_words(self) -> str:
+        """Return the number of removed memories and the day's limit as text; "" without a limit."""
+        if self.day_limit is None:
+            return ""
+        return (
+            f"removed {self.taken_away} memories, and {self.taken_before} by other cycles within "
+            f"24 hours; limit {self.day_limit} a day"
+        )
 
     def __repr__(self) -> str:
         return f"<{str(self).partition(chr(10))[0]}>"  # all of it is pages long

@@ -31,7 +31,7 @@ def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
     since = draft.column("cold_since")
     long_cold = draft.age_days("cold_since") >= phase.days
     long_cold &= draft.live & (draft.column("tier") == COLD) & (draft.column("core") == 0)
-    rows = np.flatnonzero(long_cold).astype(np.uint32)
+    rows = np.flatnonzero(draft.without_kept("C20", long_cold)).astype(np.uint32)
     draft.because["C20"] = partial(_because, draft)
     taken = draft.cut_to_stub("C20", rows[np.argsort(since[rows], kind="stable")])
     for start in range(0, len(taken), _AT_ONCE):

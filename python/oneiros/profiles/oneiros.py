@@ -5,6 +5,8 @@ Source: docs/systems/house.md H1 to H10.
 
 from __future__ import annotations
 
+import math
+
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
@@ -30,7 +32,14 @@ from oneiros.ranking.tables import Table
 __all__ = ["PROFILES"]
 
 _LIMITS_DAYS = Table(  # H8
-    {**LIMITS_DAYS, "session": 75.0, "bug": 120.0, "config": 180.0}
+    {
+        **LIMITS_DAYS,
+        "session": 75.0,
+        "bug": 120.0,
+        "config": 180.0,
+        **dict.fromkeys(("fact", "lesson", "skill"), math.inf),
+        **dict.fromkeys(("entity", "profile", "relationship"), math.inf),
+    }
 )
 
 ONEIROS = Profile(
@@ -76,7 +85,13 @@ ONEIROS = Profile(
         Place(limits_days=_LIMITS_DAYS, below_strength=0.0),
         Promote(limits_days=_LIMITS_DAYS),
     ),
-    rails=SafetyRails(youngest_days=7.0, most_pruned=0.1),  # H8
+    rails=SafetyRails(  # H8
+        youngest_days=7.0,
+        most_pruned=0.1,
+        activity_times=("updated_at", "learned_at"),
+        kept_importance=0.8,
+        kept_priority=4,
+    ),
 )
 
 PROFILES = (ONEIROS,)

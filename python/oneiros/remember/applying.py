@@ -77,6 +77,11 @@ class Applying:
         changed = rows.changed(since, owed)
         self._stays = self._touched() & changed
         _spread(self._stays, self._draft.rests)
+        self._day = transaction.taken_in_day(plan.now)
+        self._over = self._beyond_day_limit()
+        if self._over.any():
+            self._stays |= self._over
+            _spread(self._stays, self._draft.rests)
         self._dropped = {-1 - place for place in self._draft.unmade}
         self._contents: list[StoredContent] = []
 
@@ -128,6 +133,16 @@ class Applying:
         if draft.peer_counts is not None:
             touched[draft.candidates] = True
         return touched
+
+    def _beyond_day_limit(self) -> Mask:
+        """Return the rows for which other cycles left no room since the plan was made."""
+        over = np.zeros(len(self._draft), np.bool_)
+        limit = self._draft.day_limit(self._day)
+        if limit is not None:
+            taken = self._draft.taken_rows()
+            taken = taken[~self._stays[taken]]
+            over[taken[max(0, limit - self._day.memories) :]] = True
+        return over
 
     def _write_columns(self) -> list[ColumnWrite]:
         writes = []
@@ -228,17 +243,24 @@ class Applying:
     def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
         deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")
         report = self._plan.report
-        left = np.flatnonzero(self._stays).tolist()
+        left = np.flatnonzero(self._stays & ~self._over).tolist()
         changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
-        made = self._made_of([one.id for one in report.named]) - set(changed_since)
+        over = np.flatnonzero(self._over).tolist()
+        stay = {*changed_since, *map(self._plan.name, over)}
+        made = self._made_of([one.id for one in report.named]) - stay
         told = report.left_alone
-        if left:
-            told += (LeftAlone(phase="", rule="R19", reason="changed since", memories=len(left)),)
+        for reason, rows in (("changed since", left), ("prune budget", over)):
+            if rows:
+                told += (LeftAlone(phase="", rule="R19", reason=reason, memories=len(rows)),)
+        if left or over:
             report = self._counted(report)
         return replace(
             report,
             is_dry_run=False,
             live_after=report.live_before - deleted + added,
+            taken_away=int(np.count_nonzero(~self._stays[self._draft.taken_rows()])),
+            taken_before=self._day.memories,
+            day_limit=self._draft.day_limit(self._day),
             left_alone=told,
             changed_since=changed_since,
             named=tuple(one for one in report.named if one.id in made),

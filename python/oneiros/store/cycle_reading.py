@@ -11,7 +11,7 @@ from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
 from oneiros.store.reading import CHANGED, Reading
 
-__all__ = ["CycleReading", "StoredContent", "StoredCycle"]
+__all__ = ["CycleReading", "DayTaken", "StoredContent", "StoredCycle"]
 
 # Whatever the cells hold, a cycle can be read: what is of another type is as good as none, and texts
 # come as bytes, since damaged ones are not UTF-8.
@@ -38,6 +38,19 @@ FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
 _LINKED: Final = """
 SELECT first FROM link INDEXED BY link_by_revision WHERE revision > ?1
 UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
+_COUNTS: Final = ("taken_away", "live_before", "live_after")
+_COUNTED: Final = ", ".join(
+    f"""CASE WHEN dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0 THEN
+  CASE WHEN typeof(report) = 'text' AND json_valid(report) THEN
+    CASE WHEN json_type(report, '$.{name}') = 'integer' THEN
+      max(0, min({2**53}, json_extract(report, '$.{name}'))) END END END"""
+    for name in _COUNTS
+)
+_TAKEN: Final = f"""
+SELECT CAST(id AS BLOB), CAST(undoes AS BLOB),
+  coalesce(dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0, 0), {_COUNTED}
+FROM dream_cycle ORDER BY number DESC"""
+_OLDER: Final = 100  # cycles in a row outside of a day, before which none is looked for
 _LAST: Final = 30  # cycles of which one may be the next commit's: of others no changes are kept
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
@@ -71,6 +84,15 @@ class StoredCycle(NamedTuple):
     """As JSON; as it was read, bytes that are not UTF-8 are lone surrogates, as in ids."""
     changes: bytes | None
     """What it changed in columns, encoded; None: no longer kept."""
+
+
+class DayTaken(NamedTuple):
+    """What the cycles of a day took away."""
+
+    memories: int
+    """How many, each time that one went."""
+    live: int | None
+    """The live memories at the first of these cycles; None: there was none."""
 
 
 class StoredContent(NamedTuple):
@@ -142,6 +164,30 @@ WHERE undoes IS NULL AND dreamed_at {_IS_TIME} AND NOT EXISTS (
 ORDER BY number DESC LIMIT 1"""
         rows = self._rows(sql)
         return rows[0][0] if rows else None
+
+    def taken_in_day(self, now: float) -> DayTaken:
+        """Return what cycles took away within 24 hours of a moment, by their clocks.
+
+        Cycles that were undone do not count, nor do those whose report is damaged. Those ahead of
+        the moment count as well, since another process may have another clock.
+
+        Args:
+            now: seconds UTC.
+        """
+        cursor = self._run(_TAKEN, (now,))
+        taken, live = 0, None
+        undone: set[bytes] = set()
+        while rows := self._fetch(cursor, _OLDER):
+            if not any(is_within for _, _, is_within, *_ in rows):
+                break
+            for id, undoes, is_within, count, before, after in rows:
+                if undoes is not None:
+                    undone.add(undoes)
+                elif is_within and before is not None and id not in undone:
+                    # A report of an older version counts the deleted ones alone.
+                    taken += max(0, before - (after or 0)) if count is None else count
+                    live = before
+        return DayTaken(taken, live)
 
     def deleted_before(self, time: float) -> list[str]:
         """Return the ids of the memories that were soft-deleted before a moment, in order."""

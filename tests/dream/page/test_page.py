@@ -44,10 +44,8 @@ def reports() -> list[DreamReport]:
     with Engine(":memory:", clock=clock, profile="reverie") as mind:
         for number in range(30):
             kind = ("note", "bug", "fact")[number % 3]
-            mind.add(
-                f"text {number}", id=f"m{number}", kind=kind, created_at=NOW - number * 20 * DAY
-            )
-        mind.add("pinned", id="pinned", created_at=NOW - 900 * DAY, pinned=True)
+            mind.add(f"text {number}", id=f"m{number}", kind=kind, now=NOW - number * 20 * DAY)
+        mind.add("pinned", id="pinned", now=NOW - 900 * DAY, pinned=True)
         mind.dream()
         clock.advance(40 * DAY)
         mind.search("text 3", k=1)
@@ -164,7 +162,7 @@ def hostile_html() -> str:
     """A page on a store of nothing else; of each kind one memory that goes, and one that stays."""
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         for text in HOSTILE.values():
-            mind.add(text, id=text, kind=text, created_at=NOW - 400 * DAY)
+            mind.add(text, id=text, kind=text, now=NOW - 400 * DAY)
             mind.add(f"not {text}", kind=text)
         mind.add("ours", kind="q001nnnn")
         plan = mind.dream(dry_run=True)
@@ -216,7 +214,7 @@ def test_an_empty_store_and_an_undoing_have_pages() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         empty = read(mind.dream().html())
         assert "0 → 0" in empty.texts[""]
-        mind.add("stale", id="gone", created_at=NOW - 400 * DAY)
+        mind.add("stale", id="gone", now=NOW - 400 * DAY)
         done = mind.dream()
         undone = mind.undo_dream(done.id)
         page = read(undone.html())

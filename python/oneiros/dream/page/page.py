@@ -106,6 +106,9 @@ def _summary(report: DreamReport) -> Iterator[Html]:
             or "none",
             "left as they are": str(sum(one.memories for one in report.left_alone)),
         }
+        if report.day_limit is not None:
+            taken = report.taken_away + report.taken_before
+            figures["removed within 24 hours"] = f"{taken} of at most {report.day_limit}"
     tiles = (
         element("div", element("dt", name), element("dd", value)) for name, value in figures.items()
     )
