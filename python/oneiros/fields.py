@@ -9,6 +9,7 @@ from typing import Final
 
 from oneiros import field_checks as check
 from oneiros.field_checks import FLOAT32_MAX, TEXT_LIMIT, Check
+from oneiros.kinds import with_aliases
 from oneiros.metadata_check import metadata
 
 __all__ = [
@@ -82,12 +83,13 @@ LAYERS: Final = ENUMS["canonical_layer"]
 LAYER_BY_DEPTH: Final = MappingProxyType({1: LAYERS[0], 2: LAYERS[1], 3: LAYERS[2]})
 
 PRIORITY_OTHERWISE: Final = 3
-PRIORITY_BY_KIND: Final = MappingProxyType(  # docs/systems/omega.md O13
+_PUBLISHED_PRIORITIES: Final = (  # docs/systems/omega.md O13
     dict.fromkeys(("constraint", "checkpoint", "reminder", "user_preference"), 5)
     | dict.fromkeys(("error_pattern", "lesson_learned", "decision", "skill_template"), 4)
     | {"session_summary": 2}
     | dict.fromkeys(("coordination_snapshot", "session_respawn", "file_summary", "code_chunk"), 1)
 )
+PRIORITY_BY_KIND: Final = MappingProxyType(with_aliases(_PUBLISHED_PRIORITIES))
 
 
 def _text(name: str, *, low: int = 0, high: int = TEXT_LIMIT, nullable: bool = False) -> Field:

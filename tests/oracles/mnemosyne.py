@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.oracles.ieee import divide, exp, has_nan, not_negative, power
+from tests.oracles.kinds import entry
 from tests.oracles.records import Record, age_hours, value
 
 TAU_HOURS = 168.0
@@ -73,7 +74,7 @@ def recency(record: Record, now: float) -> float:
 
 def weibull_of(record: Record, now: float) -> float:
     """Return the Weibull retention of a memory by its kind, age from created_at. M8."""
-    shape, eta_hours = WEIBULL.get(value(record, "kind"), WEIBULL["general"])
+    shape, eta_hours = entry(WEIBULL, value(record, "kind"), WEIBULL["general"])
     return weibull_retention(age_hours(record, now, "created_at"), shape, eta_hours)
 
 

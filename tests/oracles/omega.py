@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tests.oracles.fusion import minmax_floor
 from tests.oracles.ieee import clip, exp, has_nan, larger, not_negative, power
+from tests.oracles.kinds import entry, is_among
 from tests.oracles.omega_tables import (
     INTENTS,
     KIND_WEIGHT,
@@ -84,7 +85,7 @@ def channel_weights(profile: str = "_default", intent: str | None = None) -> dic
 
 def kind_weight(kind: str, table: Mapping[str, float] = KIND_WEIGHT) -> float:
     """Return the type weight of a kind, 1 if unlisted. O11."""
-    return table.get(kind, 1.0)
+    return entry(table, kind, 1.0)
 
 
 def feedback_factor(f: float) -> float:
@@ -150,7 +151,7 @@ def overlap_boost(word_ratio: float, feedback: float, weight: float) -> float:
 
 def preference_boost(kind: str, asks_for_preference: bool) -> float:
     """Return 1.5 for a user_preference when the query holds a preference word. O19."""
-    return 1.5 if asks_for_preference and kind == "user_preference" else 1.0
+    return 1.5 if asks_for_preference and is_among(["user_preference"], kind) else 1.0
 
 
 def context_words(file: str | None, tags: Iterable[str]) -> set[str]:
@@ -261,7 +262,7 @@ def decay_floor(access_count: int) -> float:
 def decay_of(record: Record, now: float) -> float:
     """Return the decay of a memory by its kind, accesses and last use. O14."""
     kind, accesses = value(record, "kind"), value(record, "access_count")
-    rate = RATE_A_DAY.get(kind, RATE_OTHERWISE)
+    rate = entry(RATE_A_DAY, kind, RATE_OTHERWISE)
     if kind == "decision":
         rate = decision_rate(rate, accesses)
     return floored_decay(idle_days(record, now), rate, decay_floor(accesses))
@@ -270,7 +271,7 @@ def decay_of(record: Record, now: float) -> float:
 def is_forgotten(record: Record, now: float, age_days: float) -> bool:
     """Tell whether the dream archives it: old, unused or unloved, and weak in all. O31."""
     kind, feedback = value(record, "kind"), value(record, "feedback")
-    if kind in {"user_preference", "error_pattern", "constraint", "reminder"}:
+    if is_among(["user_preference", "error_pattern", "constraint", "reminder"], kind):
         return False
     is_unused = value(record, "access_count") == 0 and record.get("last_accessed_at") is None
     weak = kind_weight(kind) * feedback_factor(feedback) * decay_of(record, now) < 0.05

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.oracles.ieee import as_float32, not_negative
+from tests.oracles.kinds import entry
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -64,7 +65,7 @@ def value(record: Record, name: str, *, stored: bool = True) -> Any:
     given = record.get(name)
     if given is None:
         if name == "priority":
-            return PRIORITY_BY_KIND.get(value(record, "kind"), 3)
+            return entry(PRIORITY_BY_KIND, value(record, "kind"), 3)
         given = DEFAULTS[name]
     return as_float32(given) if stored and name in FLOAT32 else given
 

@@ -87,7 +87,7 @@ def test_a_search_ranks_and_explains_by_it(kettles: oneiros.Engine, seventh: Pro
         result.id: {factor.name: factor.value for factor in result.explanation.factors}
         for result in response.results
     }
-    assert factors["lesson"] == {"trust": 1.0, "week": 1.0, "urgent": 0.003}
+    assert factors["lesson"] == {"trust": 1.0, "week": 1.0, "urgent": 0.004}
     assert factors["fresh"] == {"trust": 0.5, "week": 1.0, "urgent": 0.003}
     assert factors["old"]["week"] == pytest.approx(np.exp(-10.0), rel=1e-12)
     for result in response.results:

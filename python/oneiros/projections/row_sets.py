@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
+from oneiros.kinds import words_with_aliases
 from oneiros.numpy_on_use import np
 from oneiros.projections.row_attributes import RowAttributes
 from oneiros.projections.visible import BackAgain, Reach, Visible
@@ -270,10 +271,10 @@ def of_status(status: Sequence[str]) -> Where:
 
 @lru_cache(maxsize=16)
 def of_kinds(kinds: tuple[str, ...]) -> Where:
-    """The condition that a memory's kind is one of these."""
+    """The condition that a memory's kind is one of these, by whatever word for it."""
     from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
 
-    return Where.from_json({"kind": list(kinds)})
+    return Where.from_json({"kind": list(words_with_aliases(kinds))})
 
 
 def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.kinds import words_with_aliases
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
@@ -205,7 +206,7 @@ class FlooredDecay:
 
     def _emit_rate(self, program: ProgramBuilder, access_count: int) -> int:
         rate = program.by_kind(self.rates, self.otherwise)
-        if not set(self.decisions) & set(program.kinds):
+        if not set(words_with_aliases(self.decisions)) & set(program.kinds):
             return rate
         decided = program.call(
             "decision_rate", rate, access_count, base=self.base, most=self.most, least=self.least
