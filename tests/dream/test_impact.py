@@ -208,7 +208,7 @@ def _records(seed: int) -> list[dict[str, Any]]:
 
 def _search(records: Sequence[dict[str, Any]], query: str, count: int) -> list[str]:
     with oneiros.Engine(":memory:", profile="reverie", clock=lambda: START) as mind:
-        mind.add_many(records, now=START)
+        mind.add_many(records, now=START - 500 * DAY)
         return mind.search(query, count, reinforce=False).ids
 
 
@@ -217,7 +217,7 @@ def test_every_rule_left_out_by_hand_gives_the_same_blame(seed: int) -> None:
     profile = oneiros.profiles.get("reverie")
     questions = ["door", "train red", "ferry", "coffee blue"]
     with oneiros.Engine(":memory:", profile=profile, clock=lambda: START) as mind:
-        mind.add_many(_records(seed), now=START)
+        mind.add_many(_records(seed), now=START - 500 * DAY)
         records = [memory.to_record() for memory in mind.get_many([f"m{n}" for n in range(40)])]
         plan = mind.dream(dry_run=True)
         changes = [

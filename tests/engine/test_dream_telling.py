@@ -98,7 +98,7 @@ def test_a_rule_that_deletes_and_archives_counts_the_memories_of_both() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="reverie") as mind:
         for number in range(5):
             kind = "session" if number < 2 else "note"
-            mind.add(f"stale {number}", id=f"m{number}", kind=kind, created_at=NOW - 400 * DAY)
+            mind.add(f"stale {number}", id=f"m{number}", kind=kind, now=NOW - 400 * DAY)
         plan = mind.dream(dry_run=True)
         mind.update("m0", text="in use again")
         mind.update("m4", text="in use again, too")
@@ -118,7 +118,7 @@ def test_removals_are_named_before_other_changes_of_the_same_fields() -> None:
         fading = {"stability": 0.1, "created_at": NOW - 900 * DAY, "at_floor_since": NOW - 9 * DAY}
         mind.add_many([{"text": f"fading {n}", **fading} for n in range(1_100)])
         cold = {"tier": "cold", "cold_since": NOW - 400 * DAY, "created_at": NOW - 900 * DAY}
-        mind.add("a long story", id="cut", **cold)
+        mind.add("a long story", id="cut", **cold, now=NOW - 500 * DAY)
         report = mind.dream(dry_run=True).report
     assert len(report.named) == 1_000
     assert [(one.id, one.removal, one.because) for one in report.named[:2]] == [
@@ -130,9 +130,9 @@ def test_removals_are_named_before_other_changes_of_the_same_fields() -> None:
 
 def test_what_is_forgotten_for_its_little_weight_says_so() -> None:
     with Engine(":memory:", clock=VirtualClock(NOW), profile="omega") as mind:
-        old = {"kind": "code_chunk", "created_at": NOW - 400 * DAY}
-        mind.add("never used", id="unused", **old)
-        mind.add("disliked", id="disliked", access_count=1, feedback=-3, **old)
+        old = NOW - 400 * DAY
+        mind.add("never used", id="unused", kind="code_chunk", now=old)
+        mind.add("disliked", id="disliked", kind="code_chunk", access_count=1, feedback=-3, now=old)
         named = mind.dream(dry_run=True).report.named
     because = {one.id: one.because for one in named if one.removal == "archived"}
     assert because == {  # the weights of tests/dream/test_forgetting.py

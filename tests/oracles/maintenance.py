@@ -104,9 +104,15 @@ def stubs(memories: Sequence[Fields], now: float) -> list[int]:
         and memory["tier"] == "cold"
         and not is_protected(memory)
         and memory["cold_since"] is not None
-        and to_stub(days_since(now, memory["cold_since"]))
+        and to_stub(days_since(now, _cold_here_since(memory)))
     ]
-    return sorted(cut, key=lambda row: (memories[row]["cold_since"], row))
+    return sorted(cut, key=lambda row: (_cold_here_since(memories[row]), row))
+
+
+def _cold_here_since(memory: Fields) -> float:
+    """Return since when a memory has been cold in this store."""
+    learned = memory["learned_at"]
+    return memory["cold_since"] if learned is None else max(memory["cold_since"], learned)
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -19,6 +19,7 @@ __all__ = ["beginning", "cut_to_stubs"]
 _AT_ONCE: Final = 4_096
 """Rows whose texts and vectors are read at a time."""
 
+_DAY: Final = 86_400.0
 _JOINER: Final = "\u200d"
 _LONGEST_CLUSTER: Final = 32
 
@@ -28,8 +29,8 @@ def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
 
     Those that have been cold for longest go first.
     """
-    since = draft.column("cold_since")
-    long_cold = draft.age_days("cold_since") >= phase.days
+    since = draft.activity("cold_since")
+    long_cold = (draft.now - since) / _DAY >= phase.days
     long_cold &= draft.live & (draft.column("tier") == COLD) & (draft.column("core") == 0)
     rows = np.flatnonzero(draft.without_kept("C20", long_cold)).astype(np.uint32)
     draft.because["C20"] = partial(_because, draft)
@@ -78,4 +79,5 @@ def _cut_links(draft: Draft, rows: Rows) -> None:
 
 def _because(draft: Draft, rows: Rows) -> list[str]:
     """Return in words why each row is cut."""
-    return [f"cold for {days:.0f} days" for days in draft.age_days("cold_since")[rows]]
+    days = (draft.now - draft.activity("cold_since")[rows]) / _DAY
+    return [f"cold for {one:.0f} days" for one in days.tolist()]
