@@ -13,6 +13,7 @@ import numpy as np
 
 from bench.formula import COUNT, DAYS, HOURS, SHARE, STABILITY, Formula, uniform, whole
 from oneiros.fields import ENUMS, PRIORITY_BY_KIND
+from oneiros.kinds import with_aliases
 from oneiros.ranking.factors import WeibullRecency
 from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
 
@@ -41,6 +42,7 @@ class Chain(Formula):
 
 
 def by_kind(table: Mapping[str, float], otherwise: float, kinds: Sequence[str] = KINDS) -> Array:
+    table = with_aliases(table)
     return np.array([table.get(kind, otherwise) for kind in kinds], np.float32)
 
 

@@ -13,8 +13,11 @@ from oneiros import profiles
 from oneiros.fields import ENUMS
 from tests.batch.forms import DAY, DTYPES, KINDS, NOW, rescore
 
-ABSENT = (np.nan,)
 SMALLEST = float(np.finfo(np.float32).tiny)
+
+
+def is_absent(value: object) -> bool:
+    return isinstance(value, float) and np.isnan(value)
 
 
 def drawn(rows: int, mean_days: float) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def test_in_float64_a_float32_table_scores_as_the_engine_to_the_bit(name: str) -
     table = drawn(300, 60.0)
     del table["core"], table["pinned"]
     records = [
-        {field: value for field, value in zip(table, row, strict=True) if value not in ABSENT}
+        {field: value for field, value in zip(table, row, strict=True) if not is_absent(value)}
         for row in zip(*(values.tolist() for values in table.values()), strict=True)
     ]
     with oneiros.Engine(":memory:", profile=name, clock=lambda: NOW) as mind:

@@ -18,7 +18,13 @@ Change = Callable[[oneiros.Engine], object]
 def mind_with_a_stub_to_be(path: Path) -> oneiros.Engine:
     """Return an engine on a memory that C20 cuts, linked with another, and a third beside them."""
     mind = oneiros.Engine(path, profile="cognitive")
-    mind.add("a long story " * 50, id="cold", tier="cold", cold_since=NOW - 200 * DAY, now=NOW)
+    mind.add(
+        "a long story " * 50,
+        id="cold",
+        tier="cold",
+        cold_since=NOW - 200 * DAY,
+        now=NOW - 200 * DAY,
+    )
     for id in ("other", "third"):
         mind.add(f"a story of {id}", id=id, now=NOW)
     mind.link("cold", "other", 0.3, now=NOW)

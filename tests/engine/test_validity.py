@@ -176,7 +176,7 @@ def test_a_dream_sums_up_what_does_not_expire() -> None:
         for number in range(5)
     ]
     with oneiros.Engine(":memory:", profile="cognitive", clock=lambda: NOW) as mind:
-        mind.add_many(records)
+        mind.add_many(records, now=NOW - 900 * DAY)
         mind.dream()
         gone = {one.id for one in mind.list() if one.superseded_by is not None}
         assert gone == {f"fact {number}" for number in range(5)}
