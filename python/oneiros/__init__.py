@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
+    from oneiros.errors import MissingEmbedderWarning as MissingEmbedderWarning
     from oneiros.errors import OneirosError as OneirosError
     from oneiros.errors import QueryTooLarge as QueryTooLarge
     from oneiros.errors import StoreBusy as StoreBusy
@@ -66,6 +67,7 @@ _HOME = {  # public name -> the module it lives in
     "LexicalIndex": "lexical",
     "Link": "association",
     "Memory": "memory",
+    "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
     "Profile": "ranking.profile",
     "QueryTooLarge": "errors",
@@ -106,6 +108,7 @@ __all__ = [
     "LexicalIndex",
     "Link",
     "Memory",
+    "MissingEmbedderWarning",
     "OneirosError",
     "Profile",
     "QueryTooLarge",

@@ -156,6 +156,7 @@ class AsyncEngine(AsyncMemories[Engine]):
     flush = _awaited(Engine.flush)
     refresh = _awaited(Engine.refresh)
     backup = _awaited(Engine.backup)
+    embed_missing = _awaited(Engine.embed_missing)
     reembed = _awaited(Engine.reembed)
     stats = _awaited(Engine.stats)
     check = _awaited(Engine.check)

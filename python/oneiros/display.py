@@ -1,18 +1,20 @@
-"""Scores shown to people: trees and tables, as text and as HTML for notebooks.
+"""Scores shown to people: trees and tables, as text and as HTML for notebooks; progress of long calls.
 
 Whatever names and ids hold is shown literally: no escape reaches a terminal, no markup a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from oneiros.visible_text import one_line, shortened
 
-__all__ = ["Branch", "Table", "day", "figure", "html_text", "moment", "tree_text"]
+__all__ = ["Branch", "Table", "day", "figure", "html_text", "moment", "progress_bar", "tree_text"]
 
 CELL = 48  # characters of a text in a table
 
@@ -122,3 +124,28 @@ def _escaped(text: str) -> str:
     import html  # noqa: PLC0415 - for notebooks only
 
     return html.escape(text)
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on the error stream while the block runs.
+
+    Args:
+        label: what is going on.
+        total: steps until done; None: show nothing.
+
+    Yields:
+        A callable that takes the number of steps done.
+    """
+    if total is None:
+        yield _ignore
+        return
+    from rich.console import Console  # noqa: PLC0415 - on use only
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        yield partial(shown.advance, shown.add_task(label, total=total))
+
+
+def _ignore(_steps: int) -> None:
+    """Advance no bar."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, get_args
 
 from oneiros.argument_checks import (
@@ -13,7 +14,9 @@ from oneiros.argument_checks import (
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
+from oneiros.display import progress_bar
 from oneiros.embedders import name_of
+from oneiros.errors import MissingEmbedderWarning
 from oneiros.indexing_options import checked_options, recorded_options
 from oneiros.inspecting import Inspecting
 from oneiros.keeping_dreaming import KeepingDreaming
@@ -22,12 +25,13 @@ from oneiros.named_calls import named_calls
 from oneiros.projections import Projections
 from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
-from oneiros.store import Store
+from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded
 from oneiros.watching import Watch, require_watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
@@ -72,6 +76,9 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         auto_refresh: follow other processes' commits before each search.
         watch: who is there while a search runs, such as
             :class:`oneiros.integrations.tracing.Spans`; None: nobody, at no cost.
+
+    Warns:
+        MissingEmbedderWarning: the store's vectors come from an embedder, and none is given.
 
     Raises:
         StoreCorrupt: the file is damaged or is not a store.
@@ -150,6 +157,13 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         super().__init__(parts, bounds={})
         self._options = options
         self._tell_interrupted()
+        made_by = remember.vectors.recorded_name
+        if embedder is None and made_by is not None:
+            try:
+                self._warn_without_embedder(made_by)
+            except Warning:  # where warnings are errors
+                self.close()
+                raise
 
     def flush(self) -> None:
         """Write the waiting reinforcement to the store now.
@@ -185,17 +199,72 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         self._parts.remember.write_events(is_told=False)
         self._parts.store.backup(target)
 
-    def reembed(self, embedder: Embedder) -> int:
-        """Replace every vector by this embedder's, in one transaction, and keep it for searches.
+    def embed_missing(self, *, progress: bool = False) -> int:
+        """Embed the live memories that lack a vector, such as those added without an embedder.
+
+        The embedder gets 256 texts a call, and each batch is committed by itself: call it again
+        after an error or an interrupt, and it goes on with the rest. Other writers do not wait for
+        the embedder. Memories with a blank text, stubs, and texts for which the embedder gives a
+        zero vector have none and are not counted as missing. :meth:`stats` has the number of the
+        missing ones under ``without_vector``.
+
+        Args:
+            progress: show a bar on the error stream.
 
         Returns:
-            How many memories were embedded.
+            How many memories got a vector.
 
         Raises:
-            TypeError, ValueError: what is no embedder, or gives no such arrays; nothing is changed.
+            ValueError: the engine has no embedder.
+            TypeError, ValueError: the embedder returned something that is no array of vectors, or
+                vectors of another width than the store's.
+            EmbedderMismatch: the store's vectors were replaced by another embedder's meanwhile.
+        """
+        require_flag("progress", progress)
+        total = self._count(Reading.count_without_vector) if progress else None
+        with progress_bar("embedding", total) as advance:
+            return self._parts.remember.embed_missing(advance)
+
+    def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
+        """Replace every vector by this embedder's, and use it for searches from then on.
+
+        The new vectors are stored apart, 256 a commit, and replace all old ones in one transaction
+        once they are complete. Until then searches use the old vectors, in every process and after
+        a reopen, and other writers do not wait for the embedder. After an error, an interrupt or a
+        crash call it again with the same embedder: it goes on where it stopped.
+
+        Args:
+            embedder: as the engine takes it.
+            resume: whether to go on with the vectors that an unfinished call for an embedder of this
+                name made; False: make all again.
+            progress: show a bar on the error stream.
+
+        Returns:
+            How many memories were embedded, soft-deleted ones too.
+
+        Raises:
+            TypeError, ValueError: what is no embedder, or returned no array of vectors. The old
+                vectors stay.
+            EmbedderMismatch: another call began to replace the vectors by another embedder's.
         """
         name_of(embedder)
-        return self._parts.remember.reembed(embedder)
+        require_flag("resume", resume)
+        require_flag("progress", progress)
+        total = self._count(Reading.count) if progress else None
+        with progress_bar("embedding", total) as advance:
+            return self._parts.remember.reembed(embedder, resume=resume, advance=advance)
+
+    def _count(self, count: Callable[[Reading], int]) -> int:
+        with self._parts.store.read() as reading:
+            return count(reading)
+
+    def _warn_without_embedder(self, name: str) -> None:
+        msg = (
+            f"the store's vectors were made by {name!r}, and this engine has no embedder: memories "
+            "added or changed now get no vector, and searches go by words alone. Open it with "
+            "embedder=; embed_missing() makes the vectors that are missing"
+        )
+        warnings.warn(msg, MissingEmbedderWarning, stacklevel=3)
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""
@@ -218,8 +287,15 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         return f"<Engine {str(self._shared.store.path)!r}, {state}>"
 
 
+class QuietEngine(Engine):
+    """An engine whose user knows that it may lack the store's embedder."""
+
+    def _warn_without_embedder(self, name: str) -> None:
+        """Warn of nothing."""
+
+
 def _trials(parts: Parts, now: float) -> AbstractContextManager[Trials]:
     """Return copies of an engine's store for a block, their clock standing still."""
     from oneiros.dream_trials import StoreTrials  # noqa: PLC0415 - few try
 
-    return StoreTrials(Engine, parts, now)
+    return StoreTrials(QuietEngine, parts, now)

@@ -1,4 +1,4 @@
-"""The exceptions of Oneiros: one tree under :class:`OneirosError`.
+"""The exceptions of Oneiros: one tree under :class:`OneirosError`; and its warnings.
 
 Input that breaks a field's rule is a plain ``ValueError`` or ``TypeError`` naming field, value and
 rule; what stands here is for the conditions a caller may want to catch by name.
@@ -11,6 +11,7 @@ __all__ = [
     "DuplicateId",
     "EmbedderMismatch",
     "EngineClosed",
+    "MissingEmbedderWarning",
     "OneirosError",
     "QueryTooLarge",
     "SnapshotDamaged",
@@ -70,7 +71,7 @@ class SnapshotDamaged(OneirosError):
 
 
 class StoreBusy(OneirosError, TimeoutError):
-    """Another process held the write lock longer than the timeout."""
+    """Another process held the write lock longer than the timeout, or kept changing the same text."""
 
 
 class StoreCorrupt(OneirosError):
@@ -91,3 +92,7 @@ class StorePoisoned(OneirosError):
 
 class StoreVersionError(OneirosError):
     """The store was written by a newer version of Oneiros."""
+
+
+class MissingEmbedderWarning(UserWarning):
+    """An engine without an embedder opened a store whose vectors were made by one."""

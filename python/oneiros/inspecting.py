@@ -20,10 +20,20 @@ class Inspecting(Bounded):
     _options: LexicalOptions
 
     def stats(self) -> dict[str, Any]:
-        """Return counts and sizes of the store and what is projected from it."""
+        """Return counts and sizes of the store and what is projected from it.
+
+        ``without_vector`` counts the live memories that lack a vector which their text could have;
+        :meth:`oneiros.Engine.embed_missing` makes them. ``reembedding`` is None, or of an unfinished
+        :meth:`oneiros.Engine.reembed` the embedder, and how many of the memories are ``done``.
+        """
         parts = self._parts
         projections = parts.projections
         vectors = projections.indexes.vectors
+        with parts.store.read() as reading:
+            without_vector, name = reading.count_without_vector(), reading.reembedding()
+            reembedding = None
+            if name is not None:
+                reembedding = {"embedder": name, "done": reading.new_vector_count()}
         return {
             "memories": projections.live_count,
             "deleted": len(projections.lifecycle.row_of) - projections.live_count,
@@ -33,6 +43,8 @@ class Inspecting(Bounded):
             "embedder": parts.remember.vectors.recorded_name,
             "embedding_dimension": parts.remember.vectors.dimension,
             "vectors": 0 if vectors is None else len(vectors),
+            "without_vector": without_vector,
+            "reembedding": reembedding,
             "lexical": {
                 **asdict(self._options),
                 "documents": projections.indexes.lexical.document_count,

@@ -63,7 +63,8 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
             now: the clock, for ``created_at`` and a new id; seconds UTC, an aware ``datetime`` or
                 an ISO 8601 text with offset; default: the engine's clock.
             **fields: any field of docs/systems/fields.md (``id``, ``kind``, ``session``, ...);
-                ``embedding`` is made by the engine's embedder when not given.
+                ``embedding`` is made by the engine's embedder when not given. A blank text has
+                none.
 
         Returns:
             The memory's id; :meth:`similar` tells what was there already.
@@ -128,11 +129,12 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.
 
-        A changed text (or title) is embedded anew by the engine's embedder; without one, give the
-        new ``embedding`` too (None drops the old), or the vector stays what it was.
+        A changed text or title is embedded by the engine's embedder. Without an embedder the old
+        vector is dropped, unless a new ``embedding`` is given too.
 
         Raises:
             UnknownMemory: no live memory has this id.
+            StoreBusy: others kept changing the text while it was embedded, or held the lock.
             ValueError, TypeError: a field breaks its rule, or is ``id``.
         """
         for name in self._bounds:

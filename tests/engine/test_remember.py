@@ -177,11 +177,13 @@ def test_an_embedder_gives_every_text_its_vector(path: Path) -> None:
         np.testing.assert_array_equal(mind.get(given).embedding, np.eye(8, dtype="f4")[7])
 
 
-def test_without_an_embedder_a_vector_stays_until_another_is_given(mind: oneiros.Engine) -> None:
+def test_a_vector_stays_until_another_is_given(mind: oneiros.Engine) -> None:
     id = mind.add("ant", embedding=[3.0, 4.0])
     np.testing.assert_allclose(mind.get(id).embedding, [0.6, 0.8])
-    mind.update(id, text="bee")
+    mind.update(id, text="ant", importance=0.75)
     assert mind.search("", embedding=[3.0, 4.0]).ids == [id]
+    mind.update(id, text="bee", embedding=[4.0, 3.0])
+    np.testing.assert_allclose(mind.get(id).embedding, [0.8, 0.6])
     mind.update(id, embedding=None)
     assert mind.get(id).embedding is None
     assert mind.search("", embedding=[3.0, 4.0]).ids == []
@@ -192,7 +194,9 @@ def test_another_embedder_on_open_is_refused_naming_both(path: Path) -> None:
         mind.add("abc")
     with pytest.raises(oneiros.EmbedderMismatch, match=r"'one'.*'two'"):
         oneiros.Engine(path, embedder=LetterCounts(name="two"))
-    with oneiros.Engine(path) as mind:
+    with pytest.warns(oneiros.MissingEmbedderWarning, match="'one'"):
+        mind = oneiros.Engine(path)
+    with mind:
         assert mind.reembed(LetterCounts("xyzabc", name="two")) == 1
         assert mind.stats()["embedder"] == "two"
         assert mind.stats()["embedding_dimension"] == 6

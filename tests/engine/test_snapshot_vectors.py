@@ -267,6 +267,7 @@ def damage(path: Path, memory_id: str) -> None:
     store.close()
 
 
+@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 @pytest.mark.parametrize("width", [WIDTH, WIDTH // 2])
 def test_where_all_vectors_were_replaced_the_graph_is_not_used(path: Path, width: int) -> None:
     def other(texts: list[str]) -> np.ndarray:

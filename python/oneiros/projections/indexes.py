@@ -86,6 +86,9 @@ class Indexes:
         self.has_erased = False
         """Something was forgotten, of which the lexical index may still hold words."""
         self.vectors: VectorIndex | None = None
+        # Where all vectors were replaced: the new ones, until they can be searched all together.
+        self._new_vectors: VectorIndex | None = None
+        self._is_replacing = False
         self._words = LexicalSearch(self.lexical)
         self.vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
@@ -120,7 +123,8 @@ class Indexes:
     ) -> ChannelAnswer:
         """The vector channel; absent without a vector to ask with, or any to find."""
         index = self.vectors
-        if not index or vector is None:
+        # The embedder may have been another one when the query was embedded, a moment ago.
+        if not index or vector is None or len(vector) != index.dimension:
             return ABSENT
         return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
 
@@ -134,15 +138,37 @@ class Indexes:
     ) -> list[ChannelAnswer]:
         """The vector channel for a batch: one call for all vectors that are there."""
         found = [ABSENT] * len(vectors)
-        present = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
         index = self.vectors
-        if not index or not present:
+        if not index:
+            return found
+        present = [
+            (place, vector)
+            for place, vector in enumerate(vectors)
+            if vector is not None and len(vector) == index.dimension
+        ]
+        if not present:
             return found
         matrix = np.stack([vector for _, vector in present])
         lists = index.search_many(matrix, depth, allowed, threads=threads)
         for (place, vector), hits in zip(present, lists, strict=True):
             found[place] = _by_cosine(index, vector, hits, channel.minimum)
         return found
+
+    def begin_replacement(self) -> None:
+        """Take up vectors apart from now on: all of the store were replaced by another embedder's.
+
+        Searches go by the old ones until :meth:`end_replacement`. Beginning twice is once.
+        """
+        if not self._is_replacing:
+            self._vector_digests = array("q", [0]) * len(self._vector_digests)
+            self._is_replacing = True
+
+    def end_replacement(self) -> None:
+        """Search what was taken up since :meth:`begin_replacement`, and nothing else."""
+        old, self.vectors = self.vectors, self._new_vectors
+        self._new_vectors, self._is_replacing = None, False
+        if old is not None:
+            old.close()
 
     def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         """Bring the indexes to what the store says."""
@@ -160,8 +186,7 @@ class Indexes:
                 digests[row] = 0
         for row in numbers:
             self.lexical.delete(row=row)
-        if self.vectors is not None:
-            self.vectors.remove(rows)
+        self._remove_vectors(rows)
 
     def erase(self, row: int) -> None:
         """Drop a row from the indexes."""
@@ -170,13 +195,18 @@ class Indexes:
                 digests[row] = 0
         self.lexical.delete(row=row)
         self.has_erased = True
-        if self.vectors is not None:
-            self.vectors.remove(np.array([row], np.uint32))
+        self._remove_vectors(np.array([row], np.uint32))
+
+    def _remove_vectors(self, rows: npt.NDArray[np.uint32]) -> None:
+        for index in (self.vectors, self._new_vectors):
+            if index is not None:
+                index.remove(rows)
 
     def close(self) -> None:
         """Stop background work."""
-        if self.vectors is not None:
-            self.vectors.close()
+        for index in (self.vectors, self._new_vectors):
+            if index is not None:
+                index.close()
 
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
     # an error cuts off is done again by the next follow.
@@ -250,8 +280,8 @@ class Indexes:
                 blobs.append(memory.embedding)
         for row in changed:
             self._vector_digests[row] = 0
-        if bare and self.vectors is not None:
-            self.vectors.remove(np.array(bare, np.uint32))
+        if bare:
+            self._remove_vectors(np.array(bare, np.uint32))
         if blobs:
             matrix = decoded(blobs)
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
@@ -259,11 +289,16 @@ class Indexes:
             self._vector_digests[row] = digest
 
     def _vectors_of(self, dimension: int) -> VectorIndex:
-        if self.vectors is None or self.vectors.dimension != dimension:
-            if self.vectors is not None:  # every vector was replaced by another embedder's
-                self.vectors.close()
+        index = self._new_vectors if self._is_replacing else self.vectors
+        if index is None or index.dimension != dimension:
+            if index is not None:  # every vector was replaced by another embedder's
+                index.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
             from oneiros.channels.vector import VectorIndex  # noqa: PLC0415 - not for words alone
 
-            self.vectors = VectorIndex(dimension, kind=self.vector_index)
-        return self.vectors
+            index = VectorIndex(dimension, kind=self.vector_index)
+            if self._is_replacing:
+                self._new_vectors = index
+            else:
+                self.vectors = index
+        return index

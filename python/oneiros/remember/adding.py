@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
-from oneiros.numpy_on_use import np
 from oneiros.remember.associating import links_of, raise_alike
-from oneiros.remember.batch import AddReport, Batch, Entry
-from oneiros.remember.cycles import Cycles
+from oneiros.remember.batch import AddReport, Batch, Entry, titled
+from oneiros.remember.embedding import Embedding
 from oneiros.remember.following import uncollected
-from oneiros.remember.write_rules import Bounds, exists, keep_spread, restage, unknown
+from oneiros.remember.write_rules import (
+    Bounds,
+    exists,
+    is_rewritten,
+    keep_spread,
+    restage,
+    unknown,
+)
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.cells import cells_of
-from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from oneiros.ranking.ingest import IngestAssociation
     from oneiros.ranking.initial_stability import InitialStability
+    from oneiros.remember.text_vectors import MadeVectors
     from oneiros.store import StoredMemory, Transaction
 
 __all__ = ["Adding"]
 
 
-class Adding(Cycles):
+class Adding(Embedding):
     """Takes records into the store."""
 
     def add(
@@ -59,14 +63,35 @@ class Adding(Cycles):
         )
         with uncollected():
             batch.read(records, self.vectors, now, bounds.inside)
-            is_small = ingest is not None and len(batch.entries) <= ingest.most_records
-            rule = ingest if links or (links is None and is_small) else None
-            return self._add(batch, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule)
+        is_small = ingest is not None and len(batch.entries) <= ingest.most_records
+        rule = ingest if links or (links is None and is_small) else None
+
+        def write(made: MadeVectors) -> AddReport:
+            with uncollected():
+                return self._add(
+                    batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
+                )
+
+        return self._written(self._texts_of(batch, on_conflict), write)
+
+    def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
+        """The texts to embed, as far as can be told before the transaction."""
+        if not self.vectors.is_present:
+            return []
+        held: dict[str, StoredMemory] = {}
+        if on_conflict == "update":
+            bare = [entry.id for entry in batch.entries if entry.blob is None]
+            with self._store.read() as reading:
+                known = reading.load_stored([id for id in bare if id in self._lifecycle.row_of])
+            held = {memory.id: memory for memory in known if memory is not None}
+        texts = (_text_to_embed(entry, held.get(entry.id)) for entry in batch.entries)
+        return [text for text in texts if text is not None]
 
     @whole_write
     def _add(
         self,
         batch: Batch,
+        made: MadeVectors,
         *,
         now: float,
         on_conflict: str,
@@ -78,18 +103,26 @@ class Adding(Cycles):
         updated: list[str] = []
         ids = [entry.id for entry in batch.entries]
         with self._writing(after_events_of=ids) as transaction:
-            batch.refuse_what_no_longer_fits(self.vectors)
+            known = {
+                memory_id: self._held(transaction, memory_id)
+                for memory_id in ids
+                if memory_id in self._lifecycle.row_of
+            }
+            wanted: list[str | None] = [None] * len(ids)
+            if self.vectors.is_present:
+                wanted = [_text_to_embed(entry, known.get(entry.id)) for entry in batch.entries]
+                made.require((text for text in wanted if text is not None), self.vectors)
+            batch.place_vectors(wanted, made, self.vectors.dimension)
             self._lifecycle.require_kinds(
                 {entry.values.get("kind", "note") for entry in batch.entries}
             )
             self._record_width(transaction, batch.entries)
             for entry in batch.entries:
                 memory_id = entry.id
-                if memory_id not in self._lifecycle.row_of:
+                held = known.get(memory_id)
+                if held is None:
                     fresh.append(entry)
-                    continue
-                held = self._held(transaction, memory_id)
-                if on_conflict != "update" or not seen(held):
+                elif on_conflict != "update" or not seen(held):
                     batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
                 else:
                     self._update_existing(transaction, entry, held, now)
@@ -99,9 +132,9 @@ class Adding(Cycles):
             )
             transaction.count_duplicates(sequences, within=bounds.fields)
             if ingest is not None:
-                made = links_of(fresh, ingest, now)
-                if made:
-                    transaction.set_links(made)
+                new_links = links_of(fresh, ingest, now)
+                if new_links:
+                    transaction.set_links(new_links)
                 raise_alike(transaction, self._projections, fresh, ingest, bounds.fields)
         return batch.report({entry.id for entry in fresh}.union(updated), updated)
 
@@ -121,11 +154,10 @@ class Adding(Cycles):
                 if name not in ("id", "learned_at") and value is not None
             }
         )
-        if entry.is_made_here and held.title and "title" not in changes:
-            vector = self._vector_of_changed(held, changes)  # the title stays, and speaks too
-            changes["embedding"] = None if vector is None else encoded(vector)
-        elif entry.blob is not None:
+        if entry.blob is not None:
             changes["embedding"] = entry.blob
+        elif is_rewritten(held, changes):
+            changes["embedding"] = None  # it was the old text's
         keep_spread(held, changes)
         restage(held, changes)
         changes.setdefault("updated_at", now)
@@ -134,15 +166,29 @@ class Adding(Cycles):
             changes["learned_at"] = now
         transaction.update(entry.id, changes)
 
-    def _vector_of_changed(
-        self, held: StoredMemory, changes: Mapping[str, object]
-    ) -> npt.NDArray[np.float32] | None:
-        title = changes.get("title", held.title)
-        text = changes.get("text", held.text)
-        return next(self.vectors.of([f"{title} {text}" if title else str(text)]))
-
     def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
         held = transaction.load_stored([memory_id])[0]
         if held is None:
             raise UnknownMemory(unknown(memory_id))
         return held
+
+
+def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:
+    """Return the text whose vector a record needs.
+
+    Args:
+        entry: of the batch.
+        held: the memory of its id, which it updates; None: there is none.
+
+    Returns:
+        None where the record brings a vector, or does not change the text of a memory that has one.
+    """
+    if entry.values.get("embedding") is not None:
+        return None
+    text: str = entry.values["text"]
+    if held is None:
+        return titled(entry.values.get("title", ""), text)
+    given = entry.given.get("title")
+    title = held.title if given is None else str(given)
+    changes = {"text": text, "title": title}
+    return titled(title, text) if held.embedding is None or is_rewritten(held, changes) else None

@@ -1,8 +1,8 @@
-"""A batch of records on its way in: checked, one an id, embedded; the refused set aside."""
+"""A batch of records on its way in: checked, one an id; the refused set aside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,12 @@ from oneiros.store.embedding_bytes import encoded
 if TYPE_CHECKING:
     from oneiros.likeness import NearDuplicate
     from oneiros.ranking.initial_stability import InitialStability
-    from oneiros.remember.text_vectors import TextVectors
+    from oneiros.remember.text_vectors import MadeVectors, TextVectors
     from oneiros.store import StoredMemory
 
 _IMPORTANCE = Memory(text="").importance
 
-__all__ = ["AddReport", "Batch", "Entry", "OnFirstLook", "embedded_text"]
+__all__ = ["AddReport", "Batch", "Entry", "OnFirstLook", "embedded_text", "titled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,36 +129,40 @@ class Batch:
         now: float,
         inside: Callable[[object], object],
     ) -> None:
-        """Take records in: check each, keep one an id, embed what has no embedding.
+        """Take records in: check each, keep one an id.
 
         Args:
             records: mappings or memories, or they are refused.
-            vectors: the engine's embedder.
+            vectors: knows the width of the store's vectors.
             now: for what a record leaves out.
             inside: gives a record the fields of the scope it comes through, or refuses it.
         """
-        self._vectors = vectors
         self._check(records, vectors, now, inside)
         self._keep_one_of_each()
-        self._embed(vectors)
 
-    def refuse_what_no_longer_fits(self, current: TextVectors) -> None:
-        """Refuse vectors of another width than the store has by now.
+    def place_vectors(
+        self, wanted: Sequence[str | None], made: MadeVectors, width: int | None
+    ) -> None:
+        """Give the entries the vectors that were made, and refuse those of another width.
 
-        Raises:
-            EmbedderMismatch: the store's vectors were replaced by another embedder's meanwhile.
+        Args:
+            wanted: of each entry the text to embed; None: its own vector counts, if it has one.
+            made: vectors of these texts.
+            width: of the store's vectors; None: it has none.
         """
-        if any(entry.is_made_here for entry in self.entries):
-            self._vectors.require_match(current.recorded_name)
-        if not any(entry.width for entry in self.entries):
-            return
+        rule = "as the store's vectors have" if width else "as in the same batch"
         kept = []
-        for entry in self.entries:
-            if entry.width and current.dimension not in (None, entry.width):
-                rule = f"expected {current.dimension} values, as the store's vectors have"
-                self.refuse(entry.place, ValueError(f"embedding: {rule}, got {entry.width}"))
-            else:
-                kept.append(entry)
+        for entry, text in zip(self.entries, wanted, strict=True):
+            if text is not None:
+                entry.blob, entry.width = made.of(text)
+                entry.is_made_here = entry.blob is not None
+            if entry.width:
+                width = width or entry.width
+                if entry.width != width:
+                    words = f"embedding: expected {width} values, {rule}, got {entry.width}"
+                    self.refuse(entry.place, ValueError(words))
+                    continue
+            kept.append(entry)
         self.entries = kept
 
     def refuse(self, place: int, error: Exception) -> None:
@@ -205,7 +209,10 @@ class Batch:
             initial = self._initial_stability
             if initial is not None and given.get("stability") is None:
                 values["stability"] = initial.of(values.get("importance", _IMPORTANCE))
-            self.entries.append(Entry(place, values["id"], values, given))
+            entry = Entry(place, values["id"], values, given)
+            if embedding is not None:
+                entry.blob, entry.width = encoded(embedding), len(embedding)
+            self.entries.append(entry)
 
     def _keep_one_of_each(self) -> None:
         """Keep one entry an id: the last when updating, else the first, the others refused."""
@@ -224,39 +231,15 @@ class Batch:
         self.entries = list(kept.values())
         self._repeated = list(dict.fromkeys(self._repeated))
 
-    def _embed(self, vectors: TextVectors) -> None:
-        """Give entries without an embedding one, and every embedding its encoded form."""
-        found = [entry.values.get("embedding") for entry in self.entries]
-        if vectors.is_present:
-            bare = [place for place, vector in enumerate(found) if vector is None]
-            texts = [_embedded_text(self.entries[place].values) for place in bare]
-            for place, made in zip(bare, vectors.of(texts), strict=True):
-                found[place] = made
-                self.entries[place].is_made_here = made is not None
-        if all(vector is None for vector in found):
-            return
-        width = vectors.dimension
-        kept = []
-        for entry, vector in zip(self.entries, found, strict=True):
-            if vector is not None:
-                width = width or len(vector)
-                if len(vector) != width:
-                    rule = f"expected {width} values, as in the same batch, got {len(vector)}"
-                    self.refuse(entry.place, ValueError(f"embedding: {rule}"))
-                    continue
-                entry.blob, entry.width = encoded(vector), width
-            kept.append(entry)
-        self.entries = kept
-
 
 def embedded_text(memory: StoredMemory | Memory) -> str:
     """Return what of a memory is embedded, and given to a reranker."""
-    return f"{memory.title} {memory.text}" if memory.title else memory.text
+    return titled(memory.title, memory.text)
 
 
-def _embedded_text(values: Mapping[str, Any]) -> str:
-    text: str = values["text"]
-    return f"{values['title']} {text}" if values.get("title") else text
+def titled(title: str, text: str) -> str:
+    """Return what is embedded of a memory with this title and text."""
+    return f"{title} {text}" if title else text
 
 
 def _said(memory: Memory) -> dict[str, object]:

@@ -35,7 +35,7 @@ class Following:
         store: the open store.
         projections: what searches read; this object alone writes to them.
         reinforcing: what searches strengthened and the store does not know of yet.
-        vectors: follows which embedder the store names.
+        vectors: the engine's embedder; follows which one the store names.
     """
 
     def __init__(
@@ -46,6 +46,8 @@ class Following:
         self._lifecycle = projections.lifecycle
         self.reinforcing = reinforcing
         self.vectors = vectors
+        # Takes the place of vectors when all vectors of the store were replaced by its embedder's.
+        self._successor: TextVectors | None = None
         # Everything that changes the store or the projections runs on it, one thing at a time.
         self.writer = WriterThread(reinforcing.apply_returned, reinforcing.write_due)
         self._revision = 0
@@ -75,6 +77,7 @@ class Following:
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
         with uncollected(), self._store.read() as reading:
+            self.vectors.follow(reading.settings())  # a snapshot may be newer than they were
             self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
 
@@ -83,7 +86,11 @@ class Following:
         if last == self._revision:
             self._is_behind = False
             return
-        self.vectors.follow(reading.settings())
+        settings = reading.settings()
+        indexes = self._projections.indexes
+        are_replaced = self.vectors.are_replaced(settings)
+        if are_replaced:
+            indexes.begin_replacement()
         self._follow_erased(reading)
         followed = self._follow_cycles(reading)
         for batch in reading.changes_of_memories(followed):
@@ -95,6 +102,12 @@ class Following:
                 column = self._lifecycle.column(name)
                 self._projections.apply_states(ColumnWrite(name, rows, column[rows]))
         self._follow_links(reading)
+        successor = self._successor
+        if are_replaced:
+            indexes.end_replacement()
+            if successor is not None and successor.is_recorded_in(settings):
+                self.vectors, self._successor = successor, None
+        self.vectors.follow(settings)
         self._revision = last
         self._content_revision += 1  # the last: an answer of before must not be given after
         self._is_behind = False

@@ -9,8 +9,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.fields import ENUMS
 from oneiros.memory import validate_changes
 from oneiros.remember.adding import Adding
-from oneiros.remember.batch import embedded_text
-from oneiros.remember.text_vectors import TextVectors
+from oneiros.remember.batch import titled
 from oneiros.remember.write_rules import (
     is_rewritten,
     is_superseded_by,
@@ -24,8 +23,8 @@ from oneiros.store.embedding_bytes import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneiros.embedders import Embedder
     from oneiros.memory import Memory
+    from oneiros.remember.text_vectors import MadeVectors
     from oneiros.scopes import Where
     from oneiros.store import StoredLink, StoredMemory, Transaction
 
@@ -39,28 +38,51 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 class Remember(Adding):
     """Writes to the store and keeps the projections in step, one writer at a time."""
 
-    @whole_write
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
     ) -> None:
-        """Change fields of one memory; a new text is embedded anew where there is an embedder."""
+        """Change fields of one memory; the vector of a changed text is made anew, or dropped."""
         changes = validate_changes(given)
+        texts: list[str] = []
+        if self.vectors.is_present and not changes.keys().isdisjoint(("text", "title")):
+            with self._store.read() as reading:
+                (held,) = reading.load_stored([memory_id])
+            if held is not None and (text := _text_to_embed(held, changes)) is not None:
+                texts.append(text)
+
+        def write(made: MadeVectors) -> None:
+            self._update(memory_id, dict(changes), made, now=now, seen=seen)
+
+        self._written(texts, write)
+
+    @whole_write
+    def _update(
+        self,
+        memory_id: str,
+        changes: dict[str, object],
+        made: MadeVectors,
+        *,
+        now: float,
+        seen: Seen,
+    ) -> None:
         with self._writing(after_events_of=[memory_id]) as transaction:
             vector = self.vectors.accept(changes.get("embedding"))
             held = self._live(transaction, memory_id, seen)
+            text = _text_to_embed(held, changes)
+            if vector is not None:
+                changes["embedding"] = encoded(vector)
+                self.vectors.record(transaction, len(vector), is_made_here=False)
+            elif text is not None:
+                changes["embedding"] = None  # it was the old text's
+                if self.vectors.is_present:
+                    made.require([text], self.vectors)
+                    changes["embedding"], width = made.of(text)
+                    if width:
+                        self.vectors.require_width(width)
+                        self.vectors.record(transaction, width, is_made_here=True)
             keep_spread(held, changes)
             restage(held, changes)
             self._lifecycle.require_kinds([changes.get("kind")])
-            if (
-                "embedding" not in changes
-                and self.vectors.is_present
-                and is_rewritten(held, changes)
-            ):
-                vector = self._vector_of_changed(held, changes)
-                changes["embedding"] = vector
-            if vector is not None:
-                changes["embedding"] = encoded(vector)
-                self.vectors.record(transaction, len(vector), is_made_here="embedding" not in given)
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
 
@@ -160,25 +182,6 @@ class Remember(Adding):
         self._snapshot.remove()
         self._store.checkpoint()
 
-    @whole_write
-    def reembed(self, embedder: Embedder) -> int:
-        """Replace every vector by the embedder's, in one transaction; returns how many."""
-        made = TextVectors(embedder, {})
-        count = 0
-        with self._writing() as transaction:
-            for batch in transaction.changes(0, batch=1_000):
-                texts = [embedded_text(memory) for memory in batch]
-                for memory, vector in zip(batch, made.of(texts), strict=True):
-                    blob = None
-                    if vector is not None:
-                        made.dimension = made.dimension or len(vector)
-                        blob = encoded(vector)
-                    transaction.update_columns([(memory.id, {"embedding": blob})])
-                    count += 1
-            made.record_anew(transaction)
-        self.vectors = TextVectors(embedder, self._store.settings())
-        return count
-
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
         held = self._held(transaction, memory_id)
         if not seen(held):
@@ -190,3 +193,11 @@ class Remember(Adding):
         if held.deleted_at is not None:
             raise UnknownMemory(unknown(memory_id))
         return held
+
+
+def _text_to_embed(held: StoredMemory, changes: Mapping[str, object]) -> str | None:
+    """Return the text whose vector a changed memory needs; None: it keeps its own, or is given one."""
+    if "embedding" in changes or not is_rewritten(held, changes):
+        return None
+    title, text = (changes.get(name, getattr(held, name)) for name in ("title", "text"))
+    return titled(str(title), str(text))

@@ -1,4 +1,4 @@
-"""Texts to vectors: the user's embedder, its name and width as the store records them."""
+"""Texts to vectors: the user's embedder, its name and width as the store records them, what it made."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from oneiros.embedders import check, name_of
 from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.fields import FIELDS
+from oneiros.store.embedding_bytes import encoded
+from oneiros.store.reading import REEMBEDDING_SETTING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["TextVectors"]
+__all__ = ["MadeVectors", "TextVectors", "TextsChanged"]
 
 EMBEDDER_SETTING = "embedder"
 DIMENSION_SETTING = "embedding_dimension"
+REEMBEDDED_SETTING = "reembedded"
+"""The revision of the last commit that replaced all vectors."""
 _TEXTS_A_CALL = 256
 
 
@@ -42,6 +46,9 @@ class TextVectors:
         self.name = None if embedder is None else name_of(embedder)
         self.recorded_name: str | None = None
         self.dimension: int | None = None
+        self.unfinished: str | None = None
+        """The embedder whose vectors are being made to replace all others; None: of none."""
+        self._reembedded = ""
         self.follow(settings)
         self.require_match(self.recorded_name)
 
@@ -72,7 +79,7 @@ class TextVectors:
 
     def fits(self, vector: Any) -> bool:
         """Whether a vector is as wide as the store's, where it has any."""
-        return self.dimension is None or len(vector) == self.dimension
+        return self.dimension in (None, len(vector))
 
     def accept(self, vector: Any) -> Vector | None:
         """Return the vector if it is as wide as the store's others.
@@ -80,14 +87,19 @@ class TextVectors:
         Raises:
             ValueError: it is not.
         """
-        if vector is not None and not self.fits(vector):
-            msg = (
-                f"embedding: expected {self.dimension} values, as the store's vectors have, "
-                f"got {len(vector)}"
-            )
-            raise ValueError(msg)
+        if vector is not None:
+            self.require_width(len(vector))
         accepted: Vector | None = vector
         return accepted
+
+    def require_width(self, width: int) -> None:
+        """Raise ValueError unless vectors of this width fit the store's."""
+        if self.dimension not in (None, width):
+            msg = (
+                f"embedding: expected {self.dimension} values, as the store's vectors have, "
+                f"got {width}"
+            )
+            raise ValueError(msg)
 
     def require_match(self, recorded_name: str | None) -> None:
         """Raise EmbedderMismatch where vectors of this embedder and of that one would mix."""
@@ -96,6 +108,11 @@ class TextVectors:
                 f"embedder: the store's vectors were made by {recorded_name!r}, this engine has "
                 f"{self.name!r}; open it with that one, or without and call reembed()"
             )
+            if self.unfinished:
+                msg = (
+                    f"{msg}. A reembed() to {self.unfinished!r} is unfinished: searches go by the "
+                    f"vectors of {recorded_name!r} until it is called again and completes"
+                )
             raise EmbedderMismatch(msg)
 
     def record(self, transaction: Transaction, dimension: int, *, is_made_here: bool) -> None:
@@ -109,6 +126,16 @@ class TextVectors:
         """Write this embedder's name and width in place of what the store records."""
         transaction.set_setting(EMBEDDER_SETTING, self.name or "")
         transaction.set_setting(DIMENSION_SETTING, str(self.dimension or 0))
+        transaction.set_setting(REEMBEDDING_SETTING, "")
+        transaction.set_setting(REEMBEDDED_SETTING, str(transaction.revision))
+
+    def is_recorded_in(self, settings: Mapping[str, str]) -> bool:
+        """Whether the store's vectors are this embedder's."""
+        return self.name is not None and settings.get(EMBEDDER_SETTING) == self.name
+
+    def are_replaced(self, settings: Mapping[str, str]) -> bool:
+        """Whether all vectors of the store were replaced since :meth:`follow`."""
+        return settings.get(REEMBEDDED_SETTING, "") != self._reembedded
 
     def follow(self, settings: Mapping[str, str]) -> None:
         """Take over what the store records now."""
@@ -118,3 +145,74 @@ class TextVectors:
             msg = f"the store's setting {DIMENSION_SETTING} is no number: {width!r}"
             raise StoreCorrupt(msg)
         self.dimension = int(width) or None
+        self.unfinished = settings.get(REEMBEDDING_SETTING) or None
+        self._reembedded = settings.get(REEMBEDDED_SETTING, "")
+
+
+class TextsChanged(Exception):
+    """Texts were changed after their vectors were made; nothing was written.
+
+    Args:
+        texts: those to embed now.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__("texts were changed while they were embedded")
+        self.texts = texts
+
+
+class MadeVectors:
+    """Vectors of texts, made and encoded before a write begins.
+
+    An embedder may take seconds, and is the caller's own code: no lock is held while it runs.
+
+    Args:
+        vectors: embeds.
+    """
+
+    def __init__(self, vectors: TextVectors) -> None:
+        self._vectors = vectors
+        self._made: dict[str, tuple[bytes | None, int]] = {}
+
+    def make(self, texts: Iterable[str]) -> None:
+        """Embed those of the texts that were not embedded yet; a blank one has no vector.
+
+        Raises:
+            ValueError, TypeError: the embedder returned something that is no such array.
+            EmbedderMismatch: the store's vectors are another embedder's by now.
+        """
+        lacking = [text for text in dict.fromkeys(texts) if text not in self._made]
+        spoken = [text for text in lacking if text.strip()]
+        self._made.update((text, (None, 0)) for text in lacking)
+        for text, vector in zip(spoken, self._vectors.of(spoken) if spoken else (), strict=True):
+            if vector is not None:
+                self._made[text] = (encoded(vector), len(vector))
+
+    def of(self, text: str) -> tuple[bytes | None, int]:
+        """Return a text's vector, encoded, and its width; None and 0: it has none."""
+        return self._made[text]
+
+    def require(self, texts: Iterable[str], current: TextVectors) -> None:
+        """Raise unless the vectors of these texts were made, by the store's embedder.
+
+        Args:
+            texts: those that are needed.
+            current: the engine's embedder now, which follows the transaction.
+
+        Raises:
+            TextsChanged: they were not; embed them and try again.
+            EmbedderMismatch: the store's vectors are another embedder's by now.
+        """
+        needed = list(texts)
+        if not needed:
+            return
+        if self._vectors is not current:
+            raise TextsChanged(needed)
+        current.require_match(current.recorded_name)
+        lacking = [text for text in needed if text not in self._made]
+        if lacking:
+            raise TextsChanged(lacking)
+
+    def current(self, vectors: TextVectors) -> MadeVectors:
+        """Return these, or none, where the engine has another embedder now."""
+        return self if vectors is self._vectors else MadeVectors(vectors)

@@ -129,6 +129,6 @@ VALUES (?, ?, ?, ?, ?, ?)"""
             UnknownMemory: there is none.
         """
         values = (text, text_digest(text), self.revision, id)
-        if self._assign(["text = ?", "text_digest = ?"], [values]) == 0:
+        if self._assign(["text = ?", "text_digest = ?", "new_embedding = NULL"], [values]) == 0:
             msg = f"no memory has the id {id!r}"
             raise UnknownMemory(msg)

@@ -232,6 +232,13 @@ def _made_at(*arguments: Any) -> float:
     return milliseconds / 1000
 
 
+# A vector of another embedder, which takes the place of ``embedding`` together with those of all other
+# memories. x'' says that an embedder has none for the text: the new one, or, where no vectors are being
+# replaced, the store's own. What changes the text sets it to NULL, without a revision of the row. It is
+# a column and no table, since the tables' own table must stay on the first page for salvage.
+_NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
+
+
 def _make_first_tables(connection: apsw.Connection) -> None:
     connection.execute(_FIRST_TABLES)
 
@@ -256,12 +263,17 @@ def _add_learned_at(connection: apsw.Connection) -> None:
         connection.create_scalar_function("made_at", None, 2)
 
 
+def _add_new_embedding(connection: apsw.Connection) -> None:
+    connection.execute(_NEW_EMBEDDING)
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
     _make_cycle_tables,
     _set_lifecycle_apart,
     _add_learned_at,
+    _add_new_embedding,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from oneiros.errors import StoreCorrupt
+from oneiros.fields import ENUMS
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.rows import StoredMemory, select, stored
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
 
-__all__ = ["CHANGED", "MOST_REVISIONS", "SNAPSHOT_SETTING", "Reading"]
+__all__ = ["CHANGED", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
 """The setting that tells which file beside the store holds its projections; not for another store."""
+
+REEMBEDDING_SETTING: Final = "reembedding"
+"""The setting that names the embedder whose vectors are being made to replace all others, if any."""
 
 MOST_REVISIONS: Final = 2**62
 """More commits there are not; a number beyond it in the history of cycles is damage."""
@@ -61,6 +65,26 @@ WHERE sequence NOT IN (SELECT sequence FROM lifecycle)
 UNION ALL
 SELECT 'memory ' || sequence || ': it is missing, and its lifecycle is there' FROM lifecycle
 WHERE sequence NOT IN (SELECT sequence FROM memory) LIMIT 100"""
+
+# A memory can have a vector unless there is nothing to embed: a blank text and title, a stub
+# (docs/systems/cognitive.md C20), or a text for which the store's embedder has none (?2: whether
+# ``new_embedding`` says so).
+_BLANKS: Final = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_STUB: Final = ENUMS["tier"].index("stub")
+_LACKS_VECTOR: Final = f"""
+memory.deleted_at IS NULL AND memory.embedding IS NULL AND lifecycle.tier <> {_STUB}
+AND NOT (?2 AND memory.new_embedding IS NOT NULL)
+AND (trim(memory.text, ?1) <> '' OR trim(memory.title, ?1) <> '')"""
+_COUNT_LACKING: Final = f"""
+SELECT count(*) FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
+WHERE {_LACKS_VECTOR}"""
+_LACKING: Final = (
+    f"{select(f'memory.sequence > ?3 AND memory.sequence <= ?4 AND {_LACKS_VECTOR}')} LIMIT ?5"
+)
+_REEMBEDS: Final = f"""
+memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
+AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
+_TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
 
 
 class Reading:
@@ -142,6 +166,50 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         cursor = self._run(sql, (revision,))
         while rows := self._fetch(cursor, batch):
             yield rows
+
+    def reembedding(self) -> str | None:
+        """Return the name of the embedder whose vectors are to replace all others; None: of none."""
+        return self.settings().get(REEMBEDDING_SETTING) or None
+
+    def count_without_vector(self) -> int:
+        """Return the number of live memories that lack a vector which their text could have."""
+        values = (_BLANKS, self.reembedding() is None)
+        return int(self._rows(_COUNT_LACKING, values)[0][0])
+
+    def without_vector(self, after: int, up_to: int, limit: int) -> list[StoredMemory]:
+        """Return the first live memories that lack a vector which their text could have.
+
+        Args:
+            after: a sequence number; memories above it are returned.
+            up_to: the highest sequence number to return.
+            limit: the most memories to return.
+        """
+        values = (_BLANKS, self.reembedding() is None, after, up_to, limit)
+        return stored(self._rows(_LACKING, values))
+
+    def to_reembed(self, after: int, up_to: int, limit: int) -> list[StoredMemory]:
+        """Return the first memories without a new vector, soft-deleted ones too.
+
+        Args:
+            after: a sequence number; memories above it are returned.
+            up_to: the highest sequence number to return.
+            limit: the most memories to return.
+        """
+        return stored(self._rows(_TO_REEMBED, (after, up_to, limit)))
+
+    def last_sequence(self) -> int:
+        """Return the highest sequence number of a memory; 0 where there is none."""
+        return int(self._rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
+
+    def new_vector_count(self) -> int:
+        """Return the number of memories for which a new vector was made, or none was found."""
+        sql = "SELECT count(*) FROM memory WHERE new_embedding IS NOT NULL"
+        return int(self._rows(sql)[0][0])
+
+    def a_new_vector(self) -> bytes | None:
+        """Return one of the new vectors, encoded; None where there is none."""
+        found = self._rows("SELECT new_embedding FROM memory WHERE new_embedding > x'' LIMIT 1")
+        return found[0][0] if found else None
 
     def texts(self, batch: int = 10_000) -> Iterator[list[tuple[int, str, str | None]]]:
         """Yield sequence number, text and tags, as JSON or None, of the live memories."""

@@ -38,6 +38,8 @@ class RowWriting(RowInserting):
         if isinstance(text := changes.get("text"), str):
             assignments.append("text_digest = ?")
             values.append(text_digest(text))
+        if "text" in changes or "title" in changes:
+            assignments.append("new_embedding = NULL")
         if "revision_count" not in changes:
             assignments.append(f"revision_count = min(revision_count + 1, {U32_MAX})")
         if self._assign(assignments, [(*values, self.revision, id)]) == 0:
@@ -60,8 +62,8 @@ class RowWriting(RowInserting):
         """
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
-            if "text" in names:
-                msg = "field: a text is changed by update()"
+            if "text" in names or "title" in names:
+                msg = "field: a text or title is changed by update()"
                 raise ValueError(msg)
             changed += self._set(names, assigned, list(group), cell)
         return changed

@@ -18,7 +18,7 @@ from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
-from oneiros.store.reading import SNAPSHOT_SETTING, Reading
+from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
 from oneiros.store.rows import select, select_anew, stored
 
 __all__ = ["Salvaged", "salvage"]
@@ -111,6 +111,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
         link_count = sum(map(transaction.set_link, links))
     settings = search.settings()
     settings.pop(SNAPSHOT_SETTING, None)  # that file may hold what is lost
+    settings.pop(REEMBEDDING_SETTING, None)  # vectors that lay apart are made again
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)

@@ -37,6 +37,12 @@ _ERASE: Final = tuple(
     )
 )
 
+_KEEP_NEW_VECTOR: Final = "UPDATE memory SET new_embedding = ? WHERE sequence = ?"
+_NEW_VECTORS: Final = """
+SELECT sequence, id, new_embedding FROM memory
+WHERE sequence > ? AND (embedding IS NOT NULL OR new_embedding > x'')
+ORDER BY sequence LIMIT 1000"""
+
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
@@ -189,6 +195,44 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
             return False
         self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
         return True
+
+    def keep_new_vectors(self, rows: Iterable[tuple[int, bytes | None]]) -> None:
+        """Keep vectors of a new embedder apart from those that searches go by.
+
+        That is no change of the memories: none that others follow.
+
+        Args:
+            rows: (sequence number, encoded vector); None where there is none for the text.
+        """
+        self._require_whole()
+        self._has_changed = True
+        values = [(blob or b"", sequence) for sequence, blob in rows]
+        try:
+            self._connection.executemany(_KEEP_NEW_VECTOR, values)
+        except apsw.Error as error:
+            raise self._failed(error) from error
+
+    def drop_new_vectors(self) -> None:
+        """Drop what :meth:`keep_new_vectors` kept."""
+        self._has_changed = True
+        self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
+
+    def take_new_vectors(self) -> int:
+        """Give every memory its new vector in place of the one it has; without one it has none.
+
+        That a text has no vector stays noted.
+
+        Returns:
+            For how many memories a new vector was made, or none was found.
+        """
+        count = self.new_vector_count()
+        after = 0
+        while rows := self._rows(_NEW_VECTORS, (after,)):
+            self.update_columns((id, {"embedding": blob or None}) for _, id, blob in rows)
+            after = rows[-1][0]
+        self._has_changed = True
+        self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
+        return count
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""

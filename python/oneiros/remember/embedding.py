@@ -1,0 +1,224 @@
+"""Vectors made of texts: before a write, for memories that lack them, or in place of all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from oneiros import _core
+from oneiros.errors import EmbedderMismatch, StoreBusy
+from oneiros.remember.batch import embedded_text
+from oneiros.remember.cycles import Cycles
+from oneiros.remember.text_vectors import (
+    EMBEDDER_SETTING,
+    MadeVectors,
+    TextsChanged,
+    TextVectors,
+)
+from oneiros.store.reading import REEMBEDDING_SETTING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneiros.embedders import Embedder
+    from oneiros.store import StoredMemory, Transaction
+
+    Advance = Callable[[int], None]
+
+Written = TypeVar("Written")
+
+__all__ = ["Embedding"]
+
+_BATCH: Final = 256
+"""Memories a commit, and texts a call of the embedder."""
+_MOST_TRIES: Final = 8
+"""How often a write is tried while others change what is embedded."""
+
+
+class Embedding(Cycles):
+    """Calls the embedder, always outside of every lock."""
+
+    def embed_missing(self, advance: Advance) -> int:
+        """Give live memories the vector that they lack; returns how many got one.
+
+        Each batch is a commit of its own. A text that is changed meanwhile is embedded again.
+
+        Args:
+            advance: is called with the number of memories done.
+
+        Raises:
+            ValueError: there is no embedder.
+        """
+        if not self.vectors.is_present:
+            msg = "embed_missing: the engine has no embedder; open it with embedder="
+            raise ValueError(msg)
+        count = after = tries = 0
+        up_to = self._last_sequence()  # not further: others may go on adding for ever
+        while batch := self._without_vector(after, up_to):
+            made = MadeVectors(self.vectors)
+            made.make(map(embedded_text, batch))
+            given, is_whole = self._give(batch, made)
+            count += given
+            tries += 1
+            if is_whole or tries == _MOST_TRIES:
+                after, tries = batch[-1].sequence, 0
+                advance(len(batch))
+        return count
+
+    def reembed(self, embedder: Embedder, *, resume: bool, advance: Advance) -> int:
+        """Replace every vector by the embedder's; returns how many memories were embedded.
+
+        The new vectors lie apart, one commit a batch, until all of them are there: what an error or
+        a crash cuts off is gone on with by the next call. Then one transaction replaces the old.
+
+        Args:
+            embedder: gives the new vectors.
+            resume: go on with what an unfinished call for an embedder of this name made.
+            advance: is called with the number of memories done.
+
+        Raises:
+            EmbedderMismatch: another call began to replace the vectors by another embedder's.
+        """
+        made = self._successor = TextVectors(embedder, {})
+        made.dimension = self._begin_reembedding(made, resume=resume)
+        count = None
+        for tries in range(_MOST_TRIES):
+            if not self._make_new_vectors(made, advance):
+                break
+            count = self._replace_vectors(made, has_to=tries == _MOST_TRIES - 1)
+            if count is not None:
+                break
+        # Left are memories written just before the switch by someone who does not stop writing.
+        return self.embed_missing(advance) if count is None else count + self.embed_missing(advance)
+
+    def _written(self, texts: Sequence[str], write: Callable[[MadeVectors], Written]) -> Written:
+        """Embed texts, then write; embed again what others changed in between.
+
+        Args:
+            texts: to embed first.
+            write: opens the transaction; raises TextsChanged where it needs vectors of other texts.
+
+        Raises:
+            StoreBusy: others changed the texts each time.
+        """
+        made = MadeVectors(self.vectors)
+        made.make(texts)
+        for _ in range(_MOST_TRIES):
+            try:
+                return write(made)
+            except TextsChanged as error:
+                made = made.current(self.vectors)
+                made.make(error.texts)
+        msg = (
+            f"{self._store.path}: others changed the texts {_MOST_TRIES} times while they were "
+            "embedded; nothing was written"
+        )
+        raise StoreBusy(msg)
+
+    def _last_sequence(self) -> int:
+        with self._store.read() as reading:
+            return reading.last_sequence()
+
+    def _without_vector(self, after: int, up_to: int) -> list[StoredMemory]:
+        with self._store.read() as reading:
+            return reading.without_vector(after, up_to, _BATCH)
+
+    def _give(self, batch: Sequence[StoredMemory], made: MadeVectors) -> tuple[int, bool]:
+        """Write the vectors of those whose texts are still the same; tell how many, and if all are."""
+        known = set(map(embedded_text, batch))
+        with self._writing() as transaction:
+            now = transaction.load_stored([memory.id for memory in batch])
+            lacking = [held for held in now if held is not None and _lacks_vector(held)]
+            same = [held for held in lacking if embedded_text(held) in known]
+            try:
+                made.require(map(embedded_text, same), self.vectors)
+            except TextsChanged:  # the engine has another embedder by now
+                return 0, False
+            found = [(held, *made.of(embedded_text(held))) for held in same]
+            given = [(held.id, {"embedding": blob}) for held, blob, _ in found if blob is not None]
+            transaction.update_columns(given)
+            for width in {width for _, _, width in found if width}:
+                self.vectors.require_width(width)
+                self.vectors.record(transaction, width, is_made_here=True)
+            if transaction.reembedding() is None:
+                bare = [(held.sequence, None) for held, blob, _ in found if blob is None]
+                transaction.keep_new_vectors(bare)
+            return len(given), len(same) == len(lacking)
+
+    def _begin_reembedding(self, made: TextVectors, *, resume: bool) -> int | None:
+        """Note what is going on; returns the width of the vectors that an unfinished call made."""
+        assert made.name is not None
+        with self._writing() as transaction:
+            if resume and transaction.reembedding() == made.name:
+                blob = transaction.a_new_vector()
+                return None if blob is None else _core.embedding_dimension(blob=blob)
+            transaction.drop_new_vectors()
+            transaction.set_setting(REEMBEDDING_SETTING, made.name)
+        return None
+
+    def _make_new_vectors(self, vectors: TextVectors, advance: Advance) -> bool:
+        """Make the new vectors that are not there yet, a commit a batch.
+
+        Returns:
+            Whether they are to replace the old ones; False: another call for this embedder did that.
+        """
+        after, up_to = 0, self._last_sequence()
+        while True:
+            with self._store.read() as reading:
+                batch = reading.to_reembed(after, up_to, _BATCH)
+            if not batch:
+                return True
+            made = MadeVectors(vectors)
+            made.make(map(embedded_text, batch))
+            with self._writing() as transaction:
+                if _is_done(transaction, vectors):
+                    return False
+                texts = [embedded_text(memory) for memory in batch]
+                now = transaction.load_stored([memory.id for memory in batch])
+                transaction.keep_new_vectors(
+                    (held.sequence, made.of(text)[0])
+                    for held, text in zip(now, texts, strict=True)
+                    if held is not None and embedded_text(held) == text
+                )
+            widths = {width for text in texts if (width := made.of(text)[1])}
+            vectors.dimension = vectors.dimension or max(widths, default=None)
+            after = batch[-1].sequence
+            advance(len(batch))
+
+    def _replace_vectors(self, made: TextVectors, *, has_to: bool) -> int | None:
+        """Put the new vectors in the place of all others.
+
+        Args:
+            made: the new embedder.
+            has_to: do it even where some memories have no new vector yet; they have none then.
+
+        Returns:
+            How many memories were embedded; None: some have no new vector yet, nothing was changed.
+        """
+        with self._writing() as transaction:
+            if _is_done(transaction, made):
+                return 0
+            if not has_to and transaction.to_reembed(0, transaction.last_sequence(), 1):
+                return None
+            count = transaction.take_new_vectors()
+            made.record_anew(transaction)
+            return count
+
+
+def _lacks_vector(held: StoredMemory) -> bool:
+    return held.embedding is None and held.deleted_at is None
+
+
+def _is_done(transaction: Transaction, made: TextVectors) -> bool:
+    """Whether another call replaced all vectors by this embedder's already.
+
+    Raises:
+        EmbedderMismatch: another call is replacing them, or did, by another embedder's.
+    """
+    going_on = transaction.reembedding()
+    if going_on == made.name:
+        return False
+    name = going_on or transaction.settings().get(EMBEDDER_SETTING)
+    if going_on is None and name == made.name:
+        return True
+    msg = f"reembed: another call began to replace the vectors by those of {name!r}"
+    raise EmbedderMismatch(msg)
