@@ -47,10 +47,13 @@ class Embedding(Cycles):
 
         Raises:
             ValueError: there is no embedder.
+            EmbedderMismatch: the store's vectors are another embedder's by now.
         """
         if not self.vectors.is_present:
             msg = "embed_missing: the engine has no embedder; open it with embedder="
             raise ValueError(msg)
+        self.follow()
+        self.vectors.require_match(self.vectors.recorded_name)
         count = after = tries = 0
         up_to = self._last_sequence()  # not further: others may go on adding for ever
         while batch := self._without_vector(after, up_to):
