@@ -287,6 +287,7 @@ def test_an_undone_cycle_brings_back_no_vector_of_the_old_one(tmp_path: Path) ->
     with oneiros.Engine(tmp_path / "mind.db", profile="cognitive", embedder=old()) as engine:
         cold = {"tier": "cold", "cold_since": now - 400 * day, "created_at": now - 900 * day}
         engine.add("a" * 300, id="cold", **cold)
+        engine.add("a", id="other", now=now)
         report = engine.dream(now)
         assert engine.get("cold").tier == "stub"
         engine.reembed(new())

@@ -11,6 +11,7 @@ from oneiros.cli.asking import get, search, why_not
 from oneiros.cli.checking import doctor, stats
 from oneiros.cli.dreaming import dream
 from oneiros.cli.drifting import drift
+from oneiros.cli.embedding import embed
 from oneiros.cli.evaluating import evaluate
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
@@ -53,6 +54,7 @@ def _common(
 
 application.command("demo")(demo)
 application.command("import")(import_memories)
+application.command("embed")(embed)
 application.command("search")(search)
 application.command("why-not")(why_not)
 application.command("get")(get)

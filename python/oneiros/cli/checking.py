@@ -14,9 +14,18 @@ import typer
 from oneiros import __version__
 from oneiros.cli import documents
 from oneiros.cli.failures import FAILED, CommandError
-from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    existing,
+    opened,
+    without_vector,
+)
 
 __all__ = ["doctor", "stats"]
+
+_OF_VECTORS = ("embedder", "without_vector", "reembedding")
 
 
 def stats(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
@@ -43,15 +52,19 @@ def doctor(
     described.
     """
     is_wanted = store != DEFAULT_STORE or verify_erased is not None or store.exists()
-    problems = _problems(existing(store), verify_erased) if is_wanted else []
+    problems: list[str] = []
+    vectors: dict[str, Any] = dict.fromkeys(_OF_VECTORS)
+    if is_wanted:
+        problems, vectors = _looked_at(existing(store), verify_erased)
     about = machine()
     found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
-    found |= {"problems": problems, "is_clean": not problems}
+    found |= {"problems": problems, "is_clean": not problems, **vectors}
     if json:
         documents.write(found)
     else:
         _show(about)
         _tell(store if is_wanted else None, problems)
+        _tell_vectors(vectors)
     if problems:
         raise typer.Exit(FAILED)
 
@@ -85,16 +98,18 @@ def _version(distribution: str) -> str:
         return "not installed"
 
 
-def _problems(path: Path, needle: str | None) -> list[str]:
+def _looked_at(path: Path, needle: str | None) -> tuple[list[str], dict[str, Any]]:
+    """Return what is wrong with a store, and the figures of its vectors."""
     sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
     if sought == "":
         msg = "--verify-erased: must not be empty"
         raise CommandError(msg)
     with opened(path) as engine:
         problems = list(engine.check())
+        figures = dict.fromkeys(_OF_VECTORS) if problems else engine.stats()
         if sought is not None and not engine.verify_erased(sought):
             problems.append("the text is still in the store's files")
-    return problems
+    return problems, {name: figures[name] for name in _OF_VECTORS}
 
 
 def _tell(store: Path | None, problems: list[str]) -> None:
@@ -107,6 +122,20 @@ def _tell(store: Path | None, problems: list[str]) -> None:
         console.print(text(f"no store at {DEFAULT_STORE}: only the machine was looked at"))
     elif not problems:
         console.print(text(f"{store}: clean", style="green"))
+
+
+def _tell_vectors(figures: Mapping[str, Any]) -> None:
+    """Say which vectors are missing, of a store that has an embedder: others may want none."""
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    if figures["embedder"] and figures["without_vector"]:
+        output().print(text(f"note: {without_vector(figures['without_vector'])}"))
+    if unfinished := figures["reembedding"]:
+        words = (
+            f"note: replacing all vectors by those of {unfinished['embedder']!r} is unfinished, "
+            f"{unfinished['done']} memories are done (oneiros embed --replace)"
+        )
+        output().print(text(words))
 
 
 def _show(figures: Mapping[str, object]) -> None:

@@ -15,14 +15,27 @@ import typer
 
 from oneiros.cli import documents
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
-from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, opened
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    EmbedderOption,
+    JsonOption,
+    StoreOption,
+    embedder_of,
+    opened,
+    without_vector,
+)
 from oneiros.cli.terminal import progress_bar
 from oneiros.clock import system_clock
+from oneiros.embedders import check, name_of
 from oneiros.errors import DuplicateId, OneirosError
+from oneiros.numpy_on_use import np
 from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from oneiros.cli.sources import Row
+    from oneiros.embedders import Embedder
     from oneiros.engine import Engine
     from oneiros.remember import AddReport
 
@@ -59,6 +72,8 @@ class Tally:
     errors: list[dict[str, str]] = field(default_factory=list)
     """Place and problem of each skipped row, with ``--on-error collect``."""
     is_interrupted: bool = False
+    without_vector: int = 0
+    """Live memories of the store that lack a vector which their text could have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +116,7 @@ def import_memories(
             show_default=False,
         ),
     ] = None,
+    embedder: EmbedderOption = None,
     json: JsonOption = False,
 ) -> None:
     """Store memories of a file or a repository.
@@ -109,6 +125,7 @@ def import_memories(
     imported again: only new commits are added.
     """
     rows = _begun(_rows(file, git, extra_to_metadata=extra_to_metadata))
+    vectors = None if embedder is None else _FirstBatchOnce(embedder_of(embedder))
     rules = Rules(
         on_error=on_error,
         on_conflict=OnConflict.UPDATE if git else on_conflict,
@@ -120,11 +137,18 @@ def import_memories(
     try:
         batches = _batches(rows)
         if not store.exists():
-            batches = _rehearsed(batches, analyzer, rules)
-        with opened(store, analyzer) as engine, progress_bar("importing", None) as advance:
-            for batch in batches:
-                _store(engine, batch, rules, tally)
-                advance(len(batch))
+            batches = _rehearsed(batches, analyzer, vectors, rules)
+        with (
+            opened(store, analyzer, vectors) as engine,
+            progress_bar("importing", None) as advance,
+        ):
+            try:
+                for batch in batches:
+                    _store(engine, batch, rules, tally)
+                    advance(len(batch))
+            except KeyboardInterrupt:
+                tally.is_interrupted = True
+            tally.without_vector = engine.stats()["without_vector"]
     except KeyboardInterrupt:
         tally.is_interrupted = True
     except (CommandError, OneirosError) as error:
@@ -156,14 +180,36 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _rehearsed(
-    batches: Iterator[list[Row]], analyzer: str | None, rules: Rules
+    batches: Iterator[list[Row]], analyzer: str | None, vectors: Embedder | None, rules: Rules
 ) -> Iterator[list[Row]]:
     """Store the first batch in memory: an import that fails at once must not leave an empty store."""
     first = list(islice(batches, 1))
-    with opened(Path(":memory:"), analyzer) as engine:
+    with opened(Path(":memory:"), analyzer, vectors) as engine:
         for batch in first:
             _store(engine, batch, rules, Tally())
     return chain(first, batches)
+
+
+class _FirstBatchOnce:
+    """An embedder that is not asked again for texts of the first batch, which is rehearsed.
+
+    Args:
+        embedder: the one that embeds.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = name_of(embedder)
+        self._embedder = embedder
+        self._known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def __call__(self, texts: list[str], /) -> npt.ArrayLike:
+        """Return one vector a text."""
+        if all(text in self._known for text in texts):
+            return np.stack([self._known[text] for text in texts])
+        vectors = check(self._embedder(texts), len(texts))
+        if len(self._known) < BATCH:
+            self._known.update(zip(texts, vectors, strict=True))
+        return vectors
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -270,6 +316,8 @@ def _report(tally: Tally, store: Path, seconds: float, *, json: bool) -> None:
         counts += [f"{tally.unchanged} unchanged"] if tally.unchanged else []
         counts += [f"{tally.skipped} skipped"] if tally.skipped else []
         sys.stdout.write(f"{', '.join(counts)} in {seconds:.1f} s: {one_line(str(store))}\n")
+        if tally.without_vector:
+            sys.stdout.write(f"{without_vector(tally.without_vector)}\n")
     if tally.is_interrupted:
         msg = f"interrupted: {tally.stored} memories are stored, the rest is not"
         raise CommandError(msg, INTERRUPTED)

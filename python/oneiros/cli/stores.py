@@ -1,25 +1,46 @@
-"""The store a command works on: which file, and opening it."""
+"""The store a command works on: which file, which embedder, and opening it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from oneiros.cli.failures import CommandError
 
 if TYPE_CHECKING:
+    from oneiros.embedders import Embedder
     from oneiros.engine import Engine
 
-__all__ = ["DEFAULT_STORE", "JsonOption", "StoreOption", "existing", "opened"]
+__all__ = [
+    "DEFAULT_STORE",
+    "EmbedderOption",
+    "JsonOption",
+    "StoreOption",
+    "embedder_of",
+    "existing",
+    "opened",
+    "without_vector",
+]
 
 DEFAULT_STORE = Path("oneiros.db")
 
 StoreOption = Annotated[
     Path, typer.Option("--store", "-s", envvar="ONEIROS_STORE", help="File of the store.")
+]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        envvar="ONEIROS_EMBEDDER",
+        help="onnx:FOLDER, model2vec:MODEL, sentence-transformers:MODEL, or module:attribute for "
+        "one of your own.",
+        show_default=False,
+    ),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
@@ -41,18 +62,87 @@ def existing(path: Path) -> Path:
     return path
 
 
+def embedder_of(given: str) -> Embedder:
+    """Return the embedder that an option names.
+
+    Args:
+        given: a packaged adapter and its model, such as ``onnx:FOLDER``, or ``module:attribute``:
+            an embedder, or a class of embedders that are made without arguments. Modules are found
+            in the working directory too.
+
+    Raises:
+        CommandError: there is none of this name, it cannot be loaded, or is no embedder.
+    """
+    kind, _, name = given.partition(":")
+    if not kind or not name:
+        msg = f"--embedder: must be kind:model or module:attribute, got {given!r}"
+        raise CommandError(msg)
+    from oneiros.embedders import name_of  # noqa: PLC0415  (--help must not pay for it)
+
+    try:
+        made = _ADAPTERS[kind](name) if kind in _ADAPTERS else _of_module(kind, name)
+        name_of(made)
+    except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
+        msg = f"--embedder: {error}"
+        raise CommandError(msg) from error
+    return made
+
+
+def _onnx(folder: str) -> Embedder:
+    from oneiros.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
+
+    return OnnxEmbedder(folder)
+
+
+def _model2vec(model: str) -> Embedder:
+    from oneiros.embedders.model2vec import Model2VecEmbedder  # noqa: PLC0415
+
+    return Model2VecEmbedder(model)
+
+
+def _sentence_transformers(model: str) -> Embedder:
+    from oneiros.embedders.sentence_transformers import (  # noqa: PLC0415
+        SentenceTransformerEmbedder,
+    )
+
+    return SentenceTransformerEmbedder(model)
+
+
+_ADAPTERS: Final[dict[str, Callable[[str], Embedder]]] = {
+    "onnx": _onnx,
+    "model2vec": _model2vec,
+    "sentence-transformers": _sentence_transformers,
+}
+
+
+def _of_module(module: str, attribute: str) -> Embedder:
+    import importlib  # noqa: PLC0415
+
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)  # the last: no file there takes the name of an installed module
+    found: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    made: Embedder = found() if isinstance(found, type) else found
+    return made
+
+
 @contextmanager
-def opened(path: Path, analyzer: str | None = None) -> Iterator[Engine]:
+def opened(
+    path: Path, analyzer: str | None = None, embedder: Embedder | None = None
+) -> Iterator[Engine]:
     """Open the engine over the store, and close it whatever happens in the block.
 
     Args:
         path: the store's file.
         analyzer: how its words are told from now on; None: as before.
+        embedder: for texts without a vector; None: there is none, and nobody is warned of that.
 
     Raises:
         CommandError: no such analyzer, or its package is not installed.
     """
-    from oneiros.engine import Engine  # noqa: PLC0415  (--help must not pay for it)
+    from oneiros.engine import QuietEngine  # noqa: PLC0415  (--help must not pay for it)
 
     if analyzer is not None:
         from oneiros import analyzers  # noqa: PLC0415
@@ -62,5 +152,12 @@ def opened(path: Path, analyzer: str | None = None) -> Iterator[Engine]:
         except (ValueError, ImportError) as error:
             msg = f"--analyzer: {error}"
             raise CommandError(msg) from error
-    with Engine(path, analyzer=analyzer) as engine:
+    with QuietEngine(path, analyzer=analyzer, embedder=embedder) as engine:
         yield engine
+
+
+def without_vector(count: int) -> str:
+    """Return the line that says how many memories of a store lack a vector."""
+    if count == 1:
+        return "1 memory lacks a vector: searches find it by words alone (oneiros embed)"
+    return f"{count} memories lack a vector: searches find them by words alone (oneiros embed)"

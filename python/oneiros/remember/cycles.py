@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from oneiros.remember.in_step import InStep
+from oneiros.remember.text_vectors import MadeVectors
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.embedding_bytes import encoded
 
@@ -54,14 +55,21 @@ class Cycles(InStep):
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
-        blobs = {}
-        for place, added in enumerate(plan.draft.added):
-            vector: Any = added.record.get("embedding")
-            if vector is None and self.vectors.is_present:
-                vector = next(self.vectors.of([str(added.record["text"])]))
-            # Where all vectors were made anew since, what it was made of has changed: it is not added.
-            if vector is not None and self.vectors.fits(vector):
-                blobs[place] = encoded(vector)
+        records = [added.record for added in plan.draft.added]
+        made = MadeVectors(self.vectors)
+        if self.vectors.is_present:
+            made.make(str(one["text"]) for one in records if one.get("embedding") is None)
+        blobs: dict[int, bytes] = {}
+        blob: bytes | None
+        for place, record in enumerate(records):
+            vector: Any = record.get("embedding")
+            if vector is not None:
+                blob, width = encoded(vector), len(vector)
+            else:
+                blob, width = made.of(str(record["text"]))
+            # Where all vectors were replaced since, what it was made of has changed: it is not added.
+            if blob is not None and self.vectors.dimension in (None, width):
+                blobs[place] = blob
         return blobs
 
     def require_undoable(self, id: str) -> None:

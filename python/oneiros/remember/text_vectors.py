@@ -77,10 +77,6 @@ class TextVectors:
         """The engine's embedder."""
         return self._embedder
 
-    def fits(self, vector: Any) -> bool:
-        """Whether a vector is as wide as the store's, where it has any."""
-        return self.dimension in (None, len(vector))
-
     def accept(self, vector: Any) -> Vector | None:
         """Return the vector if it is as wide as the store's others.
 
@@ -189,8 +185,8 @@ class MadeVectors:
                 self._made[text] = (encoded(vector), len(vector))
 
     def of(self, text: str) -> tuple[bytes | None, int]:
-        """Return a text's vector, encoded, and its width; None and 0: it has none."""
-        return self._made[text]
+        """Return a text's vector, encoded, and its width; None and 0: it has none, or none was made."""
+        return self._made.get(text, (None, 0))
 
     def require(self, texts: Iterable[str], current: TextVectors) -> None:
         """Raise unless the vectors of these texts were made, by the store's embedder.

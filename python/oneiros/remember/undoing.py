@@ -17,7 +17,7 @@ from oneiros.remember.applying import kept_report
 from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import link_state
 from oneiros.remember.followed_cycle import changed_by_contents
-from oneiros.remember.text_vectors import DIMENSION_SETTING
+from oneiros.remember.text_vectors import DIMENSION_SETTING, REEMBEDDED_SETTING
 from oneiros.store.cycle_reading import StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import metadata_of
@@ -217,11 +217,15 @@ class Undoing:
         self._restored += 1
 
     def _fits(self, content: StoredContent) -> bool:
-        """Whether a vector is as wide as the store's are now, which may all have been made anew."""
+        """Whether a vector is of the store's embedder, who may have replaced all since the cycle."""
         if content.field != "embedding" or content.before is None:
             return True
-        width = self._transaction.settings().get(DIMENSION_SETTING)
-        return width == str(_core.embedding_dimension(blob=content.before))
+        settings = self._transaction.settings()
+        replaced_at = settings.get(REEMBEDDED_SETTING) or "0"
+        if not replaced_at.isdecimal() or self._cycle.revision < int(replaced_at):
+            return False
+        width = _core.embedding_dimension(blob=content.before)
+        return settings.get(DIMENSION_SETTING) == str(width)
 
     def _restore_replay(self, content: StoredContent) -> None:
         """Bring back when a memory was replayed, unless another cycle replayed it since."""
