@@ -14,7 +14,6 @@ from oneiros.argument_checks import (
 from oneiros.bounded import Parts, checked_profile
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
-from oneiros.display import progress_bar
 from oneiros.embedders import name_of
 from oneiros.errors import MissingEmbedderWarning
 from oneiros.indexing_options import checked_options, recorded_options
@@ -220,6 +219,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
                 vectors of another width than the store's.
             EmbedderMismatch: the store's vectors were replaced by another embedder's meanwhile.
         """
+        from oneiros.display import progress_bar  # noqa: PLC0415 - few embed a whole store
+
         require_flag("progress", progress)
         total = self._count(Reading.count_without_vector) if progress else None
         with progress_bar("embedding", total) as advance:
@@ -247,6 +248,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
                 vectors stay.
             EmbedderMismatch: another call began to replace the vectors by another embedder's.
         """
+        from oneiros.display import progress_bar  # noqa: PLC0415 - few embed a whole store
+
         name_of(embedder)
         require_flag("resume", resume)
         require_flag("progress", progress)

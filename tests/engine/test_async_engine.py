@@ -161,7 +161,7 @@ def test_closing_waits_for_what_runs_and_refuses_the_rest(tmp_path: Path) -> Non
         await mind.close()
 
     asyncio.run(asked(Slow()))
-    with oneiros.Engine(tmp_path / "a.db") as mind:
+    with oneiros.Engine(tmp_path / "a.db", embedder=Slow()) as mind:
         assert [memory.id for memory in mind.list()] == ["one"]
 
 
