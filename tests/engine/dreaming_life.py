@@ -199,6 +199,8 @@ class Life(RuleBasedStateMachine):
             mind.update(id, text="fresh coffee", now=self.now)
             own = {"text": "fresh coffee", "updated_at": self.now}
             own["revision_count"] = row["revision_count"] + 1
+            if row["text"] != "fresh coffee":  # no engine here has an embedder
+                own["embedding"] = None
             self.holds({id: own}, {"text_digest", "status"})
         elif what == "pin":
             mind.pin(id, not row["pinned"])
