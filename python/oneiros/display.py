@@ -1,4 +1,4 @@
-"""Scores shown to people: trees and tables, as text and as HTML for notebooks; progress of long calls.
+"""Scores shown to people: trees and tables, as text and as HTML for notebooks. Progress bars.
 
 Whatever names and ids hold is shown literally: no escape reaches a terminal, no markup a page.
 """

@@ -202,7 +202,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         """Embed the live memories that lack a vector, such as those added without an embedder.
 
         The embedder gets 256 texts a call, and each batch is committed by itself: call it again
-        after an error or an interrupt, and it goes on with the rest. Other writers do not wait for
+        after an error or an interrupt, and it continues with the rest. Other writers do not wait for
         the embedder. Memories with a blank text, stubs, and texts for which the embedder gives a
         zero vector have none and are not counted as missing. :meth:`stats` has the number of the
         missing ones under ``without_vector``.
@@ -232,20 +232,20 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         The new vectors are stored apart, 256 a commit, and replace all old ones in one transaction
         once they are complete. Until then searches use the old vectors, in every process and after
         a reopen, and other writers do not wait for the embedder. After an error, an interrupt or a
-        crash call it again with the same embedder: it goes on where it stopped.
+        crash call it again with the same embedder: it continues where it stopped.
 
         Args:
             embedder: as the engine takes it.
-            resume: whether to go on with the vectors that an unfinished call for an embedder of this
-                name made; False: make all again.
+            resume: keep the vectors that an unfinished call for an embedder of this name made; False:
+                make all again.
             progress: show a bar on the error stream.
 
         Returns:
             How many memories were embedded, soft-deleted ones too.
 
         Raises:
-            TypeError, ValueError: what is no embedder, or returned no array of vectors. The old
-                vectors stay.
+            TypeError, ValueError: the argument is no embedder, or it returned no array of vectors.
+                The old vectors stay.
             EmbedderMismatch: another call began to replace the vectors by another embedder's.
         """
         from oneiros.display import progress_bar  # noqa: PLC0415 - few embed a whole store
@@ -264,7 +264,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
     def _warn_without_embedder(self, name: str) -> None:
         msg = (
             f"the store's vectors were made by {name!r}, and this engine has no embedder: memories "
-            "added or changed now get no vector, and searches go by words alone. Open it with "
+            "added or changed now get no vector, and searches use words alone. Open it with "
             "embedder=; embed_missing() makes the vectors that are missing"
         )
         warnings.warn(msg, MissingEmbedderWarning, stacklevel=3)
@@ -291,10 +291,10 @@ class Engine(KeepingDreaming, Inspecting, Memories):
 
 
 class QuietEngine(Engine):
-    """An engine whose user knows that it may lack the store's embedder."""
+    """An engine that does not warn when it lacks the store's embedder."""
 
     def _warn_without_embedder(self, name: str) -> None:
-        """Warn of nothing."""
+        """Do not warn."""
 
 
 def _trials(parts: Parts, now: float) -> AbstractContextManager[Trials]:

@@ -23,8 +23,8 @@ class Inspecting(Bounded):
         """Return counts and sizes of the store and what is projected from it.
 
         ``without_vector`` counts the live memories that lack a vector which their text could have;
-        :meth:`oneiros.Engine.embed_missing` makes them. ``reembedding`` is None, or of an unfinished
-        :meth:`oneiros.Engine.reembed` the embedder, and how many of the memories are ``done``.
+        :meth:`oneiros.Engine.embed_missing` makes these vectors. ``reembedding`` is None, or the
+        embedder of an unfinished :meth:`oneiros.Engine.reembed` and the number of memories ``done``.
         """
         parts = self._parts
         projections = parts.projections

@@ -145,3 +145,21 @@ def test_a_failing_embedder_changes_nothing(path: Path) -> None:
                 WRITES[write](engine)
         assert (engine.stats()["revision"], len(engine)) == (revision, 2)
         assert has_vector_of(engine, "a", "aaa")
+
+
+def test_a_cycle_embeds_its_summaries_before_it_locks(tmp_path: Path) -> None:
+    day, now = 86_400.0, 1_750_000_000.0
+    embedder = Meddling()
+    path = tmp_path / "other.db"
+    with oneiros.Engine(path, profile="cognitive", embedder=embedder) as engine:
+        told = {"category": "episodic", "stability": 0.125, "importance": 0.0}
+        created = {"created_at": now - 900 * day}
+        engine.add_many([{"text": "aaa", **told, **created} for _ in range(5)], links=False)
+        with oneiros.Engine(path, busy_timeout_seconds=0.0) as other:
+            embedder.do_next(lambda: other.add("ggg", id="g"))
+            report = engine.dream(now, summarise=lambda _: "bbb")
+        assert embedder.calls[1:] == [["bbb"]]
+        (summary,) = [memory.id for memory in engine.list() if memory.text == "bbb"]
+        assert summary.startswith(report.id)
+        assert has_vector_of(engine, summary, "bbb")
+        assert engine.get("g").text == "ggg"

@@ -33,6 +33,8 @@ def damaged(tmp_path: Path) -> Path:
             transaction.insert(FULL, embedding_blob=b"vector")
             transaction.insert_many([texts(number) for number in range(99)])
             transaction.set_setting("embedder", "mini")
+            transaction.set_setting("reembedding", "other")  # its vectors are not taken over
+            transaction.keep_new_vectors([(1, b"new vector")])
         with store.write() as transaction:
             transaction.erase("m50")
     return path

@@ -205,3 +205,45 @@ def test_a_text_at_the_limit_is_kept(store: Store) -> None:
     text = "ü" * 2**23
     add(store, memory("a", text=text))
     assert store.load(["a"])[0].text == text
+
+
+def test_new_vectors_lie_apart_until_they_are_taken(store: Store) -> None:
+    add(store, *map(memory, "abcd"))
+    with store.write() as transaction:
+        transaction.update_columns([(id, {"embedding": b"old"}) for id in "abc"])
+    revision = store.revision()
+    with store.write() as transaction:
+        transaction.keep_new_vectors([(1, b"new"), (2, b"new"), (4, None)])
+    assert store.revision() == revision  # nothing to follow
+    assert [row.embedding for row in rows(store)] == [b"old", b"old", b"old", None]
+    with store.write() as transaction:
+        transaction.update("b", {"text": "another"})
+    with store.read() as reading:
+        assert (reading.new_vector_count(), reading.a_new_vector()) == (2, b"new")
+        assert [row.id for row in reading.to_reembed(0, 9, 9)] == ["b", "c"]
+        assert [row.id for row in reading.to_reembed(2, 9, 9)] == ["c"]
+        assert [row.id for row in reading.to_reembed(0, 2, 9)] == ["b"]
+    with store.write() as transaction:
+        transaction.set_text("d", "another")
+        assert transaction.new_vector_count() == 1
+        transaction.keep_new_vectors([(4, None)])
+        assert transaction.take_new_vectors() == 2
+    assert [row.embedding for row in rows(store)] == [b"new", None, None, None]
+    with store.read() as reading:
+        assert [row.id for row in reading.without_vector(0, 9, 9)] == ["b", "c"]  # d can have none
+        assert reading.count_without_vector() == 2
+    with store.write() as transaction:
+        transaction.drop_new_vectors()
+        assert transaction.count_without_vector() == 3
+
+
+def test_a_new_vector_is_erased_with_its_memory(store: Store) -> None:
+    add(store, memory("a"))
+    with store.write() as transaction:
+        transaction.keep_new_vectors([(1, b"7391-new-vector")])
+    store.checkpoint()
+    assert not store.verify_erased(b"7391-new-vector")
+    with store.write() as transaction:
+        transaction.erase("a")
+    store.checkpoint()
+    assert store.verify_erased(b"7391-new-vector")

@@ -99,7 +99,7 @@ def _version(distribution: str) -> str:
 
 
 def _looked_at(path: Path, needle: str | None) -> tuple[list[str], dict[str, Any]]:
-    """Return what is wrong with a store, and the figures of its vectors."""
+    """Return the problems of a store and the figures of its vectors."""
     sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
     if sought == "":
         msg = "--verify-erased: must not be empty"
@@ -125,7 +125,7 @@ def _tell(store: Path | None, problems: list[str]) -> None:
 
 
 def _tell_vectors(figures: Mapping[str, Any]) -> None:
-    """Say which vectors are missing, of a store that has an embedder: others may want none."""
+    """Print a note on missing vectors, for a store that has an embedder."""
     from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     if figures["embedder"] and figures["without_vector"]:

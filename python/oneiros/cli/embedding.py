@@ -1,4 +1,4 @@
-"""``oneiros embed``: vectors for memories that lack one, or of another embedder for all."""
+"""``oneiros embed``: make missing vectors, or replace all of them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def embed(
 ) -> None:
     """Make the vectors that memories lack.
 
-    256 memories a transaction. After an interrupt or an error run it again: it goes on with the
-    rest. With --replace searches use the old vectors until all new ones are there.
+    256 memories a transaction. After an interrupt or an error run it again: it continues with the
+    rest. With --replace searches use the old vectors until the new ones are complete.
     """
     if embedder is None:
         msg = "--embedder: needed, such as onnx:FOLDER or module:attribute"

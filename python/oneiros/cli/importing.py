@@ -191,10 +191,10 @@ def _rehearsed(
 
 
 class _FirstBatchOnce:
-    """An embedder that is not asked again for texts of the first batch, which is rehearsed.
+    """An embedder that keeps the vectors of the first batch, which is rehearsed before it is stored.
 
     Args:
-        embedder: the one that embeds.
+        embedder: makes the vectors.
     """
 
     def __init__(self, embedder: Embedder) -> None:

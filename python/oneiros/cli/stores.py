@@ -120,7 +120,7 @@ def _of_module(module: str, attribute: str) -> Embedder:
 
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)  # the last: no file there takes the name of an installed module
+        sys.path.append(here)  # last, so that no file there hides an installed module
     found: Any = importlib.import_module(module)
     for part in attribute.split("."):
         found = getattr(found, part)
@@ -137,7 +137,7 @@ def opened(
     Args:
         path: the store's file.
         analyzer: how its words are told from now on; None: as before.
-        embedder: for texts without a vector; None: there is none, and nobody is warned of that.
+        embedder: for texts without a vector; None: none, without a warning.
 
     Raises:
         CommandError: no such analyzer, or its package is not installed.

@@ -86,7 +86,7 @@ class Indexes:
         self.has_erased = False
         """Something was forgotten, of which the lexical index may still hold words."""
         self.vectors: VectorIndex | None = None
-        # Where all vectors were replaced: the new ones, until they can be searched all together.
+        # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
         self._words = LexicalSearch(self.lexical)
@@ -123,7 +123,7 @@ class Indexes:
     ) -> ChannelAnswer:
         """The vector channel; absent without a vector to ask with, or any to find."""
         index = self.vectors
-        # The embedder may have been another one when the query was embedded, a moment ago.
+        # A replacement of all vectors may have ended since the query was embedded.
         if not index or vector is None or len(vector) != index.dimension:
             return ABSENT
         return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
@@ -155,16 +155,16 @@ class Indexes:
         return found
 
     def begin_replacement(self) -> None:
-        """Take up vectors apart from now on: all of the store were replaced by another embedder's.
+        """Collect the vectors of a new embedder apart from the old ones.
 
-        Searches go by the old ones until :meth:`end_replacement`. Beginning twice is once.
+        Searches use the old ones until :meth:`end_replacement`. A second call changes nothing.
         """
         if not self._is_replacing:
             self._vector_digests = array("q", [0]) * len(self._vector_digests)
             self._is_replacing = True
 
     def end_replacement(self) -> None:
-        """Search what was taken up since :meth:`begin_replacement`, and nothing else."""
+        """Replace all vectors by those applied since :meth:`begin_replacement`."""
         old, self.vectors = self.vectors, self._new_vectors
         self._new_vectors, self._is_replacing = None, False
         if old is not None:

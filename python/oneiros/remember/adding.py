@@ -75,7 +75,7 @@ class Adding(Embedding):
         return self._written(self._texts_of(batch, on_conflict), write)
 
     def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
-        """The texts to embed, as far as can be told before the transaction."""
+        """Return the texts to embed, as far as they are known before the transaction."""
         if not self.vectors.is_present:
             return []
         held: dict[str, StoredMemory] = {}
@@ -157,7 +157,7 @@ class Adding(Embedding):
         if entry.blob is not None:
             changes["embedding"] = entry.blob
         elif is_rewritten(held, changes):
-            changes["embedding"] = None  # it was the old text's
+            changes["embedding"] = None  # the old vector is of the old text
         keep_spread(held, changes)
         restage(held, changes)
         changes.setdefault("updated_at", now)

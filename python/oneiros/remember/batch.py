@@ -1,4 +1,4 @@
-"""A batch of records on its way in: checked, one an id; the refused set aside."""
+"""A batch of records on its way in: checked, one record an id, failures collected."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Batch:
         now: float,
         inside: Callable[[object], object],
     ) -> None:
-        """Take records in: check each, keep one an id.
+        """Check the records and keep one for each id.
 
         Args:
             records: mappings or memories, or they are refused.
@@ -143,12 +143,12 @@ class Batch:
     def place_vectors(
         self, wanted: Sequence[str | None], made: MadeVectors, width: int | None
     ) -> None:
-        """Give the entries the vectors that were made, and refuse those of another width.
+        """Assign the made vectors to the entries, and refuse vectors of another width.
 
         Args:
-            wanted: of each entry the text to embed; None: its own vector counts, if it has one.
+            wanted: the text to embed of each entry; None: keep its own vector, if it has one.
             made: vectors of these texts.
-            width: of the store's vectors; None: it has none.
+            width: of the store's vectors; None: no vectors yet.
         """
         rule = "as the store's vectors have" if width else "as in the same batch"
         kept = []
@@ -238,7 +238,7 @@ def embedded_text(memory: StoredMemory | Memory) -> str:
 
 
 def titled(title: str, text: str) -> str:
-    """Return what is embedded of a memory with this title and text."""
+    """Return the text that is embedded for a title and a text."""
     return f"{title} {text}" if title else text
 
 

@@ -67,7 +67,7 @@ class Cycles(InStep):
                 blob, width = encoded(vector), len(vector)
             else:
                 blob, width = made.of(str(record["text"]))
-            # Where all vectors were replaced since, what it was made of has changed: it is not added.
+            # After a reembed the sources count as changed, and the memory is not added at all.
             if blob is not None and self.vectors.dimension in (None, width):
                 blobs[place] = blob
         return blobs

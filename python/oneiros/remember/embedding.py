@@ -1,4 +1,4 @@
-"""Vectors made of texts: before a write, for memories that lack them, or in place of all others."""
+"""Embedding: before a write, for memories without a vector, and anew for all."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ Written = TypeVar("Written")
 __all__ = ["Embedding"]
 
 _BATCH: Final = 256
-"""Memories a commit, and texts a call of the embedder."""
+"""Memories per commit, and texts per call of the embedder."""
 _MOST_TRIES: Final = 8
-"""How often a write is tried while others change what is embedded."""
+"""Attempts to write while others change the embedded texts."""
 
 
 class Embedding(Cycles):
-    """Calls the embedder, always outside of every lock."""
+    """Calls the embedder, always without holding a lock."""
 
     def embed_missing(self, advance: Advance) -> int:
-        """Give live memories the vector that they lack; returns how many got one.
+        """Make the missing vectors of live memories; return how many were made.
 
-        Each batch is a commit of its own. A text that is changed meanwhile is embedded again.
+        Each batch is a commit of its own. A text that others change meanwhile is embedded again.
 
         Args:
             advance: is called with the number of memories done.
@@ -55,7 +55,7 @@ class Embedding(Cycles):
         self.follow()
         self.vectors.require_match(self.vectors.recorded_name)
         count = after = tries = 0
-        up_to = self._last_sequence()  # not further: others may go on adding for ever
+        up_to = self._last_sequence()  # bounded, even if others keep adding
         while batch := self._without_vector(after, up_to):
             made = MadeVectors(self.vectors)
             made.make(map(embedded_text, batch))
@@ -68,14 +68,14 @@ class Embedding(Cycles):
         return count
 
     def reembed(self, embedder: Embedder, *, resume: bool, advance: Advance) -> int:
-        """Replace every vector by the embedder's; returns how many memories were embedded.
+        """Replace every vector by the embedder's; return how many memories were embedded.
 
-        The new vectors lie apart, one commit a batch, until all of them are there: what an error or
-        a crash cuts off is gone on with by the next call. Then one transaction replaces the old.
+        The new vectors are stored apart, one commit per batch, until they are complete. Then one
+        transaction replaces the old ones. After an error or a crash the next call continues.
 
         Args:
             embedder: gives the new vectors.
-            resume: go on with what an unfinished call for an embedder of this name made.
+            resume: keep what an unfinished call for an embedder of this name made.
             advance: is called with the number of memories done.
 
         Raises:
@@ -90,15 +90,15 @@ class Embedding(Cycles):
             count = self._replace_vectors(made, has_to=tries == _MOST_TRIES - 1)
             if count is not None:
                 break
-        # Left are memories written just before the switch by someone who does not stop writing.
+        # Memories that others added between the last batch and the switch may still lack a vector.
         return self.embed_missing(advance) if count is None else count + self.embed_missing(advance)
 
     def _written(self, texts: Sequence[str], write: Callable[[MadeVectors], Written]) -> Written:
-        """Embed texts, then write; embed again what others changed in between.
+        """Embed texts, then write. Repeat with the current texts if others changed them.
 
         Args:
             texts: to embed first.
-            write: opens the transaction; raises TextsChanged where it needs vectors of other texts.
+            write: opens the transaction; raises TextsChanged if it needs vectors of other texts.
 
         Raises:
             StoreBusy: others changed the texts each time.
@@ -126,7 +126,7 @@ class Embedding(Cycles):
             return reading.without_vector(after, up_to, _BATCH)
 
     def _give(self, batch: Sequence[StoredMemory], made: MadeVectors) -> tuple[int, bool]:
-        """Write the vectors of those whose texts are still the same; tell how many, and if all are."""
+        """Write the vectors of unchanged texts; return their number and whether none had changed."""
         known = set(map(embedded_text, batch))
         with self._writing() as transaction:
             now = transaction.load_stored([memory.id for memory in batch])
@@ -148,7 +148,7 @@ class Embedding(Cycles):
             return len(given), len(same) == len(lacking)
 
     def _begin_reembedding(self, made: TextVectors, *, resume: bool) -> int | None:
-        """Note what is going on; returns the width of the vectors that an unfinished call made."""
+        """Record the new embedder; return the width of vectors that an unfinished call made."""
         assert made.name is not None
         with self._writing() as transaction:
             if resume and transaction.reembedding() == made.name:
@@ -159,10 +159,10 @@ class Embedding(Cycles):
         return None
 
     def _make_new_vectors(self, vectors: TextVectors, advance: Advance) -> bool:
-        """Make the new vectors that are not there yet, a commit a batch.
+        """Make the new vectors that are not stored yet, one commit per batch.
 
         Returns:
-            Whether they are to replace the old ones; False: another call for this embedder did that.
+            False if another call for this embedder has already replaced the old vectors.
         """
         after, up_to = 0, self._last_sequence()
         while True:
@@ -188,14 +188,14 @@ class Embedding(Cycles):
             advance(len(batch))
 
     def _replace_vectors(self, made: TextVectors, *, has_to: bool) -> int | None:
-        """Put the new vectors in the place of all others.
+        """Replace the old vectors by the new ones.
 
         Args:
             made: the new embedder.
-            has_to: do it even where some memories have no new vector yet; they have none then.
+            has_to: also if some memories have no new vector yet; these have none then.
 
         Returns:
-            How many memories were embedded; None: some have no new vector yet, nothing was changed.
+            How many memories were embedded; None: some have no new vector yet, nothing changed.
         """
         with self._writing() as transaction:
             if _is_done(transaction, made):
@@ -212,7 +212,7 @@ def _lacks_vector(held: StoredMemory) -> bool:
 
 
 def _is_done(transaction: Transaction, made: TextVectors) -> bool:
-    """Whether another call replaced all vectors by this embedder's already.
+    """Whether another call has replaced all vectors by this embedder's.
 
     Raises:
         EmbedderMismatch: another call is replacing them, or did, by another embedder's.

@@ -46,7 +46,7 @@ class Following:
         self._lifecycle = projections.lifecycle
         self.reinforcing = reinforcing
         self.vectors = vectors
-        # Takes the place of vectors when all vectors of the store were replaced by its embedder's.
+        # Replaces ``vectors`` once the store's vectors are those of its embedder.
         self._successor: TextVectors | None = None
         # Everything that changes the store or the projections runs on it, one thing at a time.
         self.writer = WriterThread(reinforcing.apply_returned, reinforcing.write_due)
@@ -77,7 +77,8 @@ class Following:
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
         with uncollected(), self._store.read() as reading:
-            self.vectors.follow(reading.settings())  # a snapshot may be newer than they were
+            # The snapshot may be newer than the settings that were read before.
+            self.vectors.follow(reading.settings())
             self._revision = self._snapshot.load(reading, self._projections)
             self._follow(reading)
 

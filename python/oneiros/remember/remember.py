@@ -41,7 +41,7 @@ class Remember(Adding):
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
     ) -> None:
-        """Change fields of one memory; the vector of a changed text is made anew, or dropped."""
+        """Change fields of one memory; a changed text gets a new vector, or none without embedder."""
         changes = validate_changes(given)
         texts: list[str] = []
         if self.vectors.is_present and not changes.keys().isdisjoint(("text", "title")):
@@ -73,7 +73,7 @@ class Remember(Adding):
                 changes["embedding"] = encoded(vector)
                 self.vectors.record(transaction, len(vector), is_made_here=False)
             elif text is not None:
-                changes["embedding"] = None  # it was the old text's
+                changes["embedding"] = None  # the old vector is of the old text
                 if self.vectors.is_present:
                     made.require([text], self.vectors)
                     changes["embedding"], width = made.of(text)
@@ -196,7 +196,7 @@ class Remember(Adding):
 
 
 def _text_to_embed(held: StoredMemory, changes: Mapping[str, object]) -> str | None:
-    """Return the text whose vector a changed memory needs; None: it keeps its own, or is given one."""
+    """Return the text to embed for a change; None: the vector stays, or is given."""
     if "embedding" in changes or not is_rewritten(held, changes):
         return None
     title, text = (changes.get(name, getattr(held, name)) for name in ("title", "text"))

@@ -1,4 +1,4 @@
-"""Texts to vectors: the user's embedder, its name and width as the store records them, what it made."""
+"""Texts to vectors: the embedder, its name and width in the store, and vectors made ahead."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TextVectors:
         self.recorded_name: str | None = None
         self.dimension: int | None = None
         self.unfinished: str | None = None
-        """The embedder whose vectors are being made to replace all others; None: of none."""
+        """The embedder of an unfinished reembed, or None."""
         self._reembedded = ""
         self.follow(settings)
         self.require_match(self.recorded_name)
@@ -106,7 +106,7 @@ class TextVectors:
             )
             if self.unfinished:
                 msg = (
-                    f"{msg}. A reembed() to {self.unfinished!r} is unfinished: searches go by the "
+                    f"{msg}. A reembed() to {self.unfinished!r} is unfinished: searches use the "
                     f"vectors of {recorded_name!r} until it is called again and completes"
                 )
             raise EmbedderMismatch(msg)
@@ -146,10 +146,10 @@ class TextVectors:
 
 
 class TextsChanged(Exception):
-    """Texts were changed after their vectors were made; nothing was written.
+    """The vectors of some texts were not made yet; nothing was written.
 
     Args:
-        texts: those to embed now.
+        texts: to embed before the next attempt.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -171,7 +171,7 @@ class MadeVectors:
         self._made: dict[str, tuple[bytes | None, int]] = {}
 
     def make(self, texts: Iterable[str]) -> None:
-        """Embed those of the texts that were not embedded yet; a blank one has no vector.
+        """Embed the texts that were not embedded yet. A blank text has no vector.
 
         Raises:
             ValueError, TypeError: the embedder returned something that is no such array.
@@ -185,18 +185,18 @@ class MadeVectors:
                 self._made[text] = (encoded(vector), len(vector))
 
     def of(self, text: str) -> tuple[bytes | None, int]:
-        """Return a text's vector, encoded, and its width; None and 0: it has none, or none was made."""
+        """Return the encoded vector of a text and its width; None and 0 if there is none."""
         return self._made.get(text, (None, 0))
 
     def require(self, texts: Iterable[str], current: TextVectors) -> None:
-        """Raise unless the vectors of these texts were made, by the store's embedder.
+        """Raise unless the vectors of these texts were made by the store's embedder.
 
         Args:
-            texts: those that are needed.
+            texts: whose vectors are needed.
             current: the engine's embedder now, which follows the transaction.
 
         Raises:
-            TextsChanged: they were not; embed them and try again.
+            TextsChanged: some were not made; embed them and try again.
             EmbedderMismatch: the store's vectors are another embedder's by now.
         """
         needed = list(texts)
@@ -210,5 +210,5 @@ class MadeVectors:
             raise TextsChanged(lacking)
 
     def current(self, vectors: TextVectors) -> MadeVectors:
-        """Return these, or none, where the engine has another embedder now."""
+        """Return this object, or an empty one if the engine has another embedder now."""
         return self if vectors is self._vectors else MadeVectors(vectors)

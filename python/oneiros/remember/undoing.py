@@ -217,7 +217,7 @@ class Undoing:
         self._restored += 1
 
     def _fits(self, content: StoredContent) -> bool:
-        """Whether a vector is of the store's embedder, who may have replaced all since the cycle."""
+        """Whether a vector is of the store's embedder: no reembed came after the cycle."""
         if content.field != "embedding" or content.before is None:
             return True
         settings = self._transaction.settings()

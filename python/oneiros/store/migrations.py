@@ -232,10 +232,10 @@ def _made_at(*arguments: Any) -> float:
     return milliseconds / 1000
 
 
-# A vector of another embedder, which takes the place of ``embedding`` together with those of all other
-# memories. x'' says that an embedder has none for the text: the new one, or, where no vectors are being
-# replaced, the store's own. What changes the text sets it to NULL, without a revision of the row. It is
-# a column and no table, since the tables' own table must stay on the first page for salvage.
+# The vector of a new embedder, which replaces ``embedding`` together with those of all other memories.
+# x'' means that the embedder has no vector for the text: the new embedder during a reembed, otherwise
+# the store's own. A change of the text resets it to NULL. Writing it is no revision of the row. It is a
+# column and not a table because sqlite_schema must fit on the first page (see salvage).
 _NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
 
 

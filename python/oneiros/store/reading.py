@@ -30,7 +30,7 @@ SNAPSHOT_SETTING: Final = "snapshot"
 """The setting that tells which file beside the store holds its projections; not for another store."""
 
 REEMBEDDING_SETTING: Final = "reembedding"
-"""The setting that names the embedder whose vectors are being made to replace all others, if any."""
+"""The setting that names the embedder of an unfinished reembed, if any."""
 
 MOST_REVISIONS: Final = 2**62
 """More commits there are not; a number beyond it in the history of cycles is damage."""
@@ -66,9 +66,9 @@ UNION ALL
 SELECT 'memory ' || sequence || ': it is missing, and its lifecycle is there' FROM lifecycle
 WHERE sequence NOT IN (SELECT sequence FROM memory) LIMIT 100"""
 
-# A memory can have a vector unless there is nothing to embed: a blank text and title, a stub
-# (docs/systems/cognitive.md C20), or a text for which the store's embedder has none (?2: whether
-# ``new_embedding`` says so).
+# A memory lacks a vector unless there is nothing to embed: a blank text and title, a stub
+# (docs/systems/cognitive.md C20), or a text for which the store's embedder has no vector (?2: whether
+# ``new_embedding`` marks these).
 _BLANKS: Final = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _STUB: Final = ENUMS["tier"].index("stub")
 _LACKS_VECTOR: Final = f"""
@@ -168,7 +168,7 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
             yield rows
 
     def reembedding(self) -> str | None:
-        """Return the name of the embedder whose vectors are to replace all others; None: of none."""
+        """Return the name of the embedder of an unfinished reembed; None: there is none."""
         return self.settings().get(REEMBEDDING_SETTING) or None
 
     def count_without_vector(self) -> int:
@@ -202,7 +202,7 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         return int(self._rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
 
     def new_vector_count(self) -> int:
-        """Return the number of memories for which a new vector was made, or none was found."""
+        """Return the number of memories that the new embedder has processed."""
         sql = "SELECT count(*) FROM memory WHERE new_embedding IS NOT NULL"
         return int(self._rows(sql)[0][0])
 

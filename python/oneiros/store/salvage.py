@@ -111,7 +111,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
         link_count = sum(map(transaction.set_link, links))
     settings = search.settings()
     settings.pop(SNAPSHOT_SETTING, None)  # that file may hold what is lost
-    settings.pop(REEMBEDDING_SETTING, None)  # vectors that lay apart are made again
+    settings.pop(REEMBEDDING_SETTING, None)  # its vectors are not copied
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)

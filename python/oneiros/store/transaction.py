@@ -197,12 +197,12 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         return True
 
     def keep_new_vectors(self, rows: Iterable[tuple[int, bytes | None]]) -> None:
-        """Keep vectors of a new embedder apart from those that searches go by.
+        """Store vectors of a new embedder apart from those that searches use.
 
-        That is no change of the memories: none that others follow.
+        This is no revision of the memories, and other processes do not follow it.
 
         Args:
-            rows: (sequence number, encoded vector); None where there is none for the text.
+            rows: (sequence number, encoded vector); None if the embedder has none for the text.
         """
         self._require_whole()
         self._has_changed = True
@@ -213,17 +213,17 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
             raise self._failed(error) from error
 
     def drop_new_vectors(self) -> None:
-        """Drop what :meth:`keep_new_vectors` kept."""
+        """Delete the vectors that :meth:`keep_new_vectors` stored."""
         self._has_changed = True
         self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
 
     def take_new_vectors(self) -> int:
-        """Give every memory its new vector in place of the one it has; without one it has none.
+        """Replace the vector of every memory by its new one, or by none.
 
-        That a text has no vector stays noted.
+        The marks of texts without a vector stay.
 
         Returns:
-            For how many memories a new vector was made, or none was found.
+            How many memories the new embedder has processed.
         """
         count = self.new_vector_count()
         after = 0
