@@ -14,6 +14,7 @@ from oneiros.remember.text_vectors import (
     TextsChanged,
     TextVectors,
 )
+from oneiros.remember.writer_thread import whole_write
 from oneiros.store.reading import REEMBEDDING_SETTING
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Embedding(Cycles):
         with self._store.read() as reading:
             return reading.without_vector(after, up_to, _BATCH)
 
+    @whole_write
     def _give(self, batch: Sequence[StoredMemory], made: MadeVectors) -> tuple[int, bool]:
         """Write the vectors of unchanged texts; return their number and whether none had changed."""
         known = set(map(embedded_text, batch))
@@ -147,6 +149,7 @@ class Embedding(Cycles):
                 transaction.keep_new_vectors(bare)
             return len(given), len(same) == len(lacking)
 
+    @whole_write
     def _begin_reembedding(self, made: TextVectors, *, resume: bool) -> int | None:
         """Record the new embedder; return the width of vectors that an unfinished call made."""
         assert made.name is not None
@@ -172,21 +175,31 @@ class Embedding(Cycles):
                 return True
             made = MadeVectors(vectors)
             made.make(map(embedded_text, batch))
-            with self._writing() as transaction:
-                if _is_done(transaction, vectors):
-                    return False
-                texts = [embedded_text(memory) for memory in batch]
-                now = transaction.load_stored([memory.id for memory in batch])
-                transaction.keep_new_vectors(
-                    (held.sequence, made.of(text)[0])
-                    for held, text in zip(now, texts, strict=True)
-                    if held is not None and embedded_text(held) == text
-                )
-            widths = {width for text in texts if (width := made.of(text)[1])}
+            if not self._keep_new_vectors(batch, made, vectors):
+                return False
+            widths = {width for memory in batch if (width := made.of(embedded_text(memory))[1])}
             vectors.dimension = vectors.dimension or max(widths, default=None)
             after = batch[-1].sequence
             advance(len(batch))
 
+    @whole_write
+    def _keep_new_vectors(
+        self, batch: Sequence[StoredMemory], made: MadeVectors, vectors: TextVectors
+    ) -> bool:
+        """Store the new vectors of texts that did not change; False as :meth:`_make_new_vectors`."""
+        with self._writing() as transaction:
+            if _is_done(transaction, vectors):
+                return False
+            texts = [embedded_text(memory) for memory in batch]
+            now = transaction.load_stored([memory.id for memory in batch])
+            transaction.keep_new_vectors(
+                (held.sequence, made.of(text)[0])
+                for held, text in zip(now, texts, strict=True)
+                if held is not None and embedded_text(held) == text
+            )
+        return True
+
+    @whole_write
     def _replace_vectors(self, made: TextVectors, *, has_to: bool) -> int | None:
         """Replace the old vectors by the new ones.
 
