@@ -267,7 +267,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             "added or changed now get no vector, and searches use words alone. Open it with "
             "embedder=; embed_missing() makes the vectors that are missing"
         )
-        warnings.warn(msg, MissingEmbedderWarning, stacklevel=3)
+        warnings.warn(msg, MissingEmbedderWarning, stacklevel=4)
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -143,7 +144,7 @@ def test_a_cancelled_await_leaves_the_write_whole(path: Path) -> None:
                 task = asyncio.create_task(engine.add_many(batch))
                 await asyncio.sleep(0.002 * n)
                 task.cancel()
-                with pytest.raises(asyncio.CancelledError):
+                with contextlib.suppress(asyncio.CancelledError):  # or it had ended before
                     await task
             assert await engine.check() == []
             return await engine.count()

@@ -285,8 +285,8 @@ def test_stubs_stay_without_a_vector_and_blank_texts_too(path: Path) -> None:
 def test_an_undone_cycle_brings_back_no_vector_of_the_old_one(tmp_path: Path) -> None:
     day, now = 86_400.0, 1_750_000_000.0
     with oneiros.Engine(tmp_path / "mind.db", profile="cognitive", embedder=old()) as engine:
-        cold = {"tier": "cold", "cold_since": now - 400 * day, "created_at": now - 900 * day}
-        engine.add("a" * 300, id="cold", **cold)
+        cold = {"tier": "cold", "cold_since": now - 400 * day}
+        engine.add("a" * 300, id="cold", **cold, now=now - 900 * day)
         engine.add("a", id="other", now=now)
         report = engine.dream(now)
         assert engine.get("cold").tier == "stub"

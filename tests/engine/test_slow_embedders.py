@@ -153,8 +153,8 @@ def test_a_cycle_embeds_its_summaries_before_it_locks(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with oneiros.Engine(path, profile="cognitive", embedder=embedder) as engine:
         told = {"category": "episodic", "stability": 0.125, "importance": 0.0}
-        created = {"created_at": now - 900 * day}
-        engine.add_many([{"text": "aaa", **told, **created} for _ in range(5)], links=False)
+        old = now - 900 * day
+        engine.add_many([{"text": "aaa", **told} for _ in range(5)], links=False, now=old)
         with oneiros.Engine(path, busy_timeout_seconds=0.0) as other:
             embedder.do_next(lambda: other.add("ggg", id="g"))
             report = engine.dream(now, summarise=lambda _: "bbb")
