@@ -67,6 +67,10 @@ class Inspecting(Bounded):
         problems = list(parts.store.quick_check())
         problems += parts.remember.writer.run(self._check_read_model)
         with parts.store.read() as reading:
+            problems += [
+                f"memory {id!r}: superseded by {successor!r}, which is not in the store"
+                for id, successor in reading.lost_successors()
+            ]
             return problems + problems_of_cycles(reading)
 
     def _check_read_model(self) -> list[str]:

@@ -22,7 +22,8 @@ class Marking(Bounded):
         The older keeps all it holds, its links too, and can still be had by its id. Its
         ``superseded_by`` is the newer, its ``metadata`` gets "superseded_at", in seconds, and
         "superseded_reason" where a reason is given. Superseded again, it says what was said last;
-        ``update(old, superseded_by=None)`` lets it be found again. Its tier stays what it is until
+        ``update(old, superseded_by=None)`` lets it be found again, and so does ``forget(new)``, unless
+        ``new`` has a successor. Its tier stays what it is until
         the dream cycle looks (docs/systems/cognitive.md C19).
 
         Args:

@@ -93,6 +93,68 @@ def test_use_that_waits_to_be_written_is_not_lost(mind: Engine) -> None:
     assert (held.superseded_by, held.pinned) == ("new", True)
 
 
+# -- a newer one that is erased --------------------------------------------------------------------
+
+
+def erase_by(mind: Engine, how: str, *ids: str) -> None:
+    for id in ids:
+        if how == "forget":
+            mind.forget(id)
+        else:
+            mind.delete(id, now=NOW)
+    if how == "purge":
+        assert mind.purge(0.0, now=NOW + 1.0) == len(ids)
+
+
+@pytest.mark.parametrize("how", ["forget", "purge"])
+def test_what_an_erased_memory_superseded_comes_back(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "mind.db"
+    with Engine(path) as mind, Engine(path) as other:
+        mind.add("ant old", id="old", metadata={"from": "Ada"})
+        mind.add("ant new", id="new")
+        mind.supersede("old", "new", "moved", now=NOW)
+        assert found(other) == {"new"}
+        erase_by(mind, how, "new")
+        for one in (mind, other):
+            assert found(one) == {"old"}
+            assert one.get("old").superseded_by is None
+            assert one.get("old").metadata == {"from": "Ada"}
+            assert one.check() == []
+    with Engine(path) as again:
+        assert found(again) == {"old"}
+
+
+@pytest.mark.parametrize("how", ["forget", "purge"])
+def test_a_chain_is_relinked_to_the_next_that_is_there(mind: Engine, how: str) -> None:
+    for id in ("newest", "last"):
+        mind.add(f"ant {id}", id=id)
+    mind.supersede("old", "new", "moved", now=NOW)
+    mind.supersede("new", "newest", "moved again", now=NOW + 5)
+    mind.supersede("newest", "last", now=NOW + 9)
+    before = mind.get("old")
+    erase_by(mind, how, "new", "newest")
+    after = mind.get("old")
+    assert after.superseded_by == "last"
+    assert after.metadata == before.metadata  # when and why it stopped to hold is as it was
+    assert found(mind) == {"last"}
+    assert mind.check() == []
+    erase_by(mind, how, "last")
+    assert found(mind) == {"old"}
+    assert mind.get("old").metadata == {"from": "Ada"}
+
+
+def test_names_given_by_a_record_are_minded_too(mind: Engine) -> None:
+    mind.add("ant one", id="one", superseded_by="two")
+    mind.add("ant two", id="two", superseded_by="one")  # a circle, which only records can make
+    mind.add("ant three", id="three", superseded_by="nobody")
+    mind.add("ant four", id="four", superseded_by="three")
+    assert mind.check() == ["memory 'three': superseded by 'nobody', which is not in the store"]
+    mind.forget("two")
+    mind.forget("three")
+    assert found(mind) == {"old", "new", "one", "four"}
+    assert mind.check() == []
+
+
 def test_it_outlives_closing_with_and_without_what_a_reopening_maps(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Engine(path) as mind:
@@ -184,7 +246,11 @@ def test_a_circle_is_refused_through_what_is_deleted_too(mind: Engine) -> None:
     mind.delete("between")
     with pytest.raises(ValueError, match="new: must not be superseded by old, 'new', itself"):
         mind.supersede("new", "old")
-    mind.forget("between")
+    mind.forget("between")  # old is superseded by new from now on
+    with pytest.raises(ValueError, match="new: must not be superseded by old, 'new', itself"):
+        mind.supersede("new", "old")
+    mind.forget("old")
+    mind.add("ant old", id="old")
     mind.supersede("new", "old")
     assert mind.get("new").superseded_by == "old"
 

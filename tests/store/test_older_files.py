@@ -120,6 +120,29 @@ def test_an_older_file_without_a_memory_comes_forward(tmp_path: Path) -> None:
         assert transaction.insert(memory("first")) == 1
 
 
+@pytest.mark.parametrize(
+    "metadata", ['{"a":1.50,"superseded_at":5.0}', '{"superseded_at":5}', None]
+)
+def test_what_a_forgotten_memory_hid_comes_back(tmp_path: Path, metadata: str | None) -> None:
+    path = tmp_path / "old.db"
+    older_file(path, 3)
+    with closing(apsw.Connection(str(path))) as connection:
+        sql = (
+            "UPDATE memory SET superseded_by = 'gone', metadata = ? WHERE id IN ('kept', 'deleted')"
+        )
+        connection.execute(sql, (metadata,))
+    with Store(path) as store:
+        (kept, replaced) = store.load(["kept", "replaced"])
+        assert kept is not None
+        assert replaced is not None
+        assert kept.superseded_by is None
+        assert kept.metadata == ({"a": 1.5} if metadata and '"a"' in metadata else {})
+        assert replaced.superseded_by == "kept"
+        assert {row.id for row in rows(store, after=8)} == {"kept", "deleted"}  # for who follows
+        with store.read() as reading:
+            assert reading.lost_successors() == [("full\0id", "other")]
+
+
 # Damaged ones
 
 

@@ -238,6 +238,28 @@ def _made_at(*arguments: Any) -> float:
 # column and not a table because sqlite_schema must fit on the first page (see salvage).
 _NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
 
+# Who names a memory as its successor is looked for when that one is erased.
+_SUCCESSORS: Final = """
+CREATE INDEX memory_by_successor ON memory (superseded_by) WHERE superseded_by IS NOT NULL;
+"""
+# Older versions left names of erased memories, behind which the superseded ones were hidden for good.
+_HIDDEN_BY_ERASED: Final = """
+superseded_by IN (SELECT id FROM erased) AND superseded_by NOT IN (SELECT id FROM memory)"""
+_BRING_BACK: Final = f"""
+UPDATE memory SET superseded_by = NULL,
+  metadata = CASE WHEN json_valid(metadata)
+    THEN nullif(json_remove(metadata, '$.superseded_at', '$.superseded_reason'), '{{}}')
+    ELSE metadata END,
+  revision = 1 + max(
+    (SELECT max(revision) FROM memory),
+    (SELECT max(revision) FROM lifecycle),
+    (SELECT max(revision) FROM erased),
+    coalesce((SELECT max(revision) FROM setting), 0),
+    coalesce((SELECT max(revision) FROM link), 0),
+    coalesce((SELECT max(revision) FROM dream_cycle), 0))
+WHERE {_HIDDEN_BY_ERASED};
+"""
+
 
 def _make_first_tables(connection: apsw.Connection) -> None:
     connection.execute(_FIRST_TABLES)
@@ -267,6 +289,11 @@ def _add_new_embedding(connection: apsw.Connection) -> None:
     connection.execute(_NEW_EMBEDDING)
 
 
+def _follow_successors(connection: apsw.Connection) -> None:
+    connection.execute(_SUCCESSORS)
+    connection.execute(_BRING_BACK)
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
@@ -274,6 +301,7 @@ MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _set_lifecycle_apart,
     _add_learned_at,
     _add_new_embedding,
+    _follow_successors,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

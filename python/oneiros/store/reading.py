@@ -85,6 +85,10 @@ _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
 _TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
+_LOST_SUCCESSORS: Final = """
+SELECT id, superseded_by FROM memory INDEXED BY memory_by_successor
+WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
+ORDER BY sequence LIMIT 100"""
 
 
 class Reading:
@@ -309,6 +313,13 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
             return [row[0] for row in self._rows(_HALVES)] if found == ["ok"] else found
         except StoreCorrupt as error:
             return [str(error)]
+
+    def lost_successors(self) -> list[tuple[str, str]]:
+        """Return id and ``superseded_by`` of memories whose successor is not in the store.
+
+        At most a hundred, in order of insertion.
+        """
+        return self._rows(_LOST_SUCCESSORS)
 
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:

@@ -23,6 +23,7 @@ __all__ = [
     "INSERT",
     "INSERT_LIFECYCLE",
     "MEMORY",
+    "SUPERSESSION",
     "StoredMemory",
     "fresh_row",
     "metadata_of",
@@ -31,6 +32,7 @@ __all__ = [
     "sessions_of",
     "stored",
     "tags_of",
+    "without_supersession",
 ]
 
 
@@ -145,6 +147,8 @@ class StoredMemory(_Row):
 _SAME: Final = tuple(name for name in _Row._fields if name in FIELDS and name != "embedding")
 _values_of_same: Final = itemgetter(*map(_Row._fields.index, _SAME))
 
+SUPERSESSION: Final = ("superseded_at", "superseded_reason")
+"""What ``metadata`` tells of when and why a memory was superseded."""
 _FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
 MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
 """The columns of the table ``memory`` that are read, but for ``sequence``."""
@@ -249,3 +253,15 @@ def tags_of(text: str) -> list[str]:
 def metadata_of(text: str) -> dict[str, object]:
     """Return the object that the JSON of ``metadata_json`` holds."""
     return _object(text)
+
+
+def without_supersession(text: str | None) -> dict[str, object]:
+    """Return the object of ``metadata_json`` without when and why the memory was superseded.
+
+    Raises:
+        ValueError, TypeError, RecursionError: it is not what the field holds.
+    """
+    metadata = {} if text is None else metadata_of(text)
+    for name in SUPERSESSION:
+        metadata.pop(name, None)
+    return metadata

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -15,6 +16,7 @@ from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, SET_BY_SEQUENCE, StoredLink
+from oneiros.store.rows import without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -24,6 +26,10 @@ _SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
 _SESSIONS: Final = """
 SELECT id, lifecycle.sessions, session_spread
 FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence WHERE id = ?"""
+_SUPERSEDED: Final = "SELECT id, metadata FROM memory WHERE superseded_by = ?1 AND id <> ?1"
+_SUCCESSOR: Final = """
+SELECT newer.id FROM memory AS gone JOIN memory AS newer ON newer.id = gone.superseded_by
+WHERE gone.id = ?1 AND newer.id <> ?1"""
 _OF_MEMORY: Final = "(SELECT sequence FROM memory WHERE id = ?)"
 _ERASE: Final = tuple(
     f"DELETE FROM {table} WHERE {column} = {_OF_MEMORY}"
@@ -178,16 +184,23 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         self._run(REMOVE, (self.revision, one, other))
         return self._connection.changes() > 0
 
-    def erase(self, id: str) -> bool:
+    def erase(self, id: str, *, is_replaced: bool = False) -> bool:
         """Forget a memory for good: its rows, its vector, feedback, links and dreams.
 
         The bytes are overwritten in the pages at once; older copies of these stand in the log
-        until ``Store.checkpoint``.
+        until ``Store.checkpoint``. What it superseded is superseded by its own successor from then
+        on, or by nothing.
+
+        Args:
+            id: the memory.
+            is_replaced: another memory gets the id in this transaction, so that names of it stay.
 
         Returns:
             Whether there was such a memory.
         """
         self._has_changed = True
+        if not is_replaced:
+            self._relink(id)
         for sql in _ERASE:
             self._run(sql, (id,))
         self._run("DELETE FROM memory WHERE id = ?", (id,))
@@ -233,6 +246,22 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
         self._has_changed = True
         self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
         return count
+
+    def _relink(self, id: str) -> None:
+        """Point what a memory superseded to the memory's own successor, or bring it back."""
+        older = self._rows(_SUPERSEDED, (id,))
+        if not older:
+            return
+        found = self._rows(_SUCCESSOR, (id,))
+        successor = found[0][0] if found else None
+        for name, metadata in older:
+            changes: dict[str, object] = {"superseded_by": None}
+            if successor is not None and successor != name:
+                changes["superseded_by"] = successor
+            else:
+                with suppress(TypeError, ValueError, RecursionError):  # damaged: it stays as it is
+                    changes["metadata"] = without_supersession(metadata)
+            self.update_columns([(name, changes)])
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
