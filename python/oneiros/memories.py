@@ -59,7 +59,8 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
         Args:
             text: up to 16 MiB of UTF-8; may be empty.
-            on_conflict: "raise", or "update" to update a memory that has the id already.
+            on_conflict: "raise", or "update" to update a memory that has the id already. A deleted
+                memory is not updated: it is erased, and the new one starts with its own fields.
             now: the clock, for ``created_at`` and a new id; seconds UTC, an aware ``datetime`` or
                 an ISO 8601 text with offset; default: the engine's clock.
             **fields: any field of docs/systems/fields.md (``id``, ``kind``, ``session``, ...);
@@ -93,7 +94,7 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
             records: dicts or ``Memory``, in any iterable; an Arrow table; a pandas or polars frame.
             on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice), or
                 "update": an id that exists is updated with the fields given, of one that comes
-                twice the last wins.
+                twice the last wins. A deleted memory of the id is erased and replaced.
             on_error: "raise" at the first record that breaks a rule; "skip" it; or "collect" it
                 in the report's ``failures``.
             now: as in :meth:`add`.
@@ -211,7 +212,8 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         """Erase a memory for good, soft-deleted or not: text, vector, log, what cycles changed of it.
 
         A summary that a cycle made of it, named by its ``superseded_by``, says what it said and is a
-        memory of its own, to be forgotten as well.
+        memory of its own, to be forgotten as well. Memories that it superseded are superseded by its
+        own successor, or found again if it has none.
 
         Raises:
             UnknownMemory: there is no such memory.

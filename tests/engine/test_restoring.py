@@ -182,3 +182,113 @@ def test_a_scope_restores_its_own_by_the_clock_it_is_given(tmp_path: Path) -> No
             other.delete("a")
             other.scope(project="x").restore("a", **given)
             assert mind.get("a").last_accessed_at == other.get("a").last_accessed_at == clock
+
+
+# A deleted id that is added again
+
+PRIVATE = {
+    "text": "secret plan",
+    "title": "Zephyr",
+    "metadata": {"ssn": "123"},
+    "tags": ["x"],
+    "topic": "t",
+    "project": "p",
+    "session": "s",
+    "kind": "decision",
+    "category": "episodic",
+    "importance": 0.9,
+    "priority": 5,
+    "veracity": "tool",
+    "embedding": (0.0, 1.0),
+    "valid_from": NOW - DAY,
+    "event_at": NOW - DAY,
+    "superseded_by": "newer",
+}
+
+
+def deleted_after_a_life(mind: oneiros.Engine) -> None:
+    """Leave a deleted memory "s" of which everything that a memory can have was used."""
+    mind.add("another", id="other", embedding=(1.0, 0.0), now=NOW)
+    mind.add("newer", id="newer", now=NOW)
+    mind.add(id="s", now=NOW, **PRIVATE)
+    mind.update("s", importance=0.8, now=NOW)
+    mind.link("s", "other", now=NOW)
+    mind.feedback("s", "outdated", now=NOW)
+    mind.pin("s")
+    mind.update("s", superseded_by=None, now=NOW)
+    mind.search("secret plan", session="seen", now=NOW)
+    mind.dream(NOW + DAY)
+    mind.delete("s", now=NOW + DAY)
+
+
+def fresh(**fields: object) -> oneiros.Memory:
+    """Return what a store that never had the id holds of "s"."""
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("harmless", id="s", now=LATER, **fields)
+        return mind.get("s")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_deleted_id_added_again_is_another_memory(tmp_path: Path, profile: str) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path, profile=profile) as mind, oneiros.Engine(path) as other:
+        deleted_after_a_life(mind)
+        assert other.get("other").text == "another"
+        report = mind.add_many([{"text": "harmless", "id": "s"}], on_conflict="update", now=LATER)
+        assert (report.ids, report.updated) == (["s"], [])
+        stability = mind.get("s").stability  # where the profile has a rule for new memories
+        for one in (mind, other):
+            assert one.get("s") == fresh(stability=stability)
+            assert one.neighbours("s", now=LATER) == []
+            assert one.search("Zephyr", reinforce=False, now=LATER).ids == []
+            found = one.search("", embedding=(0.0, 1.0), reinforce=False, now=LATER).ids
+            assert "s" not in found
+            assert [memory.id for memory in one.list()][-1] == "s"
+            assert one.count(oneiros.where(tags="x")) == one.count(oneiros.where(project="p")) == 0
+            assert one.check() == []
+        assert not mind.restore("s")
+        assert tables(path)["feedback_event"] == []
+        assert not any("s" in one.ids for one in mind.search_many(["plan", "secret"]))
+    with oneiros.Engine(path) as again:
+        assert again.get("s") == fresh(stability=stability)
+
+
+def test_a_cycle_undone_gives_an_added_id_nothing_back(tmp_path: Path) -> None:
+    with filled_mind(tmp_path / "mind.db", "oneiros", COUNT) as mind:
+        before = {memory.id for memory in mind.list(limit=COUNT)}
+        report = mind.dream(LATER)
+        (gone, *_) = sorted(before - {memory.id for memory in mind.list(limit=COUNT)})
+        mind.add("harmless", id=gone, on_conflict="update", now=LATER)
+        added = mind.get(gone)
+        mind.undo_dream(report.id, now=LATER)
+        assert mind.get(gone) == added
+        plan = mind.dream(LATER, dry_run=True)
+        assert plan.report is not None
+        assert mind.check() == []
+
+
+def test_what_an_added_id_superseded_stays_superseded(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db") as mind:
+        mind.add("old", id="old")
+        mind.add("new", id="new")
+        mind.supersede("old", "new")
+        mind.delete("new")
+        mind.add("newest", id="new", on_conflict="update")
+        assert mind.get("old").superseded_by == "new"
+
+
+def test_a_scope_replaces_only_what_it_sees(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db") as mind:
+        mind.add("theirs", id="theirs", project="p")
+        mind.add("ours", id="ours", project="q", title="T")
+        mind.delete("theirs")
+        mind.delete("ours")
+        scope = mind.scope(project="q")
+        with pytest.raises(oneiros.DuplicateId, match="is taken"):
+            scope.add("z", id="theirs", on_conflict="update")
+        scope.add("z", id="ours", on_conflict="update")
+        assert (scope.get("ours").title, scope.get("ours").project) == ("", "q")
+        assert mind.restore("theirs")
+        mind.delete("ours")
+        with pytest.raises(oneiros.DuplicateId, match="soft-deleted"):
+            mind.add("z", id="ours")

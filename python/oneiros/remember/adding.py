@@ -124,6 +124,10 @@ class Adding(Embedding):
                     fresh.append(entry)
                 elif on_conflict != "update" or not seen(held):
                     batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
+                elif held.deleted_at is not None:
+                    # Only restore brings back what was deleted: this is another memory.
+                    transaction.erase(memory_id, is_replaced=True)
+                    fresh.append(entry)
                 else:
                     self._update_existing(transaction, entry, held, now)
                     updated.append(memory_id)

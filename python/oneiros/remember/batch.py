@@ -29,7 +29,8 @@ class AddReport:
     ids: list[str]
     """Ids now in the store, in the order of the records; refused ones left out."""
     updated: list[str] = field(default_factory=list)
-    """Those of ``ids`` that existed and were updated (``on_conflict="update"``)."""
+    """Those of ``ids`` that existed and were updated (``on_conflict="update"``); replaced ones, which
+    were deleted, are not among them."""
     repeated: list[str] = field(default_factory=list)
     """Ids that came more than once in the batch; the last of each won."""
     skipped: list[int] = field(default_factory=list)
