@@ -68,7 +68,7 @@ class Inspecting(Bounded):
         problems += parts.remember.writer.run(self._check_read_model)
         with parts.store.read() as reading:
             problems += [
-                f"memory {id!r}: superseded by {successor!r}, which is not in the store"
+                f"memory {id!r}: superseded by {successor!r}, which was forgotten"
                 for id, successor in reading.lost_successors()
             ]
             return problems + problems_of_cycles(reading)

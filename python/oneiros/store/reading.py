@@ -87,7 +87,8 @@ AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
 _TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
 _LOST_SUCCESSORS: Final = """
 SELECT id, superseded_by FROM memory INDEXED BY memory_by_successor
-WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
+WHERE superseded_by IS NOT NULL AND superseded_by IN (SELECT id FROM erased)
+  AND superseded_by NOT IN (SELECT id FROM memory)
 ORDER BY sequence LIMIT 100"""
 
 
@@ -315,7 +316,7 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
             return [str(error)]
 
     def lost_successors(self) -> list[tuple[str, str]]:
-        """Return id and ``superseded_by`` of memories whose successor is not in the store.
+        """Return id and ``superseded_by`` of memories whose successor was erased.
 
         At most a hundred, in order of insertion.
         """
