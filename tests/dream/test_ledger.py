@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from oneiros import _core
 from oneiros.dream import ledger
 from oneiros.errors import StoreCorrupt
+from oneiros.projections.column_write import LongNumbers
 
 SCHEMA = _core.Columns.schema()
 SEQUENCES = st.lists(st.integers(1, 2**40), max_size=20, unique=True).map(sorted)
@@ -39,7 +40,16 @@ def _columns(draw: st.DrawFn) -> ledger.KeptColumn:
     values = VALUES[field]
     drawn = st.lists(values, min_size=len(sequences), max_size=len(sequences))
     before, after = (np.array(draw(drawn), dtype) for _ in range(2))
-    return ledger.KeptColumn(field, np.array(sequences, np.int64), before, after)
+    long = draw(_long_numbers(before)) if dtype == np.float32 else None
+    return ledger.KeptColumn(field, np.array(sequences, np.int64), before, after, long)
+
+
+@st.composite
+def _long_numbers(draw: st.DrawFn, before: np.ndarray[Any, Any]) -> LongNumbers | None:
+    """Numbers that are nearer to what a column holds than to its neighbours."""
+    places = [place for place in range(len(before)) if draw(st.booleans())]
+    numbers = before[places].astype(np.float64) * (1.0 - 2.0**-40)
+    return LongNumbers(np.array(places, np.int64), numbers) if places else None
 
 
 LINKS = st.builds(
@@ -60,7 +70,9 @@ def test_what_is_kept_comes_back(kept: tuple[list[Any], list[Any]]) -> None:
     assert len(columns) == len(kept[0])
     for found, wanted in zip(columns, kept[0], strict=True):
         assert found.field == wanted.field
-        for one, other in zip(found[1:], wanted[1:], strict=True):
+        assert (found.long is None) == (wanted.long is None)
+        arrays = [(*one[1:4], *(one.long or ())) for one in (found, wanted)]
+        for one, other in zip(*arrays, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
 
@@ -171,6 +183,31 @@ def test_a_field_told_twice_is_damage() -> None:
     column = ledger.KeptColumn("strength", np.array([1]), value, value)
     with pytest.raises(StoreCorrupt, match="a field twice"):
         ledger.decoded(ledger.encoded([column, column], [], revision=7))
+
+
+def _with_long(places: list[int], values: list[float], field: str = "strength") -> bytes:
+    held = np.array([0.5, 0.25], SCHEMA[field])
+    long = LongNumbers(np.array(places, np.int64), np.array(values))
+    column = ledger.KeptColumn(field, np.array([4, 9]), held, held, long)
+    return ledger.encoded([column], [], revision=7)
+
+
+@pytest.mark.parametrize(
+    ("places", "values", "field"),
+    [
+        ([2], [0.5], "strength"), ([-2], [0.25], "strength"), ([1, 0], [0.25, 0.5], "strength"),
+        ([1, 1], [0.25, 0.25], "strength"), ([0], [0.6], "strength"), ([0], [math.nan], "strength"),
+        ([0], [0.5], "created_at"),
+    ],
+)  # fmt: skip
+def test_long_numbers_that_no_memory_held_are_told(
+    places: list[int], values: list[float], field: str
+) -> None:
+    ((column,), _) = ledger.decoded(_with_long([0], [0.5 + 2.0**-40]))
+    assert column.long is not None
+    assert column.long.values.tolist() == [0.5 + 2.0**-40]
+    with pytest.raises(StoreCorrupt, match="damaged changes"):
+        ledger.decoded(_with_long(places, values, field))
 
 
 SOUND = [1, 2, [0, 0.5, 1.0, None], [0, 0.6, 1.0, 2.0]]

@@ -100,7 +100,8 @@ def after_cycle(
             name for name in _FOLLOW if {"text", "superseded_by"} & leaves.get(id, {}).keys()
         }
         for name, value in wanted.items():
-            assert name in follows or is_now[name] == value, (id, name)
+            held = as_held(name, is_now[name]) if name in leaves.get(id, {}) else is_now[name]
+            assert name in follows or held == value, (id, name)
     pairs = {frozenset((one.id, one.after["to"])) for one in changes if one.field == "link"}
     linked = before.links.keys() | after.links.keys()
     assert all(pair in pairs or before.links.get(pair) == after.links.get(pair) for pair in linked)
@@ -112,7 +113,11 @@ def after_cycle(
 def _changed_fields(before: State, after: State) -> dict[str, set[str]]:
     """Return which fields of which memories a cycle changed."""
     return {
-        id: {name for name in was if was[name] != after.memories[id][name]}
+        id: {
+            name
+            for name in was
+            if as_held(name, was[name]) != as_held(name, after.memories[id][name])
+        }
         for id, was in before.memories.items()
     }
 
@@ -167,7 +172,8 @@ def after_undoing(
         if id not in was.memories and id in left.memories:
             continue  # the cycle added it
         fields = changed.get(id, set())
-        stays = {name for name in fields if row[name] != left.memories[id][name]}
+        stood = left.memories[id]
+        stays = {name for name in fields if as_held(name, row[name]) != as_held(name, stood[name])}
         given_back = {name: was.memories[id][name] for name in fields - stays}
         assert after.memories[id] == row | given_back, id
         wanted |= {(id, name) for name in stays - {"text_digest"}}

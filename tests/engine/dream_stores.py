@@ -108,13 +108,9 @@ def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
 
 
 def memories(path: Path | str) -> dict[str, dict[str, Any]]:
-    """Return every memory's fields by id, as the file holds them, the deleted among them.
-
-    Fields of float32 are read as that (docs/systems/fields.md): 0.005 and 0.004999999888241291 are
-    one strength, and a cycle undone leaves the shorter.
-    """
+    """Return every memory's fields by id, as the file holds them, the deleted among them."""
     rows = _rows(path, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence")
-    return {row["id"]: {name: as_held(name, row[name]) for name in row} for row in rows}
+    return {row["id"]: {**row, "revision": None} for row in rows}
 
 
 def as_held(name: str, value: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -16,7 +18,7 @@ import oneiros
 from oneiros.projections import Projections
 from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
-from tests.engine.dream_stores import filled_mind, memories
+from tests.engine.dream_stores import PROFILES, filled_mind, links, memories
 
 LATER = NOW + DAY
 
@@ -177,3 +179,83 @@ def test_the_store_keeps_a_thousand_of_what_is_not_restored(tmp_path: Path) -> N
         assert kept.changed_since == late.changed_since[:1_000]
         assert kept_undone.not_restored == undone.not_restored[:1_000]
         assert kept_undone.left_alone == undone.left_alone
+
+
+# Bit for bit
+
+LONG = {"strength": 1 / 3, "stability": 10 / 7, "consolidation_quality": 0.1 + 0.2}
+"""Numbers that no float32 holds."""
+UNDONE_ELSEWHERE = """
+import sys, oneiros
+path, profile, id, now = sys.argv[1:]
+with oneiros.Engine(path, profile=profile) as mind:
+    mind.undo_dream(id, now=float(now))
+"""
+
+
+def long_mind(path: Path, profile: str) -> oneiros.Engine:
+    """Return an engine whose memories and links hold numbers that float32 cannot."""
+    mind = filled_mind(path, profile)
+    with mind._parts.store.write() as transaction:
+        for number in range(60):
+            share = 1.0 - number / 61.0
+            held = {name: value * share for name, value in LONG.items()}
+            times = {"created_at": NOW - (number * 37 % 900) * DAY + 1 / 3, "event_at": 1e9 / 7}
+            wide = {"importance": share / 7, "certainty": share / 3, "impact": share / 9}
+            long = {"metadata": {"share": share, "deep": [1e-7 * share, "é"]}, **wide}
+            transaction.update_columns([(f"m{number}", {**held, **times, **long})])
+    for number in range(0, 50, 7):
+        mind.link(f"m{number}", f"m{number + 3}", weight=(number + 1) / 87, now=NOW - DAY / 7)
+    return mind
+
+
+def exported(mind: oneiros.Engine, folder: Path) -> bytes:
+    mind.export(folder / "out.jsonl")
+    return (folder / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("where", ["here", "after reopening", "another process"])
+def test_what_was_stored_comes_back_bit_for_bit(tmp_path: Path, profile: str, where: str) -> None:
+    path = tmp_path / "mind.db"
+    with long_mind(path, profile) as mind, oneiros.Engine(path, profile=profile) as other:
+        before = memories(path), links(path), exported(mind, tmp_path)
+        assert exported(other, tmp_path) == before[2]
+        report = mind.dream(LATER, summarise=" and ".join)
+        changes = oneiros.profiles.get(profile).phases
+        assert (exported(mind, tmp_path) != before[2]) == bool(changes)
+        assert exported(other, tmp_path) == exported(mind, tmp_path)
+        if where == "here":
+            mind.undo_dream(report.id, now=LATER)
+        elif where == "another process":
+            told = [sys.executable, "-c", UNDONE_ELSEWHERE, str(path), profile, report.id]
+            subprocess.run([*told, str(LATER)], check=True, timeout=60)
+        else:
+            with oneiros.Engine(path, profile=profile) as again:
+                again.undo_dream(report.id, now=LATER)
+        for one in (mind, other):
+            assert exported(one, tmp_path) == before[2]
+        assert (memories(path), links(path)) == before[:2]
+        assert mind.check() == []
+    with oneiros.Engine(path, profile=profile) as again:
+        assert exported(again, tmp_path) == before[2]
+
+
+def test_of_many_some_are_long(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    count = 20_500  # more than are looked up one by one
+    with oneiros.Engine(path, profile="reverie", durability="normal") as mind:
+        records = [{"text": f"w{n}", "id": f"m{n}", "created_at": NOW} for n in range(count)]
+        for number in range(0, count, 997):
+            records[number]["strength"] = 1 / (3 + number)
+        mind.add_many(records, now=NOW)
+        mind.forget("m500")
+        before = memories(path)
+        report = mind.dream(LATER)
+        kept = [f"m{number}" for number in range(0, count, 997)][:5]
+        for id in kept[:2]:
+            mind.update(id, strength=0.75)
+        mind.undo_dream(report.id)
+        after = memories(path)
+        changed = {id for id, held in before.items() if after[id]["strength"] != held["strength"]}
+        assert changed == set(kept[:2])

@@ -15,6 +15,7 @@ from oneiros import _core
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.numpy_on_use import np
+from oneiros.projections.column_write import LongNumbers
 from oneiros.store.links import stored_link
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class KeptColumn(NamedTuple):
     before: Array
     """In the column's dtype."""
     after: Array
+    long: LongNumbers | None = None
+    """What the store held before in place of some of ``before``; None: nothing else."""
 
 
 class KeptLink(NamedTuple):
@@ -67,13 +70,18 @@ def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink], *, revisio
     head: list[dict[str, Any]] = []
     for column in columns:
         steps = np.diff(column.sequences, prepend=0).astype("<i8")
-        parts = [zlib.compress(_plain(part), _LEVEL) for part in (steps, *column[2:])]
-        head.append(
-            {"field": column.field, "rows": len(steps), "bytes": [len(part) for part in parts]}
-        )
+        parts = _packed(steps, column.before, column.after)
+        told = {"field": column.field, "rows": len(steps), "bytes": list(map(len, parts))}
+        if column.long is not None:
+            more = _packed(
+                np.diff(column.long.places, prepend=-1).astype("<i8"), column.long.values
+            )
+            told["long"] = [len(column.long.places), *map(len, more)]
+            parts += more
+        head.append(told)
         blocks += parts
-    told = {"revision": revision, "columns": head, "links": links}
-    header = json.dumps(told, separators=(",", ":")).encode()
+    record = {"revision": revision, "columns": head, "links": links}
+    header = json.dumps(record, separators=(",", ":")).encode()
     made = b"".join((_MAGIC, _LENGTHS.pack(0, len(header)), header, *blocks))
     checksum = zlib.crc32(memoryview(made)[_CHECKED_FROM:])
     return b"".join((_MAGIC, checksum.to_bytes(4, "little"), memoryview(made)[_CHECKED_FROM:]))
@@ -112,18 +120,24 @@ def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
     dtypes: Mapping[str, str] = _core.Columns.schema()
     columns = []
     for one in header["columns"]:
-        rows = one["rows"]
-        if not (isinstance(rows, int) and 0 <= rows <= _MOST_ROWS):
-            msg = f"{rows!r} rows"
-            raise ValueError(msg)
+        rows = _count(one["rows"])
         arrays = []
         sizes = [int(size) for size in one["bytes"]]
         dtype = dtypes[one["field"]]
         for size, kind in zip(sizes, ("<i8", dtype, dtype), strict=True):
             arrays.append(_array(blob, place, size, rows, kind))
             place += size
-        columns.append(KeptColumn(one["field"], _rising(arrays[0]), *arrays[1:]))
-        _require_sense(columns[-1])
+        steps, before, after = arrays
+        column = KeptColumn(one["field"], _rising(steps), before, after)
+        if "long" in one:
+            count, *sizes = map(_count, one["long"])
+            arrays = []
+            for size, kind in zip(sizes, ("<i8", "<f8"), strict=True):
+                arrays.append(_array(blob, place, size, count, kind))
+                place += size
+            column = column._replace(long=LongNumbers(np.cumsum(arrays[0]) - 1, arrays[1]))
+        _require_sense(column)
+        columns.append(column)
     if len({column.field for column in columns}) < len(columns):
         msg = "a field twice"
         raise ValueError(msg)
@@ -131,6 +145,13 @@ def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
         msg = f"{len(blob)} bytes, {place} told of"
         raise ValueError(msg)
     return columns, [_link(*link) for link in header["links"]]
+
+
+def _count(told: Any) -> int:
+    if not (isinstance(told, int) and 0 <= told <= _MOST_ROWS):
+        msg = f"{told!r} rows or bytes"
+        raise ValueError(msg)
+    return told
 
 
 def _header(blob: bytes) -> tuple[Any, int]:
@@ -161,12 +182,22 @@ def _require_sense(column: KeptColumn) -> None:
     if field is None or field.range is None:
         msg = f"changes of {column.field!r}"
         raise ValueError(msg)
-    for values in (column.before, column.after):
+    long = () if column.long is None else (column.long.values,)
+    for values in (column.before, column.after, *long):
         makes_sense = (values >= field.range.low) & (values <= field.most_stored)
         if field.nullable:
             makes_sense |= np.isnan(values)
         if not makes_sense.all():
             msg = f"{field.name}: must be {field.range.rule}, got {values[~makes_sense][0]!r}"
+            raise ValueError(msg)
+    if column.long is not None:
+        places, numbers = column.long
+        is_rising = (np.diff(places, prepend=-1) > 0).all() and (places < len(column.before)).all()
+        if column.before.dtype != np.float32 or not is_rising:
+            msg = f"{field.name}: long numbers of no memory"
+            raise ValueError(msg)
+        if (numbers.astype(np.float32) != column.before[places]).any():
+            msg = f"{field.name}: long numbers that are not what the column held"
             raise ValueError(msg)
 
 
@@ -200,6 +231,10 @@ def _number(value: Any) -> float:
         msg = f"a number {value!r}"
         raise TypeError(msg)
     return float(value)
+
+
+def _packed(*arrays: Array) -> list[bytes]:
+    return [zlib.compress(_plain(values), _LEVEL) for values in arrays]
 
 
 def _plain(values: Array) -> bytes:

@@ -10,7 +10,7 @@ from oneiros.numpy_on_use import np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["coded", "said"]
+__all__ = ["coded", "said", "shortest"]
 
 
 def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
@@ -31,14 +31,21 @@ def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
 def coded(values: npt.NDArray[Any]) -> list[Any]:
     """Return values of a column as the store's table holds them: numbers, None for NaN.
 
-    A float32 becomes the shortest number that reads back as it: 0.3, which somebody gave, and not
-    0.30000001192092896, which is what it is.
+    A float32 becomes its shortest number.
     """
     if values.dtype == np.float32:
-        distinct, which = np.unique(values, return_inverse=True)
-        values = np.array([float(str(value)) for value in distinct], np.float64)[which]
+        values = shortest(values)
     found: list[Any] = values.tolist()
     if values.dtype.kind == "f":
         for place in np.flatnonzero(np.isnan(values)).tolist():
             found[place] = None
     return found
+
+
+def shortest(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Return of each value the shortest number that reads back as it.
+
+    So 0.3, which somebody gave, and not 0.30000001192092896, which is what it is.
+    """
+    distinct, which = np.unique(values, return_inverse=True)
+    return np.array([float(str(value)) for value in distinct], np.float64)[which]

@@ -12,7 +12,7 @@ from oneiros.dream.report import LeftAlone
 from oneiros.memory import Memory
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
-from oneiros.remember.column_writes import write_columns
+from oneiros.remember.column_writes import long_numbers, write_columns
 from oneiros.remember.cycle_links import after_changes, link_state
 from oneiros.remember.followed_cycle import changed_by_contents
 from oneiros.store.cells import json_text
@@ -99,7 +99,11 @@ class Applying:
         report = self._report(columns, added)
         kept = [
             ledger.KeptColumn(
-                write.field, self._sequence_of[write.rows], self._before(write), write.values
+                write.field,
+                self._sequence_of[write.rows],
+                self._before(write),
+                write.values,
+                self._long.get(write.field),
             )
             for write in columns
         ]
@@ -150,6 +154,11 @@ class Applying:
             goes = ~self._stays[rows]
             if goes.any():
                 writes.append(ColumnWrite(field, rows[goes], after[goes]))
+        self._long = long_numbers(
+            self._transaction,
+            {write.field: self._before(write) for write in writes},
+            {write.field: self._sequence_of[write.rows] for write in writes},
+        )
         write_columns(self._transaction, writes, self._sequence_of)
         return writes
 

@@ -12,7 +12,7 @@ from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
-from oneiros.projections.column_write import ColumnWrite
+from oneiros.projections.column_write import ColumnWrite, LongNumbers
 from oneiros.remember.applying import kept_report
 from oneiros.remember.column_writes import write_columns
 from oneiros.remember.cycle_links import link_state
@@ -38,6 +38,17 @@ __all__ = ["Undoing", "undoable"]
 
 _PHASE = "undo"
 _RULE = "R19"
+
+
+def _moved(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
+    """Return long numbers by where their places are now.
+
+    Args:
+        long: the numbers.
+        places: that are left, each once.
+    """
+    to = np.flatnonzero(np.isin(places, long.places))
+    return LongNumbers(to, long.values[np.searchsorted(long.places, places[to])])
 
 
 def undoable(reading: CycleReading, id: str) -> StoredCycle:
@@ -133,7 +144,7 @@ class Undoing:
         writes = []
         for column in columns:
             rows = self._lifecycle.rows_of_sequences(column.sequences)
-            known = rows >= 0
+            known = np.flatnonzero(rows >= 0)
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
             held = self._lifecycle.column(column.field)[rows]
@@ -142,16 +153,12 @@ class Undoing:
                 stands |= np.isnan(held) & np.isnan(after)
             self._tell(column.field, rows[~stands], held[~stands], before[~stands])
             if stands.any():
-                order = np.argsort(rows[stands], kind="stable")
-                restored = rows[stands][order].astype(np.uint32)
-                writes.append(ColumnWrite(column.field, restored, before[stands][order]))
+                order = np.flatnonzero(stands)[np.argsort(rows[stands], kind="stable")]
+                restored, was = rows[order].astype(np.uint32), before[order]
+                long = None if column.long is None else _moved(column.long, known[order])
+                writes.append(ColumnWrite(column.field, restored, was, long))
                 self._kept.append(
-                    ledger.KeptColumn(
-                        column.field,
-                        sequence_of[restored],
-                        after[stands][order],
-                        before[stands][order],
-                    )
+                    ledger.KeptColumn(column.field, sequence_of[restored], after[order], was)
                 )
                 self._restored += len(restored)
         write_columns(self._transaction, writes, sequence_of)

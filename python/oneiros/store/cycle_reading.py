@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
+from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.reading import CHANGED, Reading
 
 __all__ = ["CycleReading", "DayTaken", "StoredContent", "StoredCycle"]
@@ -52,6 +54,8 @@ SELECT CAST(id AS BLOB), CAST(undoes AS BLOB),
 FROM dream_cycle ORDER BY number DESC"""
 _OLDER: Final = 100  # cycles in a row outside of a day, before which none is looked for
 _LAST: Final = 30  # cycles of which one may be the next commit's: of others no changes are kept
+_AT_ONCE: Final = 10_000
+_Rows: TypeAlias = list[tuple[Any, ...]]
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
 _ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 # By the texts' numbers alone: to sort by the texts would take the room of all that is said often.
@@ -228,6 +232,25 @@ ORDER BY number DESC LIMIT 1"""
             sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
             known = dict(found[0] for s in sequences if (found := self._rows(sql, (s,))))
         return [known.get(sequence) for sequence in sequences]
+
+    def numbers(self, names: Sequence[str], sequences: Sequence[int]) -> Iterator[_Rows]:
+        """Yield rows of sequence number and values, as a table holds them, of memories.
+
+        Args:
+            names: fields, all of ``memory`` or all of ``lifecycle``.
+            sequences: of the memories, rising; with many of them, others come as well.
+        """
+        table = "lifecycle" if names[0] in LIFECYCLE else "memory"
+        sql = f"SELECT sequence, {', '.join(names)} FROM {table}"
+        if len(sequences) > _MANY:
+            cursor = self._run(f"{sql} ORDER BY sequence")
+            while rows := self._fetch(cursor, _AT_ONCE):
+                yield rows
+            return
+        sql = f"{sql} WHERE sequence IN (SELECT value FROM json_each(?)) ORDER BY sequence"
+        for start in range(0, len(sequences), _AT_ONCE):
+            part = json.dumps(sequences[start : start + _AT_ONCE])
+            yield self._rows(sql, (part,))
 
     def replays(self, sequences: Sequence[int]) -> list[float | None]:
         """Return when memories of sequence numbers were last replayed; None where never."""
