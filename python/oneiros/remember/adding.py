@@ -165,9 +165,6 @@ class Adding(Embedding):
         keep_spread(held, changes)
         restage(held, changes)
         changes.setdefault("updated_at", now)
-        changes["deleted_at"] = None  # an id that comes again is wanted again
-        if held.deleted_at is not None:
-            changes["learned_at"] = now
         transaction.update(entry.id, changes)
 
     def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
@@ -182,7 +179,7 @@ def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:
 
     Args:
         entry: of the batch.
-        held: the memory of its id, which it updates; None: there is none.
+        held: the memory of its id, which it updates unless that is deleted; None: there is none.
 
     Returns:
         None where the record brings a vector, or does not change the text of a memory that has one.
@@ -190,7 +187,7 @@ def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:
     if entry.values.get("embedding") is not None:
         return None
     text: str = entry.values["text"]
-    if held is None:
+    if held is None or held.deleted_at is not None:
         return titled(entry.values.get("title", ""), text)
     given = entry.given.get("title")
     title = held.title if given is None else str(given)
