@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   module.doc() = "The C++ core of Oneiros.";
   oneiros::register_analysis(module);
   oneiros::register_encoding(module);
+  oneiros::register_row_checksum(module);
   oneiros::register_columns(module);
   oneiros::register_text_column(module);
   oneiros::register_association(module);

@@ -16,6 +16,7 @@ void register_ranking(py::module_& module);
 void register_sessions(py::module_& module);
 void register_programs(py::module_& module);
 void register_encoding(py::module_& module);
+void register_row_checksum(py::module_& module);
 void register_snapshot(py::module_& module);
 
 }  // namespace oneiros

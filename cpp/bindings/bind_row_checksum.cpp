@@ -1,0 +1,196 @@
+// Checksums of rows over Python's own values, as SQLite takes and gives them: they run with the
+// GIL, and callers give some hundred rows at a time.
+#include <pybind11/stl.h>
+
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bindings/registration.h"
+#include "encoding/row_checksum.h"
+
+namespace oneiros {
+
+namespace {
+
+// Throws TypeError for what no cell of a table is, ValueError for a text that is not UTF-8.
+std::uint64_t checksum_of(std::uint64_t salt, PyObject* cell) {
+  if (cell == Py_None) {
+    return 0;
+  }
+  if (PyFloat_Check(cell)) {
+    return cell_checksum(salt, PyFloat_AS_DOUBLE(cell));
+  }
+  if (PyLong_Check(cell)) {
+    const long long value = PyLong_AsLongLong(cell);
+    if (value == -1 && PyErr_Occurred() != nullptr) {
+      throw py::error_already_set();
+    }
+    return cell_checksum(salt, static_cast<std::int64_t>(value));
+  }
+  if (PyUnicode_Check(cell)) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(cell, &size);
+    if (text == nullptr) {
+      throw py::error_already_set();
+    }
+    return text_checksum(salt, std::as_bytes(std::span(text, static_cast<std::size_t>(size))));
+  }
+  if (PyBytes_Check(cell)) {
+    return bytes_checksum(
+        salt, std::as_bytes(std::span(PyBytes_AS_STRING(cell),
+                                      static_cast<std::size_t>(PyBytes_GET_SIZE(cell)))));
+  }
+  throw py::type_error("cell: expected int, float, str, bytes or None, got " +
+                       std::string(Py_TYPE(cell)->tp_name));
+}
+
+std::uint64_t number_of(PyObject* value) {
+  const long long number = PyLong_AsLongLong(value);
+  if (number == -1 && PyErr_Occurred() != nullptr) {
+    throw py::error_already_set();
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+PyObject* as_int(std::uint64_t checksum) {
+  return PyLong_FromLongLong(std::bit_cast<std::int64_t>(checksum));
+}
+
+// SQLite calls the two functions below for each row that it writes: they are bare ones of CPython,
+// since what pybind11 does for a call takes longer than the checksum.
+template <typename Body>
+PyObject* guarded(Body body) {
+  try {
+    return as_int(body());
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyObject* row_checksum(PyObject* /*module*/, PyObject* const* cells, Py_ssize_t count) {
+  return guarded([&] {
+    if (count % 2 != 0) {
+      throw py::type_error("row_checksum: expected pairs of a salt and a cell");
+    }
+    std::uint64_t checksum = 0;
+    for (Py_ssize_t i = 0; i < count; i += 2) {
+      checksum ^= checksum_of(number_of(cells[i]), cells[i + 1]);
+    }
+    return checksum;
+  });
+}
+
+PyObject* row_checksum_after(PyObject* /*module*/, PyObject* const* cells, Py_ssize_t count) {
+  return guarded([&] {
+    if (count % 3 != 1) {
+      throw py::type_error(
+          "row_checksum_after: expected a checksum, then a salt, the old and the new cell of each "
+          "column that changes");
+    }
+    std::uint64_t checksum = number_of(cells[0]);
+    for (Py_ssize_t i = 1; i < count; i += 3) {
+      const std::uint64_t salt = number_of(cells[i]);
+      checksum ^= checksum_of(salt, cells[i + 1]) ^ checksum_of(salt, cells[i + 2]);
+    }
+    return checksum;
+  });
+}
+
+PyMethodDef kFunctions[] = {
+    {"row_checksum", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&row_checksum)),
+     METH_FASTCALL, "row_checksum(salt, cell, ...): the checksum of a row's cells."},
+    {"row_checksum_after",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&row_checksum_after)),
+     METH_FASTCALL,
+     "row_checksum_after(checksum, salt, old, new, ...): a row's checksum once cells have "
+     "changed."},
+    {nullptr, nullptr, 0, nullptr}};
+
+// Which places of a row are covered by a checksum, and where in the row that stands.
+class RowChecksum {
+ public:
+  RowChecksum(const std::vector<std::string>& columns, const std::vector<std::size_t>& places,
+              std::size_t checksum_place)
+      : places_(places), checksum_place_(checksum_place) {
+    if (columns.size() != places.size()) {
+      throw std::invalid_argument("places: expected " + std::to_string(columns.size()) +
+                                  ", as many as columns, got " + std::to_string(places.size()));
+    }
+    for (const std::string& column : columns) {
+      salts_.push_back(column_salt(column));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> of(const py::list& rows) const {
+    std::vector<std::int64_t> found;
+    found.reserve(rows.size());
+    for (const py::handle row : rows) {
+      found.push_back(std::bit_cast<std::int64_t>(of_row(row)));
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& rows) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      PyObject* row = rows[i].ptr();
+      const std::uint64_t checksum = of_row(row);
+      PyObject* held = cell(row, checksum_place_);
+      if (!PyLong_Check(held) || number_of(held) != checksum) {
+        found.push_back(i);
+      }
+    }
+    return found;
+  }
+
+ private:
+  static PyObject* cell(py::handle row, std::size_t place) {
+    if (!PyTuple_Check(row.ptr())) {
+      throw py::type_error("rows: expected tuples");
+    }
+    if (place >= static_cast<std::size_t>(PyTuple_GET_SIZE(row.ptr()))) {
+      throw py::index_error("rows: a row has no place " + std::to_string(place));
+    }
+    return PyTuple_GET_ITEM(row.ptr(), static_cast<Py_ssize_t>(place));
+  }
+
+  [[nodiscard]] std::uint64_t of_row(py::handle row) const {
+    std::uint64_t checksum = 0;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      checksum ^= checksum_of(salts_[i], cell(row, places_[i]));
+    }
+    return checksum;
+  }
+
+  std::vector<std::uint64_t> salts_;
+  std::vector<std::size_t> places_;
+  std::size_t checksum_place_;
+};
+
+}  // namespace
+
+void register_row_checksum(py::module_& module) {
+  if (PyModule_AddFunctions(module.ptr(), kFunctions) != 0) {
+    throw py::error_already_set();
+  }
+  module.def(
+      "column_salt",
+      [](const std::string& name) { return std::bit_cast<std::int64_t>(column_salt(name)); },
+      py::kw_only(), py::arg("name"), "What tells a column's cells from equal ones of another.");
+  py::class_<RowChecksum>(module, "RowChecksum")
+      .def(
+          py::init<const std::vector<std::string>&, const std::vector<std::size_t>&, std::size_t>(),
+          py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
+      .def("of", &RowChecksum::of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
+      .def("damaged", &RowChecksum::damaged, py::kw_only(), py::arg("rows"),
+           "The places in the list of rows whose checksum is another than they hold.");
+}
+
+}  // namespace oneiros
