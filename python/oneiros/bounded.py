@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_instance
 from oneiros.dream.lock import CycleLock
-from oneiros.errors import EngineClosed
+from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
 from oneiros.recent_answers import RecentAnswers
+from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -139,8 +140,24 @@ class Bounded:
         reinforcing = self._parts.remember.reinforcing
         owed = reinforcing.owing()
         with self._parts.store.read() as reading:
-            found = reading.load(ids)
-        return reinforcing.as_reinforced(found, owed)
+            found = reading.load_each(ids)
+        read = [self._undamaged(id, memory) for id, memory in zip(ids, found, strict=True)]
+        return reinforcing.as_reinforced(read, owed)
+
+    def _undamaged(self, id: str, memory: Memory | StoreCorrupt | None) -> Memory | None:
+        """Return a memory that was loaded; note one that is damaged.
+
+        Raises:
+            StoreCorrupt: it is damaged. Through a scope, only of one that is known to lie within.
+        """
+        if not isinstance(memory, StoreCorrupt):
+            return memory
+        row = self._parts.projections.lifecycle.row_of.get(id)
+        is_within = not self._bounds or (row is not None and row in self._matching(None))
+        self._parts.remember.note_damage(Damaged(memory.sequence, id, memory.reason))
+        if is_within:
+            raise memory
+        return None
 
     def _load_seen(self, ids: Sequence[str]) -> list[Memory | None]:
         """Load what still lies within the bounds, soft-deleted or not."""

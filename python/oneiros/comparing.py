@@ -11,6 +11,7 @@ from oneiros.likeness import Likeness, NearDuplicate, Similar
 from oneiros.numpy_on_use import np
 from oneiros.ranking.finishing import Duplicates
 from oneiros.remember import unknown
+from oneiros.response import readable
 from oneiros.searching import Searching
 
 if TYPE_CHECKING:
@@ -153,8 +154,12 @@ class Comparing(Searching):
         return [row if row is not None and row in live else None for row in found]
 
     def _texts_of(self, ids: Sequence[str]) -> Sequence[str]:
-        """Their texts; of one that was forgotten meanwhile an empty one, which is like no other."""
-        return ["" if memory is None else memory.text for memory in self._load_seen(ids)]
+        """Their texts; of one that was forgotten meanwhile, or is damaged, an empty one.
+
+        That is like no other.
+        """
+        found = readable(self._load_seen, ids)
+        return ["" if memory is None else memory.text for memory in found]
 
     def _vectors_of(self, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:
         vectors = self._parts.projections.indexes.vectors

@@ -95,6 +95,8 @@ class Dreaming(DreamHistory, Purging):
             DreamBusy: another cycle runs on this store, in this process or another.
             StoreBusy: another process kept the store locked for too long; nothing was changed.
             OSError: the lock beside the store cannot be written.
+            StoreCorrupt: a memory turns out to be damaged; nothing was changed, and the next cycle
+                leaves it out.
             ValueError, TypeError: an argument breaks its rule, or a callable its promise; or
                 ``summarise`` or ``judge`` is given, and the profile has no phase that calls it. What
                 a callable raises comes through, with a note that names it.
@@ -196,14 +198,15 @@ class Dreaming(DreamHistory, Purging):
             expiring_kinds=profile.selection.expiring_kinds,
             embeds=remember.vectors.is_present,
         )
-        return planned(
-            draft,
-            profile,
-            id=id,
-            revision=revision,
-            applier=_Cycles(parts),
-            top_before=self._noted_top(_LOOKED_BACK),
-        )
+        with remember.noting_damage():
+            return planned(
+                draft,
+                profile,
+                id=id,
+                revision=revision,
+                applier=_Cycles(parts),
+                top_before=self._noted_top(_LOOKED_BACK),
+            )
 
 
 def _require_called(name: str, profile: Profile) -> None:

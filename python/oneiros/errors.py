@@ -77,6 +77,13 @@ class StoreBusy(OneirosError, TimeoutError):
 class StoreCorrupt(OneirosError):
     """The store's file is damaged, or is not a store of Oneiros."""
 
+    memory_id: str | None = None
+    """The id of the memory that is damaged; None: the damage is not in one memory."""
+    sequence: int = 0
+    """The number of that memory in the store."""
+    reason: str = ""
+    """What is wrong with that memory."""
+
 
 class StoreIOError(OneirosError, OSError):
     """The system refused to open or read the store's file."""

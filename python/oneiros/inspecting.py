@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import require_utf8
+from oneiros.argument_checks import require_flag, require_utf8
 from oneiros.bounded import Bounded
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class Inspecting(Bounded):
         ``without_vector`` counts the live memories that lack a vector which their text could have;
         :meth:`oneiros.Engine.embed_missing` makes these vectors. ``reembedding`` is None, or the
         embedder of an unfinished :meth:`oneiros.Engine.reembed` and the number of memories ``done``.
+        ``damaged`` counts the memories that were found damaged; they are in no other count.
         """
         parts = self._parts
         projections = parts.projections
@@ -37,6 +38,7 @@ class Inspecting(Bounded):
         return {
             "memories": projections.live_count,
             "deleted": len(projections.lifecycle.row_of) - projections.live_count,
+            "damaged": len(parts.remember.damaged),
             "kinds": projections.kind_counts(),
             "links": parts.store.link_count(),
             "revision": parts.remember.revision,
@@ -55,17 +57,30 @@ class Inspecting(Bounded):
             "profile": parts.profile.name,
         }
 
-    def check(self) -> list[str]:
+    def check(self, *, deep: bool = False) -> list[str]:
         """Return what is wrong with the store's file, its cycles and the read model; empty: nothing.
 
         A read model that does not hold what the store holds is rebuilt from it. The store is the
         truth: nothing is lost by that, and searches go on meanwhile.
+
+        Args:
+            deep: also verify the checksum of every row, and every index against its table. That
+                reads the whole store; without it, damage inside a row is found when the row is read.
+
+        Raises:
+            TypeError: ``deep`` is neither True nor False.
         """
         from oneiros.dream.checking import problems_of_cycles  # noqa: PLC0415 - a search dreams not
 
+        require_flag("deep", deep)
         parts = self._parts
-        problems = list(parts.store.quick_check())
-        problems += parts.remember.writer.run(self._check_read_model)
+        problems = list(parts.store.deep_check() if deep else parts.store.quick_check())
+        known = set(problems)
+        problems += [
+            found
+            for found in parts.remember.writer.run(self._check_read_model)
+            if found not in known
+        ]
         with parts.store.read() as reading:
             problems += [
                 f"memory {id!r}: superseded by {successor!r}, which was forgotten"
@@ -76,11 +91,12 @@ class Inspecting(Bounded):
     def _check_read_model(self) -> list[str]:
         parts = self._parts
         parts.remember.follow()
-        problems: list[str] = parts.projections.problems(parts.store.live_count())
+        damaged = dict(parts.remember.damaged)
+        problems: list[str] = parts.projections.problems(parts.store.live_count(without=damaged))
         if problems:
             parts.projections = parts.remember.rebuild()
             problems = [f"{problem}; rebuilt from the store" for problem in problems]
-        return problems
+        return [str(one.error()) for one in damaged.values()] + problems
 
     def verify_erased(self, text: str) -> bool:
         """Return whether the bytes of this text stand nowhere in the store's files any more.

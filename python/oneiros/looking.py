@@ -10,6 +10,7 @@ from oneiros.bounded import Bounded
 from oneiros.errors import UnknownMemory
 from oneiros.memory import Memory
 from oneiros.remember import unknown
+from oneiros.response import readable
 
 if TYPE_CHECKING:
     from oneiros.scopes import Where
@@ -29,6 +30,7 @@ class Looking(Bounded):
 
         Raises:
             UnknownMemory: no live memory has this id.
+            StoreCorrupt: its row in the store is damaged.
         """
         require_utf8("id", id)
         found = self.get_many([id])[0]
@@ -37,15 +39,20 @@ class Looking(Bounded):
         return found
 
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
-        """Return memories in the order of the ids; None where there is no live one."""
+        """Return memories in the order of the ids; None where there is no live one.
+
+        Raises:
+            StoreCorrupt: one of them is damaged; it is named, and the others can be read alone.
+        """
         ids = texts("ids", ids)
         for place, id in enumerate(ids):
             require_utf8(f"ids[{place}]", id)
+        return self._load_live(ids)
+
+    def _load_live(self, ids: Sequence[str]) -> MaybeMemories:
         return [
-            memory
-            if memory is not None and memory.deleted_at is None and self._seen(memory)
-            else None
-            for memory in self._load(ids)
+            memory if memory is not None and memory.deleted_at is None else None
+            for memory in self._load_seen(ids)
         ]
 
     def __len__(self) -> int:
@@ -83,5 +90,10 @@ class Looking(Bounded):
             first = row + 1
         rows = self._matching(where)
         start = rows.rank(first - 1) if first else 0
-        ids = [lifecycle.ids[row] for row in rows[start : start + limit]]
-        return [memory for memory in self.get_many(ids) if memory is not None]
+        found: Page = []
+        while len(found) < limit and start < len(rows):
+            some = rows[start : start + limit - len(found)]
+            start += len(some)
+            read = readable(self._load_live, [lifecycle.ids[row] for row in some])
+            found += [memory for memory in read if memory is not None]
+        return found

@@ -20,6 +20,7 @@ from oneiros.named_calls import named_calls
 from oneiros.records import records_of
 from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
+from oneiros.response import readable
 from oneiros.store.transaction import VERDICTS
 
 if TYPE_CHECKING:
@@ -217,11 +218,12 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
         Raises:
             UnknownMemory: there is no such memory.
+            StoreCorrupt: it is damaged, and this is a scope; an engine forgets damaged memories.
             StoreBusy: other processes' readers kept the log from being emptied; the memory is
                 gone, its old bytes may still stand in the log until the next ``forget``.
         """
         require_utf8("id", id)
-        self._parts.remember.forget(id, seen=self._seen)
+        self._parts.remember.forget(id, seen=self._seen, is_bounded=bool(self._bounds))
 
     # -- out ---------------------------------------------------------------------------------------
 
@@ -293,6 +295,6 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
     def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(ids), _LOAD_BATCH):
-            for memory in self.get_many(ids[start : start + _LOAD_BATCH]):
+            for memory in readable(self._load_live, ids[start : start + _LOAD_BATCH]):
                 if memory is not None:
                     yield memory

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneiros.errors import OneirosError, UnknownMemory
+from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
 from oneiros.visible_text import shortened, snippet
 
@@ -23,7 +23,37 @@ if TYPE_CHECKING:
 
 _QUERY = 80  # characters of a query that are shown
 
-__all__ = ["Duplicate", "SearchResponse", "SearchResult", "SearchTrace", "StageTrace", "shelve"]
+__all__ = [
+    "Duplicate",
+    "SearchResponse",
+    "SearchResult",
+    "SearchTrace",
+    "StageTrace",
+    "load_each",
+    "readable",
+    "shelve",
+]
+
+
+def load_each(load: LoadMemories, ids: Sequence[str]) -> list[Memory | StoreCorrupt | None]:
+    """Return what a loader does, but the error in place of a memory that is damaged.
+
+    Args:
+        load: raises ``StoreCorrupt`` where one of them is.
+        ids: of the memories.
+    """
+    try:
+        return list(load(ids))
+    except StoreCorrupt as error:
+        if len(ids) == 1:
+            return [error]
+        return [one for id in ids for one in load_each(load, [id])]
+
+
+def readable(load: LoadMemories, ids: Sequence[str]) -> list[Memory | None]:
+    """Return what a loader does, but None in place of a memory that is damaged."""
+    found = load_each(load, ids)
+    return [None if isinstance(memory, StoreCorrupt) else memory for memory in found]
 
 
 class _Shelf:
@@ -35,12 +65,13 @@ class _Shelf:
         self._ids = ids
         self._load = load
         self._lock = threading.Lock()
-        self._memories: dict[str, Memory | None] | None = None
+        self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
 
-    def load(self) -> dict[str, Memory | None]:
+    def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
             if self._memories is None:
-                self._memories = dict(zip(self._ids, self._load(self._ids), strict=True))
+                found = load_each(self._load, self._ids)
+                self._memories = dict(zip(self._ids, found, strict=True))
             return self._memories
 
     def memory(self, memory_id: str) -> Memory:
@@ -48,6 +79,8 @@ class _Shelf:
         if found is None:
             msg = f"id: {memory_id!r} was forgotten after the search"
             raise UnknownMemory(msg)
+        if isinstance(found, StoreCorrupt):
+            raise StoreCorrupt(*found.args)
         return found
 
 
@@ -97,6 +130,7 @@ class SearchResult:
 
         Raises:
             UnknownMemory: it was forgotten since the search.
+            StoreCorrupt: its row in the store is damaged; the other results can be read.
         """
         return self._shelf.memory(self.id)
 

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
@@ -88,3 +90,21 @@ def test_doctor_finds_damage(run: Run, store: Path) -> None:
     outcome = run("doctor", "-s", store)
     assert outcome.exit_code == 1
     assert "problem: " in outcome.stdout or outcome.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("table", ["memory", "link"])
+def test_a_deep_look_verifies_every_row(run: Run, store: Path, table: str) -> None:
+    with Engine(store) as engine:
+        engine.link("m1", "m3")
+    assert run("doctor", "-s", store, "--deep", "--json").document["is_clean"]
+    sql = {
+        "memory": "UPDATE memory SET text = 'Ada takes her coffee blacj' WHERE id = 'm1'",
+        "link": "UPDATE link SET weight = 0.25",
+    }
+    with closing(apsw.Connection(str(store))) as connection:
+        connection.execute(sql[table])
+    outcome = run("doctor", "-s", store, "--deep", "--json")
+    assert outcome.exit_code == 1
+    (problem,) = outcome.document["problems"]
+    assert ("memory 'm1'" if table == "memory" else "table link") in problem
+    assert run("stats", "-s", store, "--json").document["damaged"] == (table == "memory")

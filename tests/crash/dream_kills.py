@@ -29,6 +29,7 @@ DAY = 86_400.0
 PROFILES = tuple(name for name in oneiros.profiles.names() if oneiros.profiles.get(name).phases)
 
 _ADDED = re.compile(r"\b[0-9A-Z]{26}\+")  # ids of added memories begin with their cycle's
+_UNSAID = {"sequence", "revision", "checksum"}  # which differ from store to store
 _MEMORIES = "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence"
 _LINKS = """
 SELECT one.id, other.id, link.kind, weight, link.created_at, co_retrieved_at FROM link
@@ -153,7 +154,7 @@ def contents(path: Path) -> str:
     try:
         cursor = connection.execute(_MEMORIES)
         names = [name for name, _ in cursor.getdescription()]
-        kept = [place for place, name in enumerate(names) if name not in {"sequence", "revision"}]
+        kept = [place for place, name in enumerate(names) if name not in _UNSAID]
         memories = [[row[place] for place in kept] for row in cursor]
         return _ADDED.sub("+", f"{memories}\n{connection.execute(_LINKS).fetchall()}")
     finally:

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega", "mnemosyne", "ciar")
+_UNSAID: dict[str, Any] = {"revision": None, "checksum": None}  # which differ from commit to commit
 _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 
@@ -110,12 +111,12 @@ def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
 def memories(path: Path | str) -> dict[str, dict[str, Any]]:
     """Return every memory's fields by id, as the file holds them, the deleted among them."""
     rows = _rows(path, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence")
-    return {row["id"]: {**row, "revision": None} for row in rows}
+    return {row["id"]: row | _UNSAID for row in rows}
 
 
 def as_held(name: str, value: Any) -> Any:
     """Return what a column of a field keeps of a value; nothing of revisions."""
-    if name == "revision" or value is None:
+    if name in _UNSAID or value is None:
         return None
     is_float32 = name in FIELDS and FIELDS[name].column == "float32"
     return as_float32(value) if is_float32 else value
@@ -124,7 +125,7 @@ def as_held(name: str, value: Any) -> Any:
 def links(path: Path | str) -> dict[tuple[int, int], dict[str, Any]]:
     """Return every link's fields by its two ends, as the file holds them."""
     rows = _rows(path, "SELECT * FROM link WHERE weight > 0")
-    return {(row["first"], row["second"]): {**row, "revision": None} for row in rows}
+    return {(row["first"], row["second"]): row | _UNSAID for row in rows}
 
 
 def tables(path: Path | str) -> dict[str, list[dict[str, Any]]]:

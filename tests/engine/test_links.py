@@ -197,14 +197,15 @@ def test_a_link_that_comes_to_make_no_sense_stops_neither_searches_nor_writes(
         mind.link(a, b)
         assert mind.neighbours(a)
         connection = apsw.Connection(str(path))
+        was = connection.execute("SELECT weight, revision FROM link").get
         connection.execute("UPDATE link SET weight = 7, revision = 100")
         assert mind.search("one").ids == [a]
         c = mind.add("one more")
         with pytest.raises(StoreCorrupt, match="makes no sense"):
             mind.neighbours(a)
-        connection.execute("UPDATE link SET weight = 0.25")
+        connection.execute("UPDATE link SET weight = ?, revision = ?", was)
         connection.close()
-        mind.link(a, c)
+        mind.link(a, c, weight=0.25)
         assert [link.weight for link in mind.neighbours(a)] == [0.5, 0.25]
 
 

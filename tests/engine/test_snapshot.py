@@ -66,8 +66,8 @@ def read_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     stored = reading.stored
 
-    def watched(rows):  # type: ignore[no-untyped-def]
-        found = stored(rows)
+    def watched(*given):  # type: ignore[no-untyped-def]
+        found = stored(*given)
         seen.extend(memory.id for memory in found)
         return found
 

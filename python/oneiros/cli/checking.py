@@ -44,6 +44,9 @@ def doctor(
         str | None,
         typer.Option(help="Look for these bytes in every file of the store; - reads them in."),
     ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Verify the checksum of every row, and every index.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Check the store; tell versions.
@@ -51,11 +54,11 @@ def doctor(
     Exit code 1 when something is wrong. Without a store at the default place only the machine is
     described.
     """
-    is_wanted = store != DEFAULT_STORE or verify_erased is not None or store.exists()
+    is_wanted = store != DEFAULT_STORE or verify_erased is not None or deep or store.exists()
     problems: list[str] = []
     vectors: dict[str, Any] = dict.fromkeys(_OF_VECTORS)
     if is_wanted:
-        problems, vectors = _looked_at(existing(store), verify_erased)
+        problems, vectors = _looked_at(existing(store), verify_erased, deep=deep)
     about = machine()
     found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
     found |= {"problems": problems, "is_clean": not problems, **vectors}
@@ -98,14 +101,14 @@ def _version(distribution: str) -> str:
         return "not installed"
 
 
-def _looked_at(path: Path, needle: str | None) -> tuple[list[str], dict[str, Any]]:
+def _looked_at(path: Path, needle: str | None, *, deep: bool) -> tuple[list[str], dict[str, Any]]:
     """Return the problems of a store and the figures of its vectors."""
     sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
     if sought == "":
         msg = "--verify-erased: must not be empty"
         raise CommandError(msg)
     with opened(path) as engine:
-        problems = list(engine.check())
+        problems = list(engine.check(deep=deep))
         figures = dict.fromkeys(_OF_VECTORS) if problems else engine.stats()
         if sought is not None and not engine.verify_erased(sought):
             problems.append("the text is still in the store's files")

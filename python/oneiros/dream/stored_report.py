@@ -42,6 +42,8 @@ def noted_top(cycle: StoredCycle) -> list[str] | None:
     None where it noted none, or its report is damaged. The rest of the report is not looked at: every
     cycle asks this of the one before, and the changes that it names are a thousand.
     """
+    if not cycle.is_whole:
+        return None
     try:
         record = json.loads(cycle.report)
         if not record["drift"]:
@@ -66,6 +68,9 @@ def _read(cycle: StoredCycle) -> DreamReport:
     held = (cycle.id, cycle.dreamed_at, cycle.undoes)
     if (report.id, report.now, report.undoes) != held:
         msg = "it is not of this cycle: id, clock or what it undid are others"
+        raise ValueError(msg)
+    if not cycle.is_whole:
+        msg = "the checksum is another"
         raise ValueError(msg)
     return report
 

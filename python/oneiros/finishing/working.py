@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from oneiros.association.found import Found
 from oneiros.ranking.finishing import Surfacing
+from oneiros.response import readable
 
 if TYPE_CHECKING:
     from oneiros.explaining import Explanation, FactorValue
     from oneiros.gathering import Gathered, Question
+    from oneiros.memory import Memory
     from oneiros.projections import Projections
     from oneiros.projections.visible import Reach
     from oneiros.response import LoadMemories
@@ -45,6 +47,7 @@ class WorkingList:
     """
 
     __slots__ = (
+        "_load",
         "_place_of",
         "applied",
         "best",
@@ -57,7 +60,6 @@ class WorkingList:
         "is_deep",
         "is_whole",
         "linked",
-        "load",
         "misses",
         "projections",
         "question",
@@ -84,7 +86,7 @@ class WorkingList:
         self.projections = projections
         self.gathered = gathered
         self.reach = reach
-        self.load = load
+        self._load = load
         self.is_whole = is_whole
         self.is_deep = profile.duplicates is not None or isinstance(profile.abstention, Surfacing)
         """Whether later stages leave results out, so that more than ``k`` are looked at."""
@@ -116,6 +118,10 @@ class WorkingList:
         self.raw: dict[int, float] = {}
         """By row, the score before that."""
         self._place_of: dict[int, int] | None = None
+
+    def load(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return memories; None in place of one that is gone, or damaged."""
+        return readable(self._load, ids)
 
     def _depth(self) -> int:
         """How many candidates the stages look at."""

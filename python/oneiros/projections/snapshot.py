@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.projections.projections import Projections
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import Reading, Store
+    from oneiros.store.checksums import OnDamage
 
 __all__ = ["FEWEST_ROWS", "Snapshot"]
 
@@ -65,8 +66,13 @@ class Snapshot:
         self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
         self._kept: Sealed | None = None  # the graph that the file has
 
-    def load(self, reading: Reading, projections: Projections) -> int:
+    def load(self, reading: Reading, projections: Projections, *, on_damage: OnDamage) -> int:
         """Give new projections what the file holds, if it belongs to this state of the store.
+
+        Args:
+            reading: the store.
+            projections: new ones.
+            on_damage: is given each memory whose vector cannot be read.
 
         Returns:
             The revision they are of; 0: they are still empty.
@@ -96,7 +102,7 @@ class Snapshot:
         if rows.has_vectors:
             from oneiros.projections.stored_vectors import hold_vectors  # noqa: PLC0415 - loads NumPy
 
-            self._kept = hold_vectors(reading, held.revision, projections, rows.graph)
+            self._kept = hold_vectors(reading, held.revision, projections, rows.graph, on_damage)
         return held.revision
 
     def save(self, store: Store, projections: Projections, revision: int) -> None:

@@ -14,6 +14,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.projections.indexes import vector_digests
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
 from oneiros.store.embedding_bytes import decoded, encoded
+from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from oneiros.channels.vector_snapshot import Snapshot
     from oneiros.projections.projections import Projections
     from oneiros.store import Reading
+    from oneiros.store.checksums import OnDamage
 
 __all__ = ["graph_of", "graph_part", "hold_vectors"]
 
@@ -89,7 +91,11 @@ def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
 
 def hold_vectors(
-    reading: Reading, revision: int, projections: Projections, kept: KeptGraph | None
+    reading: Reading,
+    revision: int,
+    projections: Projections,
+    kept: KeptGraph | None,
+    on_damage: OnDamage,
 ) -> Sealed | None:
     """Give new indexes the vectors of a snapshot's rows, as they stood at its revision.
 
@@ -98,6 +104,7 @@ def hold_vectors(
         revision: the snapshot's.
         projections: hold the rows.
         kept: the graph, where there is one; it is passed over if its vectors are not the store's.
+        on_damage: is given each memory whose vector cannot be read.
 
     Returns:
         The graph, if the indexes hold it.
@@ -106,11 +113,33 @@ def hold_vectors(
         sealed = _Regained(reading, projections, kept).held(revision)
         if sealed is not None:
             return sealed
-    row_of = projections.lifecycle.row_of
     for batch in reading.embeddings(revision):
-        rows = [row_of[memory_id] for memory_id, _ in batch]
-        projections.indexes.hold_vectors(rows, [blob for _, blob in batch])
+        blob_of = dict(batch)  # a damaged page may name a memory twice
+        sequences = np.array(list(blob_of), np.int64)
+        rows = projections.lifecycle.rows_of_sequences(sequences)
+        held, blobs = _picked(rows >= 0, rows, list(blob_of.values()))
+        _hold(projections, held, blobs, sequences[rows >= 0].tolist(), on_damage)
     return None
+
+
+def _hold(
+    projections: Projections,
+    rows: Sequence[int],
+    blobs: Sequence[bytes],
+    sequences: Sequence[int],
+    on_damage: OnDamage,
+) -> None:
+    """Hold vectors of rows; tell of each that is damaged."""
+    if not rows:
+        return
+    try:
+        projections.indexes.hold_vectors(rows, blobs)
+    except StoreCorrupt as error:
+        if len(rows) == 1:
+            on_damage(Damaged(sequences[0], projections.lifecycle.ids[rows[0]], str(error)))
+            return
+        for row, blob, sequence in zip(rows, blobs, sequences, strict=True):
+            _hold(projections, [row], [blob], [sequence], on_damage)
 
 
 class _Regained:
@@ -146,7 +175,10 @@ class _Regained:
 
     def _takes(self, revision: int) -> bool:
         """Take every vector; False where one that stands since the snapshot is not the graph's kind."""
-        for batch in self._reading.embeddings_since(revision):
+        for rows in self._reading.embeddings_since(revision):
+            batch = list(
+                {row[0]: row for row in rows}.values()
+            )  # a damaged page may name one twice
             sequences, blobs, are_live, stood = zip(*batch, strict=True)
             is_alike = np.array(list(map(len, blobs))) == self._size
             if np.array(stood, np.bool_)[~is_alike].any():

@@ -101,7 +101,12 @@ def long_numbers(
                 places = np.searchsorted(own, numbers)
                 is_own = own[np.minimum(places, len(own) - 1)] == numbers
                 found[name][places[is_own]] = values[is_own]
-    is_long = {name: np.flatnonzero(found[name] != stored[name]) for name in names}
+    is_long = {
+        name: np.flatnonzero(
+            (found[name] != stored[name]) & (found[name].astype(np.float32) == before[name])
+        )  # what is damaged is neither
+        for name in names
+    }
     return {
         name: LongNumbers(places, found[name][places])
         for name, places in is_long.items()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.store.rows import Damaged
 
 __all__ = ["Cycles"]
 
@@ -105,9 +106,19 @@ class Cycles(InStep):
 
     @whole_write
     def purge(self, deleted_before: float) -> int:
-        """Erase for good what was soft-deleted before a moment; returns how many."""
+        """Erase for good what was soft-deleted before a moment; returns how many.
+
+        Not what is damaged: when it was deleted may be part of the damage.
+        """
         with self._writing() as transaction:
-            ids = transaction.deleted_before(deleted_before)
+            damaged: list[Damaged] = []
+            candidates = transaction.sequences(transaction.deleted_before(deleted_before))
+            found = transaction.of_sequences(
+                [number for number in candidates if number is not None], on_damage=damaged.append
+            )
+            ids = [memory.id for batch in found for memory in batch]
+            for one in damaged:
+                self.note_damage(one)
             for memory_id in ids:
                 transaction.erase(memory_id)
         if ids:

@@ -55,7 +55,10 @@ def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) 
     origin = cycle if cycle.undoes is None else reading.dream_cycle(cycle.undoes)
     if origin is None:
         return None
-    own.sequences += changed_by_contents(reading.dream_contents(origin.number))
+    try:
+        own.sequences += changed_by_contents(reading.dream_contents(origin.number))
+    except StoreCorrupt:
+        return None
     return own
 
 

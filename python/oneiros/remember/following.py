@@ -11,6 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.writer_thread import WriterThread
+from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,6 +56,9 @@ class Following:
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of our own may wait for its projection
         self._snapshot = Snapshot(store.path)
+        self.damaged: dict[int, Damaged] = {}
+        """By their numbers in the store, the memories that were found damaged."""
+        self._unhidden: list[int] = []  # those of them that searches may still find
 
     @property
     def revision(self) -> int:
@@ -79,10 +83,43 @@ class Following:
         with uncollected(), self._store.read() as reading:
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
-            self._revision = self._snapshot.load(reading, self._projections)
+            self._revision = self._snapshot.load(
+                reading, self._projections, on_damage=self.note_damage
+            )
             self._follow(reading)
 
+    def note_damage(self, damaged: Damaged) -> None:
+        """Take note of a memory that cannot be read: it is hidden from the next search or write on."""
+        if damaged.sequence not in self.damaged:
+            import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+            log = logging.getLogger(__name__)
+            log.warning("%s: %s; it is left out", self._store.path, damaged.error())
+            self._unhidden.append(damaged.sequence)
+        self.damaged[damaged.sequence] = damaged
+
+    @contextmanager
+    def noting_damage(self) -> Iterator[None]:
+        """Take note of a damaged memory that an error out of the block names."""
+        try:
+            yield
+        except StoreCorrupt as error:
+            if error.memory_id is not None:
+                self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
+            raise
+
+    def _hide_damaged(self) -> None:
+        """Drop what cannot be read from the projections; the store keeps it."""
+        while self._unhidden:
+            sequence = self._unhidden[-1]
+            (row,) = self._lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
+            if row >= 0 and (memory_id := self._lifecycle.ids[row]):
+                self.reinforcing.forget(memory_id)
+                self._projections.erase(memory_id)
+            self._unhidden.remove(sequence)
+
     def _follow(self, reading: CycleReading) -> None:
+        self._hide_damaged()
         last = reading.last_revision()
         if last == self._revision:
             self._is_behind = False
@@ -94,14 +131,10 @@ class Following:
             indexes.begin_replacement()
         self._follow_erased(reading)
         followed = self._follow_cycles(reading)
-        for batch in reading.changes_of_memories(followed):
+        for batch in reading.changes_of_memories(followed, on_damage=self.note_damage):
             self._apply(batch)
-        for states in reading.changes_of_states(followed):
-            rows = self.reinforcing.apply_states(states)
-            self._projections.changed_count += len(rows)
-            for name in ("status", "tier"):
-                column = self._lifecycle.column(name)
-                self._projections.apply_states(ColumnWrite(name, rows, column[rows]))
+        self._follow_states(reading, followed)
+        self._hide_damaged()
         self._follow_links(reading)
         successor = self._successor
         if are_replaced:
@@ -112,6 +145,18 @@ class Following:
         self._revision = last
         self._content_revision += 1  # the last: an answer of before must not be given after
         self._is_behind = False
+
+    def _follow_states(self, reading: Reading, revision: int) -> None:
+        try:
+            for states in reading.changes_of_states(revision):
+                rows = self.reinforcing.apply_states(states)
+                self._projections.changed_count += len(rows)
+                for name in ("status", "tier"):
+                    column = self._lifecycle.column(name)
+                    self._projections.apply_states(ColumnWrite(name, rows, column[rows]))
+        except StoreCorrupt:  # read whole, the damaged are told from the others
+            for batch in reading.changes(revision, on_damage=self.note_damage):
+                self._apply(batch)
 
     def _follow_cycles(self, reading: CycleReading) -> int:
         """Take up the dream cycles that are the next commits; returns the last commit held then.
@@ -147,9 +192,9 @@ class Following:
         for write in own.columns:
             if write.field == "deleted_at":
                 back = held[write.rows[np.isnan(write.values)]].astype(np.int64)
-                for batch in reading.of_sequences(back.tolist()):
+                for batch in reading.of_sequences(back.tolist(), on_damage=self.note_damage):
                     self._projections.apply_indexes(batch)
-        for batch in reading.of_sequences(own.sequences):
+        for batch in reading.of_sequences(own.sequences, on_damage=self.note_damage):
             self._apply(batch)
 
     def _follow_erased(self, reading: CycleReading) -> None:
@@ -167,6 +212,11 @@ class Following:
             if row is None or held[row] != sequence:
                 self.reinforcing.forget(memory_id)
                 self._projections.erase(memory_id)
+        if self.damaged:
+            numbers = list(self.damaged)
+            for sequence, id in zip(numbers, reading.ids(numbers), strict=True):
+                if id is None:
+                    del self.damaged[sequence]
 
     def _follow_links(self, reading: Reading) -> None:
         associations = self._projections.associations
@@ -230,7 +280,7 @@ class Following:
         texts = self._projections.texts
         with uncollected(), self._store.read() as reading:
             if not texts.are_read:
-                texts.read(reading.texts())
+                texts.read(reading.texts(on_damage=self.note_damage))
 
     def _apply(self, batch: Sequence[StoredMemory]) -> None:
         self.reinforcing.apply_columns(batch)
@@ -253,7 +303,8 @@ class Following:
             is_asked: look for commits of other processes, too; else only for our own.
         """
         self.settle()
-        if not self._is_behind and not (is_asked and self._store.revision() != self._revision):
+        is_behind = self._is_behind or bool(self._unhidden)
+        if not is_behind and not (is_asked and self._store.revision() != self._revision):
             return
         if not self.writer.is_busy:
             self.follow()

@@ -89,7 +89,7 @@ class InStep(Following):
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
         """Write one transaction, which is rolled back where the caller was interrupted."""
-        with self._store.write() as transaction:
+        with self.noting_damage(), self._store.write() as transaction:
             # What is checked inside is checked against what is there.
             if transaction.revision != self._revision + 1:
                 self._follow(transaction)
@@ -203,7 +203,8 @@ class InStep(Following):
             return
         try:
             self._write_events()
-            if not (self._is_behind or self.reinforcing.is_owing()):
+            # Of a snapshot without the damaged memories nothing would tell that they are.
+            if not (self._is_behind or self.damaged or self.reinforcing.is_owing()):
                 self._snapshot.save(self._store, self._projections, self._revision)
         finally:
             self._is_closed = True

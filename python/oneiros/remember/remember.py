@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros.errors import UnknownMemory
+from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.fields import ENUMS
 from oneiros.memory import validate_changes
 from oneiros.remember.adding import Adding
@@ -174,10 +174,20 @@ class Remember(Adding):
             return bool(changes)
 
     @whole_write
-    def forget(self, memory_id: str, *, seen: Seen) -> None:
-        """Erase a memory for good, out of the log too."""
+    def forget(self, memory_id: str, *, seen: Seen, is_bounded: bool) -> None:
+        """Erase a memory for good, out of the log too.
+
+        Args:
+            memory_id: which.
+            seen: whether a memory lies within bounds.
+            is_bounded: there are bounds: of a damaged memory it is not known whether it lies within.
+        """
         with self._writing() as transaction:
-            self._known(transaction, memory_id, seen)
+            try:
+                self._known(transaction, memory_id, seen)
+            except StoreCorrupt:
+                if is_bounded:
+                    raise
             transaction.erase(memory_id)
         self._snapshot.remove()
         self._store.checkpoint()

@@ -200,14 +200,20 @@ class Undoing:
 
     def _restore_content(self, content: StoredContent) -> None:
         (id,) = self._transaction.ids([content.sequence])
-        held = None if id is None else self._transaction.load_stored([id])[0]
+        if id is None:
+            return
+        if content.field == "replayed_at":
+            self._restore_replay(content)
+            return
+        try:
+            (held,) = self._transaction.load_stored([id])
+        except StoreCorrupt:  # what is damaged stays as it is
+            self._leave(id, content.field, None, None)
+            return
         if held is None:
             return
         if content.field == "memory":
             self._take_back(held)
-            return
-        if content.field == "replayed_at":
-            self._restore_replay(content)
             return
         names = {"metadata": "metadata_json"}
         now = getattr(held, names.get(content.field, content.field))

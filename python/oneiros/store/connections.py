@@ -14,7 +14,7 @@ import apsw
 
 from oneiros.clock import Deadline
 from oneiros.errors import StoreBusy, StoreIOError
-from oneiros.store import schema
+from oneiros.store import checksums, schema
 from oneiros.store.forking import GATE
 
 Result = TypeVar("Result")
@@ -136,6 +136,7 @@ def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> apsw.Co
         for option, value in (*_SAFETY, _PLANNING):
             connection.config(option, value)
         connection.execute(_PRAGMAS)
+        checksums.register(connection)
     except BaseException:
         connection.close(True)
         raise

@@ -8,19 +8,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from oneiros.errors import StoreCorrupt
 from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
+from oneiros.store.checksums import RawRow
 from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.reading import CHANGED, Reading
 
 __all__ = ["CycleReading", "DayTaken", "StoredContent", "StoredCycle"]
 
-# Whatever the cells hold, a cycle can be read: what is of another type is as good as none, and texts
-# come as bytes, since damaged ones are not UTF-8.
-_CYCLE: Final = """
-SELECT number, CAST(id AS BLOB), iif(typeof(revision) = 'integer', revision, 0),
-  iif(typeof(dreamed_at) = 'real', dreamed_at, NULL), CAST(undoes AS BLOB), CAST(report AS BLOB), {0}
-FROM dream_cycle"""
 _IS_TIME: Final = f"BETWEEN {-FLOAT64_MAX} AND {LAST_MOMENT}"
 _ORPHANS: Final = """
 SELECT 'dream cycle number ' || number || ': it undid one that is not there'
@@ -88,6 +84,8 @@ class StoredCycle(NamedTuple):
     """As JSON; as it was read, bytes that are not UTF-8 are lone surrogates, as in ids."""
     changes: bytes | None
     """What it changed in columns, encoded; None: no longer kept."""
+    is_whole: bool = True
+    """Whether all but the changes is what was written."""
 
 
 class DayTaken(NamedTuple):
@@ -114,14 +112,22 @@ class CycleReading(Reading):
 
     def dream_cycles(self, limit: int) -> list[StoredCycle]:
         """Return the last cycles, the newest first, without what they changed."""
-        rows = self._rows(f"{_CYCLE.format('NULL')} ORDER BY number DESC LIMIT ?", (limit,))
-        return [_cycle(row) for row in rows]
+        return list(self._cycles("NULL", "ORDER BY number DESC LIMIT ?", (limit,)))
 
     def every_dream_cycle(self) -> Iterator[StoredCycle]:
         """Yield all cycles, the oldest first, without what they changed."""
-        cursor = self._run(f"{_CYCLE.format('NULL')} ORDER BY number")
-        while rows := self._fetch(cursor, 1):
-            yield _cycle(rows[0])
+        return self._cycles("NULL", "ORDER BY number")
+
+    def _cycles(self, changes: str, rest: str, values: Sequence[Any] = ()) -> Iterator[StoredCycle]:
+        """Yield cycles; whatever their cells hold, they can be read.
+
+        Args:
+            changes: SQL for what is read of the changes.
+            rest: which, and in what order.
+            values: bound in it.
+        """
+        rows = self._raw("dream_cycle", besides=["number", changes], rest=rest, values=values)
+        return map(_cycle, rows)
 
     def dream_changes(self, number: int) -> bytes | None:
         """Return what the cycle of a number changed in columns, encoded; None: no longer kept."""
@@ -135,16 +141,13 @@ class CycleReading(Reading):
 
     def dream_cycle(self, id: str) -> StoredCycle | None:
         """Return the cycle of an id; None where there is none."""
-        rows = self._rows(f"{_CYCLE.format('changes')} WHERE id = ?", (id,))
-        return _cycle(rows[0]) if rows else None
+        return next(self._cycles("changes", "WHERE id = ?", (id,)), None)
 
     def cycle_of_commit(self, revision: int) -> StoredCycle | None:
         """Return the cycle that a commit applied, one of the last; None where it applied none."""
         last = f"SELECT number FROM dream_cycle ORDER BY number DESC LIMIT {_LAST}"
-        rows = self._rows(
-            f"{_CYCLE.format('changes')} WHERE number IN ({last}) AND revision = ?", (revision,)
-        )
-        return _cycle(rows[0]) if rows else None
+        found = self._cycles("changes", f"WHERE number IN ({last}) AND revision = ?", (revision,))
+        return next(found, None)
 
     def undone_by(self, id: str) -> str | None:
         """Return the id of the cycle that undid this one; None where it stands."""
@@ -152,9 +155,22 @@ class CycleReading(Reading):
         return rows[0][0] if rows else None
 
     def dream_contents(self, number: int) -> list[StoredContent]:
-        """Return what a cycle changed outside of the columns, in order."""
-        sql = "SELECT sequence, field, rule, before, after FROM dream_content WHERE cycle = ?"
-        return list(map(StoredContent._make, self._rows(f"{sql} ORDER BY rowid", (number,))))
+        """Return what a cycle changed outside of the columns, in order.
+
+        Raises:
+            StoreCorrupt: one of these is not what was written.
+        """
+        found = []
+        rest = "WHERE cycle = ? ORDER BY rowid"
+        for is_whole, (_, *cells), _ in self._raw("dream_content", rest=rest, values=(number,)):
+            if not is_whole:
+                msg = (
+                    "the store holds damaged changes of a dream cycle "
+                    f"(memory {cells[0]}, field {cells[1]!r}: the checksum is another)"
+                )
+                raise StoreCorrupt(msg)
+            found.append(StoredContent._make(cells))
+        return found
 
     def last_dreamed_at(self) -> float | None:
         """Return the clock of the last cycle that was not one of undoing; None before the first.
@@ -281,18 +297,22 @@ ORDER BY number DESC LIMIT 1"""
         return list(found.values())
 
 
-def _cycle(row: tuple[Any, ...]) -> StoredCycle:
-    number, id, revision, dreamed_at, undoes, report, changes = row
+def _cycle(row: RawRow) -> StoredCycle:
+    """Return a cycle; what is of another type is as good as none."""
+    (id, revision, dreamed_at, undoes, report), (number, changes) = row.cells, row.besides
     return StoredCycle(
         number=number,
         id=_text(id) or "",
-        revision=revision,
-        dreamed_at=math.nan if dreamed_at is None else dreamed_at,
+        revision=revision if isinstance(revision, int) else 0,
+        dreamed_at=dreamed_at if isinstance(dreamed_at, float) else math.nan,
         undoes=_text(undoes),
         report=_text(report) or "",
         changes=changes,
+        is_whole=row.is_whole,
     )
 
 
-def _text(held: bytes | None) -> str | None:
-    return None if held is None else held.decode(errors="surrogateescape")
+def _text(held: object) -> str | None:
+    if isinstance(held, bytes):
+        return held.decode(errors="surrogateescape")
+    return None if held is None else str(held)

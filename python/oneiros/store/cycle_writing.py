@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import apsw
-
 from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.fields import FIELDS
-from oneiros.store.assignments import assigned
+from oneiros.store.assignments import assigned, update_of
 from oneiros.store.cells import text_digest
+from oneiros.store.checksums import checksum_after, insert_of
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
 from oneiros.store.lifecycle_rows import parted
 from oneiros.store.row_writing import RowWriting
@@ -21,6 +20,8 @@ __all__ = ["CycleWriting"]
 _KEEP_REPLAY: Final = """
 INSERT INTO replay (sequence, replayed_at) VALUES (?, ?)
 ON CONFLICT (sequence) DO UPDATE SET replayed_at = excluded.replayed_at"""
+_ADD_CYCLE: Final = insert_of("dream_cycle", besides=["changes"])
+_ADD_CONTENT: Final = insert_of("dream_content")
 
 _IS_OLD: Final = """number <= (
   SELECT number FROM dream_cycle WHERE undoes IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?)"""
@@ -53,17 +54,11 @@ class CycleWriting(RowWriting):
             contents: what it changed outside of the columns.
         """
         self._has_changed = True
-        sql = """
-INSERT INTO dream_cycle (id, revision, dreamed_at, undoes, report, changes)
-VALUES (?, ?, ?, ?, ?, ?)"""
         values = (cycle.dreamed_at, cycle.undoes, cycle.report, cycle.changes)
-        self._run(sql, (cycle.id, self.revision, *values))
+        self._run(_ADD_CYCLE, (cycle.id, self.revision, *values))
         number = self._connection.last_insert_rowid()
-        sql = """
-INSERT INTO dream_content (cycle, sequence, field, rule, before, after)
-VALUES (?, ?, ?, ?, ?, ?)"""
         for content in contents:
-            self._run(sql, (number, *content))
+            self._run(_ADD_CONTENT, (number, *content))
 
     def forget_dream_changes(self, keep: int) -> None:
         """Drop what all but the last cycles changed; their reports stay, and name nothing any more.
@@ -76,7 +71,8 @@ VALUES (?, ?, ?, ?, ?, ?)"""
             keep: how many can still be undone; undoings are none of them.
         """
         old = f"{_IS_OLD} AND {_IS_SOUND}"
-        sql = f"UPDATE dream_cycle SET report = {_SHORTENED}, changes = NULL WHERE"
+        after = checksum_after({"report": _SHORTENED})
+        sql = f"UPDATE dream_cycle SET report = {_SHORTENED}, changes = NULL, checksum = {after} WHERE"
         self._run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
@@ -114,13 +110,10 @@ VALUES (?, ?, ?, ?, ?, ?)"""
         for table, names in zip(("memory", "lifecycle"), parted(values), strict=True):
             if names:
                 self._has_changed = True
-                assignments = ", ".join(map(assigned, names))
-                sql = f"UPDATE {table} SET {assignments}, revision = {self.revision} WHERE sequence = ?"
-                rows = zip(*(values[name] for name in names), sequences, strict=True)
-                try:
-                    self._connection.executemany(sql, rows)
-                except apsw.Error as error:
-                    raise self._failed(error) from error
+                sql = update_of(table, tuple(map(assigned, names)), "sequence = ?")
+                revisions = [self.revision] * len(sequences)
+                columns = (*(values[name] for name in names), revisions, sequences)
+                self._run_many(sql, zip(*columns, strict=True))
 
     def set_text(self, id: str, text: str) -> None:
         """Set a memory's text as it is given; that is no revision of it.
@@ -129,6 +122,7 @@ VALUES (?, ?, ?, ?, ?, ?)"""
             UnknownMemory: there is none.
         """
         values = (text, text_digest(text), self.revision, id)
-        if self._assign(["text = ?", "text_digest = ?", "new_embedding = NULL"], [values]) == 0:
+        changes = [("text", "?"), ("text_digest", "?"), ("new_embedding", "NULL")]
+        if self._assign(changes, [values]) == 0:
             msg = f"no memory has the id {id!r}"
             raise UnknownMemory(msg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
@@ -166,10 +166,10 @@ class Store:
         with self.read() as reading:
             return reading.count()
 
-    def live_count(self) -> int:
-        """Return the number of memories that are not soft-deleted."""
+    def live_count(self, *, without: Iterable[int] = ()) -> int:
+        """Return the number of memories that are not soft-deleted; see ``Reading.live_count``."""
         with self.read() as reading:
-            return reading.live_count()
+            return reading.live_count(without=without)
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""
@@ -200,6 +200,11 @@ class Store:
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
         with self.read() as reading:
             return reading.quick_check()
+
+    def deep_check(self) -> list[str]:
+        """Read every row, its checksum and its indexes; see ``Reading.deep_check``."""
+        with self.read() as reading:
+            return reading.deep_check()
 
     def checkpoint(self) -> None:
         """Move the log into the file and empty it; after ``erase`` this removes the last copies.

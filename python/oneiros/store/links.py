@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from oneiros.errors import StoreCorrupt
+from oneiros.store.checksums import checksum, checksum_after, insert_of, is_sound
 
 __all__ = [
     "ALL_LINKS",
@@ -22,31 +23,41 @@ __all__ = [
 KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation")
 """What made a link, by the number that stands for it."""
 
-_SELECT: Final = """
-SELECT one.id, other.id, link.kind, link.weight, link.created_at, link.co_retrieved_at
+_SELECT: Final = f"""
+SELECT one.id, other.id, link.kind, link.weight, link.created_at, link.co_retrieved_at,
+  {is_sound("link", alias="link")}
 FROM link JOIN memory AS one ON one.sequence = link.first
 JOIN memory AS other ON other.sequence = link.second"""
 ALL_LINKS: Final = f"{_SELECT} WHERE link.revision > ? AND link.weight > 0"
 CHANGED_LINKS: Final = f"{_SELECT} WHERE link.revision > ?"
 
-# {0}: how both ends are found by id.
-_ENDS: Final = """
-SELECT min(one.sequence, other.sequence), max(one.sequence, other.sequence){0}
-FROM memory AS one, memory AS other WHERE one.id = ? AND other.id = ?"""
-_INSERT: Final = (
-    "INSERT INTO link (first, second, revision, kind, weight, created_at, co_retrieved_at)"
-)
-_REPLACING: Final = """
+_BY_IDS: Final = """
+FROM memory AS one, memory AS other WHERE one.id = ?6 AND other.id = ?7"""
+_HELD: Final = ("revision", "kind", "weight", "created_at", "co_retrieved_at")
+_VALUES: Final = {name: f"?{number}" for number, name in enumerate(_HELD, 1)}
+_BY_ID: Final = {
+    "first": "min(one.sequence, other.sequence)",
+    "second": "max(one.sequence, other.sequence)",
+} | _VALUES
+_COLUMNS: Final = f"INSERT INTO link ({', '.join(_BY_ID)}, checksum)"
+_REPLACED: Final = {name: f"excluded.{name}" for name in _HELD} | {
+    "created_at": "iif(weight > 0, created_at, excluded.created_at)"
+}
+_REPLACING: Final = f"""
 ON CONFLICT (first, second) DO UPDATE SET
-  revision = excluded.revision, kind = excluded.kind, weight = excluded.weight,
-  created_at = iif(weight > 0, created_at, excluded.created_at),
-  co_retrieved_at = excluded.co_retrieved_at"""
-SET: Final = f"{_INSERT}{_ENDS.format(', ?, ?, ?, ?, ?')}{_REPLACING}"
-SET_BY_SEQUENCE: Final = f"{_INSERT} VALUES (?, ?, ?, ?, ?, ?, ?){_REPLACING}"
+  {", ".join(f"{name} = {cell}" for name, cell in _REPLACED.items())},
+  checksum = {checksum_after(_REPLACED)}"""
+SET: Final = (
+    f"{_COLUMNS} SELECT {', '.join(_BY_ID.values())}, {checksum(_BY_ID)}{_BY_IDS}{_REPLACING}"
+)
+SET_BY_SEQUENCE: Final = f"{insert_of('link')}{_REPLACING}"
 """The ends by their sequence numbers, the smaller first."""
 REMOVE: Final = f"""
-UPDATE link SET weight = 0, revision = ?
-WHERE weight > 0 AND (first, second) = ({_ENDS.format("")})"""
+UPDATE link SET weight = 0, revision = ?1,
+  checksum = {checksum_after({"weight": "0", "revision": "?1"})}
+WHERE weight > 0 AND (first, second) = (
+  SELECT {_BY_ID["first"]}, {_BY_ID["second"]}
+  FROM memory AS one, memory AS other WHERE one.id = ?2 AND other.id = ?3)"""
 
 
 class StoredLink(NamedTuple):
@@ -62,15 +73,25 @@ class StoredLink(NamedTuple):
     co_retrieved_at: float | None
 
 
-def stored_link(path: str, row: Sequence[Any]) -> StoredLink:
+def stored_link(path: str, row: Sequence[Any], *, is_whole: bool = True) -> StoredLink:
     """Return a link as it was read.
 
+    Args:
+        path: of the store, for the message.
+        row: the link's values.
+        is_whole: its checksum is right.
+
     Raises:
-        StoreCorrupt: it makes no sense.
+        StoreCorrupt: it is not what was written, or makes no sense.
     """
     link = StoredLink(*row)
     if not _makes_sense(link):
         msg = f"{path}: a link of {link.one!r} makes no sense: {row[2:]!r}"
+        raise StoreCorrupt(msg)
+    if not is_whole:
+        msg = (
+            f"{path}: a link of {link.one!r} and {link.other!r} is damaged: the checksum is another"
+        )
         raise StoreCorrupt(msg)
     return link
 

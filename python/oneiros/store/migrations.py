@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import apsw
 
+from oneiros.store import checksums
+
 __all__ = ["MIGRATIONS"]
 
 _FIRST_TABLES: Final = """
@@ -238,9 +240,11 @@ def _made_at(*arguments: Any) -> float:
 # column and not a table because sqlite_schema must fit on the first page (see salvage).
 _NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
 
-# Who names a memory as its successor is looked for when that one is erased.
+# Who names a memory as its successor is looked for when that one is erased. Like the columns of the
+# checksums, it is put shortly: the texts of all tables must fit on the file's first page. What is lost
+# of any other page can be salvaged by them.
 _SUCCESSORS: Final = """
-CREATE INDEX memory_by_successor ON memory (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX successor ON memory(superseded_by)WHERE superseded_by NOT NULL
 """
 # Older versions left names of erased memories, behind which the superseded ones were hidden for good.
 _HIDDEN_BY_ERASED: Final = """
@@ -256,9 +260,15 @@ UPDATE memory SET superseded_by = NULL,
     (SELECT max(revision) FROM erased),
     coalesce((SELECT max(revision) FROM setting), 0),
     coalesce((SELECT max(revision) FROM link), 0),
-    coalesce((SELECT max(revision) FROM dream_cycle), 0))
+    coalesce((SELECT max(revision) FROM dream_cycle WHERE revision BETWEEN 1 AND 1 << 62), 0))
 WHERE {_HIDDEN_BY_ERASED};
 """
+
+_CHECKED_TABLES: Final = (
+    *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
+)
+# SQLite gives the numbers; the changes of a cycle have a checksum within.
+_NOT_CHECKED: Final = {"checksum", "number", "changes", "new_embedding"}
 
 
 def _make_first_tables(connection: apsw.Connection) -> None:
@@ -289,9 +299,19 @@ def _add_new_embedding(connection: apsw.Connection) -> None:
     connection.execute(_NEW_EMBEDDING)
 
 
-def _follow_successors(connection: apsw.Connection) -> None:
+def _add_successors_and_checksums(connection: apsw.Connection) -> None:
+    """Bring back what erased memories hid; then seal what each row holds.
+
+    The checksums cover whichever columns the steps before made.
+    """
     connection.execute(_SUCCESSORS)
     connection.execute(_BRING_BACK)
+    checksums.register(connection)
+    for table in _CHECKED_TABLES:
+        names = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+        connection.execute(f"ALTER TABLE {table} ADD checksum INT")
+        cells = {name: name for name in names if name not in _NOT_CHECKED}
+        connection.execute(f"UPDATE {table} SET checksum = {checksums.checksum(cells)}")
 
 
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
@@ -301,7 +321,7 @@ MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _set_lifecycle_apart,
     _add_learned_at,
     _add_new_embedding,
-    _follow_successors,
+    _add_successors_and_checksums,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

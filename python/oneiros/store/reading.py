@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import apsw
 
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS
+from oneiros.store.checksums import (
+    OnDamage,
+    RawRow,
+    raise_damage,
+    raw_rows,
+    select_raw,
+    stored,
+)
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
-from oneiros.store.rows import StoredMemory, select, stored
+from oneiros.store.rows import Damaged, StoredMemory, select, undecoded
 from oneiros.store.states import CHANGED_STATES, StoredStates, states_of
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ SNAPSHOT_SETTING: Final = "snapshot"
 REEMBEDDING_SETTING: Final = "reembedding"
 """The setting that names the embedder of an unfinished reembed, if any."""
 
+_AT_ONCE: Final = 1_000
+_MOST_LISTED: Final = 100
 MOST_REVISIONS: Final = 2**62
 """More commits there are not; a number beyond it in the history of cycles is damage."""
 
@@ -50,14 +60,14 @@ CHANGED: Final = """
 SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
 UNION SELECT sequence FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1"""
 """The memories of which a commit after a revision changed one of the two rows."""
-_ALL: Final = select(hint="NOT INDEXED")
-_CHANGED: Final = select(f"memory.sequence IN ({CHANGED})")
-_CHANGED_OWN: Final = select(
+_CHANGED: Final = f"memory.sequence IN ({CHANGED})"
+_CHANGED_OWN: Final = (
     "memory.sequence IN ("
     "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
 )
 _BY_ID: Final = select("memory.id = ?")
-_BY_SEQUENCE: Final = select("memory.sequence IN (SELECT value FROM json_each(?))")
+_BY_SEQUENCE: Final = "memory.sequence IN (SELECT value FROM json_each(?1))"
+_KNOWN: Final = "SELECT sequence, id FROM memory INDEXED BY sqlite_autoindex_memory_1"
 # Each memory has a row in both tables.
 _HALVES: Final = """
 SELECT 'memory ' || sequence || ': its lifecycle is missing' FROM memory
@@ -86,7 +96,7 @@ memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
 _TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
 _LOST_SUCCESSORS: Final = """
-SELECT id, superseded_by FROM memory INDEXED BY memory_by_successor
+SELECT id, superseded_by FROM memory INDEXED BY successor
 WHERE superseded_by IS NOT NULL AND superseded_by IN (SELECT id FROM erased)
   AND superseded_by NOT IN (SELECT id FROM memory)
 ORDER BY sequence LIMIT 100"""
@@ -107,15 +117,29 @@ class Reading:
         return int(self._rows(_LAST_REVISION)[0][0])
 
     def settings(self) -> dict[str, str]:
-        """Return every setting."""
-        return dict(self._rows("SELECT key, value FROM setting"))
+        """Return every setting.
 
-    def changes(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
+        Raises:
+            StoreCorrupt: one is damaged, other than that of the snapshot, which is left out.
+        """
+        found: dict[str, str] = {}
+        for is_whole, (key, value, _), _ in self._raw("setting"):
+            if is_whole:
+                found[key] = value
+            elif key != SNAPSHOT_SETTING:
+                msg = f"{self._path}: the setting {key!r} is damaged: the checksum is another"
+                raise StoreCorrupt(msg)
+        return found
+
+    def changes(
+        self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
+    ) -> Iterator[list[StoredMemory]]:
         """Yield every memory that a commit after ``after`` added or changed.
 
         Args:
             after: a revision; 0 for all memories, the soft-deleted among them.
             batch: memories in a list, at least 1.
+            on_damage: is given each memory that cannot be read, which is left out.
 
         Yields:
             Lists in order of insertion; each memory once, as it is now.
@@ -123,35 +147,90 @@ class Reading:
         if batch < 1:
             msg = f"batch: must be at least 1, got {batch!r}"
             raise ValueError(msg)
-        return self._memories(_CHANGED, after, batch)
+        return self._memories(_CHANGED, after, batch, on_damage)
 
-    def changes_of_memories(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
+    def changes_of_memories(
+        self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
+    ) -> Iterator[list[StoredMemory]]:
         """Yield as :meth:`changes` does, but for memories of which only the state changed.
 
         Of these :meth:`changes_of_states` tells.
         """
-        return self._memories(_CHANGED_OWN, after, batch)
+        return self._memories(_CHANGED_OWN, after, batch, on_damage)
 
     def changes_of_states(self, after: int, batch: int = 10_000) -> Iterator[StoredStates]:
         """Yield what use and dream cycles changed since a revision; of 0, nothing.
 
         Raises:
-            StoreCorrupt: a value lies outside its field's range.
+            StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
         """
         if after > 0:
             cursor = self._run(CHANGED_STATES, (after,))
             while rows := self._fetch(cursor, batch):
                 yield states_of(rows)
 
-    def _memories(self, changed: str, after: int, batch: int) -> Iterator[list[StoredMemory]]:
-        cursor = self._run(changed, (after,)) if after > 0 else self._run(_ALL)
-        while rows := self._fetch(cursor, batch):
-            yield stored(rows)
+    def _memories(
+        self, changed: str, after: int, batch: int, on_damage: OnDamage
+    ) -> Iterator[list[StoredMemory]]:
+        if after > 0:
+            return self._stored(changed, (after,), batch, on_damage)
+        return self._all(batch, on_damage)
 
-    def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[str, bytes]]]:
-        """Yield id and encoded embedding of the live memories that stood so at a revision."""
+    def _all(self, batch: int, on_damage: OnDamage) -> Iterator[list[StoredMemory]]:
+        """Yield all memories; what an index knows of and no page holds is damaged."""
+        found: list[int] = []
+
+        def noted(damaged: Damaged) -> None:
+            found.append(damaged.sequence)
+            on_damage(damaged)
+
+        for memories in self._stored("1", (), batch, noted, hint="NOT INDEXED"):
+            found += [memory.sequence for memory in memories]
+            yield memories
+        if (
+            len(found)
+            != self._rows("SELECT count(*) FROM memory INDEXED BY memory_by_revision")[0][0]
+        ):
+            seen = set(found)
+            for sequence, id in self._rows(_KNOWN):
+                if sequence not in seen:
+                    on_damage(Damaged(sequence, id, "its row is not in the store's table"))
+
+    def _stored(
+        self,
+        condition: str,
+        values: tuple[Any, ...],
+        batch: int,
+        on_damage: OnDamage,
+        *,
+        hint: str = "",
+    ) -> Iterator[list[StoredMemory]]:
+        """Yield the memories of a condition that can be read.
+
+        Damage may leave a text that is not UTF-8, at which SQLite's module stops: from there on
+        texts come as bytes.
+        """
+        last = 0
+        try:
+            cursor = self._run(select(condition, hint=hint), values)
+            while rows := list(islice(cursor, batch)):
+                if found := stored(_rising(rows, last), on_damage):
+                    yield found
+                last = max(last, rows[-1][0])
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        except UnicodeDecodeError:
+            rest = f"({condition}) AND memory.sequence > {int(last)}"
+            cursor = self._run(select(rest, hint=hint, as_bytes=True), values)
+            while rows := self._fetch(cursor, batch):
+                if found := stored(undecoded(_rising(rows, last), on_damage), on_damage):
+                    yield found
+                last = max(last, rows[-1][0])
+
+    def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[int, bytes]]]:
+        """Yield number and encoded embedding of the live memories that stood so at a revision."""
         sql = """
-SELECT id, embedding FROM memory NOT INDEXED
+SELECT sequence, embedding FROM memory NOT INDEXED
 WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
         cursor = self._run(sql, (up_to,))
         while rows := self._fetch(cursor, batch):
@@ -216,43 +295,88 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         found = self._rows("SELECT new_embedding FROM memory WHERE new_embedding > x'' LIMIT 1")
         return found[0][0] if found else None
 
-    def texts(self, batch: int = 10_000) -> Iterator[list[tuple[int, str, str | None]]]:
-        """Yield sequence number, text and tags, as JSON or None, of the live memories."""
-        sql = "SELECT sequence, text, tags FROM memory NOT INDEXED WHERE deleted_at IS NULL ORDER BY sequence"
-        cursor = self._run(sql)
-        while rows := self._fetch(cursor, batch):
-            yield rows
+    def texts(
+        self, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
+    ) -> Iterator[list[tuple[int, str, str | None]]]:
+        """Yield sequence number, text and tags, as JSON or None, of the live memories.
+
+        Args:
+            batch: memories in a list, at least 1.
+            on_damage: is given each memory that cannot be read, which is left out.
+        """
+        live = "memory.deleted_at IS NULL"
+        for memories in self._stored(live, (), batch, on_damage, hint="NOT INDEXED"):
+            yield [(memory.sequence, memory.text, memory.tags_json) for memory in memories]
 
     def erased(self, after: int) -> list[str]:
-        """Return the ids forgotten for good since the revision, in order."""
-        sql = "SELECT id FROM erased WHERE revision > ? ORDER BY revision, id"
-        return [row[0] for row in self._rows(sql, (after,))]
+        """Return the ids forgotten for good since the revision, in order.
+
+        What damage left that is not UTF-8 is the id of no memory.
+        """
+        sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
+        return [row[0].decode(errors="replace") for row in self._rows(sql, (after,))]
 
     def load_stored(self, ids: Sequence[str]) -> list[StoredMemory | None]:
-        """Return the rows of the ids, in their order; None where there is none."""
-        found = (self._rows(_BY_ID, (id,)) for id in ids)
-        return [stored(rows)[0] if rows else None for rows in found]
+        """Return the rows of the ids, in their order; None where there is none.
+
+        Raises:
+            StoreCorrupt: a memory cannot be read; it is named.
+        """
+        return list(map(self._stored_one, ids))
+
+    def _stored_one(self, id: str) -> StoredMemory | None:
+        try:
+            rows = list(self._run(_BY_ID, (id,)))
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        except UnicodeDecodeError as error:
+            ((sequence,),) = self._rows("SELECT sequence FROM memory WHERE id = ?", (id,))
+            reason = f"a text in the store is not UTF-8 ({error})"
+            raise Damaged(sequence, id, reason).error() from error
+        return stored(rows)[0] if rows else None
 
     def of_sequences(
-        self, sequences: Sequence[int], batch: int = 1_000
+        self,
+        sequences: Sequence[int],
+        batch: int = 1_000,
+        *,
+        on_damage: OnDamage = raise_damage,
     ) -> Iterator[list[StoredMemory]]:
         """Yield the memories of these numbers, those that are there, each once.
 
         Args:
             sequences: in any order; batch after batch, each comes back rising.
             batch: numbers that are asked for at a time.
+            on_damage: is given each memory that cannot be read, which is left out.
         """
         for start in range(0, len(sequences), batch):
             part = list(dict.fromkeys(sequences[start : start + batch]))
-            if rows := self._rows(_BY_SEQUENCE, (json.dumps(part),)):
-                yield stored(rows)
+            yield from self._stored(_BY_SEQUENCE, (json.dumps(part),), batch, on_damage)
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return the memories of the ids, soft-deleted ones too; None where there is none.
 
         Embeddings come only where the store was given a ``decode_embedding``.
+
+        Raises:
+            StoreCorrupt: a memory cannot be read; it is named.
         """
-        return [None if row is None else self._memory(row) for row in self.load_stored(ids)]
+        found = self.load_each(ids)
+        for one in found:
+            if isinstance(one, StoreCorrupt):
+                raise one
+        return cast("list[Memory | None]", found)
+
+    def load_each(self, ids: Sequence[str]) -> list[Memory | StoreCorrupt | None]:
+        """Return what :meth:`load` does, but the error in place of a memory that cannot be read."""
+        return list(map(self._load_one, ids))
+
+    def _load_one(self, id: str) -> Memory | StoreCorrupt | None:
+        try:
+            row = self._stored_one(id)
+            return None if row is None else self._memory(row)
+        except StoreCorrupt as error:
+            return error
 
     def links(self, after: int, batch: int = 10_000) -> Iterator[list[StoredLink]]:
         """Yield every link that a commit after ``after`` made, changed or took away.
@@ -266,7 +390,7 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         """
         cursor = self._run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
         while rows := self._fetch(cursor, batch):
-            yield [stored_link(self._path, row) for row in rows]
+            yield [stored_link(self._path, values, is_whole=bool(whole)) for *values, whole in rows]
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""
@@ -303,9 +427,16 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         """Return the number of memories, soft-deleted ones too."""
         return int(self._rows("SELECT count(*) FROM memory")[0][0])
 
-    def live_count(self) -> int:
-        """Return the number of memories that are not soft-deleted."""
-        return int(self._rows("SELECT count(*) FROM memory WHERE deleted_at IS NULL")[0][0])
+    def live_count(self, *, without: Iterable[int] = ()) -> int:
+        """Return the number of memories that are not soft-deleted.
+
+        Args:
+            without: numbers of memories that are not counted.
+        """
+        sql = """
+SELECT count(*) FROM memory
+WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
+        return int(self._rows(sql, (json.dumps(list(without)),))[0][0])
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
@@ -314,6 +445,47 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
             return [row[0] for row in self._rows(_HALVES)] if found == ["ok"] else found
         except StoreCorrupt as error:
             return [str(error)]
+
+    def deep_check(self) -> list[str]:
+        """Read every row, and return what is wrong with it or with an index; nothing for a sound file.
+
+        At most a hundred rows of a table are listed. The history of cycles is read by
+        ``dream.checking``.
+        """
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
+        except StoreCorrupt as error:
+            found = [str(error)]
+        problems = [] if found == ["ok"] else found
+        for table in ("memory", "lifecycle", "link", "setting", "feedback_event"):
+            try:
+                problems += islice(self._damage_in(table), _MOST_LISTED)
+            except StoreCorrupt as error:
+                problems.append(f"table {table}: {error}")
+        return problems
+
+    def _damage_in(self, table: str) -> Iterator[str]:
+        if table == "lifecycle":  # which is read with the memories
+            yield from (row[0] for row in self._rows(_HALVES))
+        elif table == "memory":
+            damaged: list[Damaged] = []
+            for _ in self.changes(0, batch=_AT_ONCE, on_damage=damaged.append):
+                yield from (str(one.error()) for one in damaged)
+                damaged.clear()
+            yield from (str(one.error()) for one in damaged)
+        else:
+            for row in self._raw(table):
+                if not row.is_whole:
+                    cells = ", ".join(f"{cell!r:.40}" for cell in row.cells)
+                    yield f"table {table}: a row is damaged: the checksum is another ({cells})"
+
+    def _raw(
+        self, table: str, *, besides: Sequence[str] = (), rest: str = "", values: Sequence[Any] = ()
+    ) -> Iterator[RawRow]:
+        """Yield the rows of a table as they lie there, damaged or not."""
+        cursor = self._run(select_raw(table, besides=besides, rest=rest), values)
+        while rows := self._fetch(cursor, _AT_ONCE):
+            yield from raw_rows(table, rows)
 
     def lost_successors(self) -> list[tuple[str, str]]:
         """Return id and ``superseded_by`` of memories whose successor was erased.
@@ -325,13 +497,19 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:
             return row.memory()
-        return row.memory(self._decode(row.embedding))
+        try:
+            vector = self._decode(row.embedding)
+        except StoreCorrupt as error:
+            raise Damaged(row.sequence, row.id, str(error)).error() from error
+        return row.memory(vector)
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, values)  # reads the first row, if there is one
         except apsw.Error as error:
             raise self._failed(error) from error
+        except UnicodeDecodeError as error:  # met by a function of ours
+            raise self._not_utf8(error) from error
 
     def _fetch(self, cursor: apsw.Cursor, count: int | None = None) -> list[tuple[Any, ...]]:
         try:
@@ -339,11 +517,25 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         except apsw.Error as error:
             raise self._failed(error) from error
         except UnicodeDecodeError as error:
-            msg = f"{self._path}: a text in the store is not UTF-8 ({error})"
-            raise StoreCorrupt(msg) from error
+            raise self._not_utf8(error) from error
+
+    def _not_utf8(self, error: UnicodeDecodeError) -> StoreCorrupt:
+        return StoreCorrupt(f"{self._path}: a text in the store is not UTF-8 ({error})")
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._fetch(self._run(sql, values))
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)
+
+
+def _rising(rows: list[tuple[Any, ...]], last: int) -> list[tuple[Any, ...]]:
+    """Return the rows beyond the last one, in the order of their numbers, each once.
+
+    That they are, unless a damaged page names one row twice.
+    """
+    numbers = [row[0] for row in rows]
+    if numbers[0] > last and numbers == sorted(set(numbers)):
+        return rows
+    beyond = {row[0]: row for row in rows if row[0] > last}
+    return [beyond[number] for number in sorted(beyond)]

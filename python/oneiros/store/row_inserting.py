@@ -11,6 +11,7 @@ from oneiros.errors import DuplicateId, OneirosError, StoreIOError
 from oneiros.field_checks import wrong
 from oneiros.memory import Memory
 from oneiros.store.cells import MEMORY_CELLS, Cells, memory_cells
+from oneiros.store.checksums import checksums_of
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, StoredMemory, fresh_row
@@ -19,6 +20,10 @@ __all__ = ["RowInserting"]
 
 _BATCH: Final = 10_000
 _Rows: TypeAlias = list[tuple[Any, ...]]
+_NEXT_SEQUENCE: Final = """
+SELECT 1 + max(
+  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
+  coalesce((SELECT max(sequence) FROM memory), 0))"""
 
 
 class RowInserting(CycleReading):
@@ -90,21 +95,33 @@ class RowInserting(CycleReading):
             embedding_blobs: one for each.
         """
         self._require_whole()
-        rows = [
-            (self.revision, blob, *cells[:MEMORY_CELLS])
-            for cells, blob in zip(memories, embedding_blobs, strict=True)
-        ]
-        if not rows:
+        if not memories:
             return range(0)
+        first = self._next_sequence()
+        sequences = range(first, first + len(memories))
+        rows = _sealed(
+            "memory",
+            [
+                (sequence, self.revision, blob, *cells[:MEMORY_CELLS])
+                for sequence, cells, blob in zip(sequences, memories, embedding_blobs, strict=True)
+            ],
+        )
+        lifecycle = _sealed(
+            "lifecycle",
+            [
+                (sequence, self.revision, *cells[MEMORY_CELLS:])
+                for sequence, cells in zip(sequences, memories, strict=True)
+            ],
+        )
         try:
             insert = self._insert_one if len(rows) == 1 else self._insert_rows
-            lifecycle = insert(rows, memories)
+            insert(rows, lifecycle)
         except apsw.ConstraintError as error:
             raise DuplicateId(_duplicate(self._first_duplicate(memories))) from error
         except apsw.Error as error:
             raise self._failed(error) from error
         self._fresh.append((rows, lifecycle))
-        return range(lifecycle[0][0], lifecycle[-1][0] + 1)
+        return sequences
 
     @property
     def has_only_inserted(self) -> bool:
@@ -121,22 +138,26 @@ class RowInserting(CycleReading):
             for start in range(0, len(rows), _BATCH)
         )
 
-    def _insert_one(self, rows: _Rows, memories: Sequence[Cells]) -> _Rows:
+    def _next_sequence(self) -> int:
+        """Return a number that no memory has had, as SQLite would give it."""
+        return int(self._rows(_NEXT_SEQUENCE)[0][0])
+
+    def _insert_one(self, rows: _Rows, lifecycle: _Rows) -> None:
         """Insert without a savepoint: what cuts it off has the transaction taken back."""
         try:
             self._connection.execute(INSERT, rows[0])
-            return self._insert_lifecycle(rows, memories)
+            self._insert_lifecycle(lifecycle)
         except (apsw.Error, OneirosError):
             raise
         except BaseException:
             self.failure = apsw.InterruptError("an insert was cut off")
             raise
 
-    def _insert_rows(self, rows: _Rows, memories: Sequence[Cells]) -> _Rows:
+    def _insert_rows(self, rows: _Rows, lifecycle: _Rows) -> None:
         self._run("SAVEPOINT batch")
         try:
             self._connection.executemany(INSERT, rows)
-            lifecycle = self._insert_lifecycle(rows, memories)
+            self._insert_lifecycle(lifecycle)
         except apsw.ConstraintError:
             self._take_batch_back()
             raise
@@ -146,20 +167,13 @@ class RowInserting(CycleReading):
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
-        return lifecycle
 
-    def _insert_lifecycle(self, rows: _Rows, memories: Sequence[Cells]) -> _Rows:
-        """Insert the other half of memories that were the last to be inserted."""
-        first = self._connection.last_insert_rowid() - len(rows) + 1
-        lifecycle = [
-            (sequence, self.revision, *cells[MEMORY_CELLS:])
-            for sequence, cells in enumerate(memories, first)
-        ]
+    def _insert_lifecycle(self, lifecycle: _Rows) -> None:
+        """Insert the other half of memories."""
         try:
             self._connection.executemany(INSERT_LIFECYCLE, lifecycle)
         except apsw.ConstraintError as error:  # no id that is there already
             raise self._failed(error) from error
-        return lifecycle
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         self._require_whole()
@@ -188,6 +202,12 @@ class RowInserting(CycleReading):
         if self.is_over or self.failure is not None:
             msg = "the transaction is over, or has failed and will be taken back"
             raise StoreIOError(msg)
+
+
+def _sealed(table: str, rows: _Rows) -> _Rows:
+    """Return rows of a table with their checksums."""
+    checksums = checksums_of(table, rows)
+    return [(*row, checksum) for row, checksum in zip(rows, checksums, strict=True)]
 
 
 def _duplicate(id: str) -> str:

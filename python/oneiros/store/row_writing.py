@@ -10,7 +10,7 @@ import apsw
 
 from oneiros.errors import UnknownMemory
 from oneiros.fields import U32_MAX
-from oneiros.store.assignments import UPDATE, assigned, increased
+from oneiros.store.assignments import assigned, increased, update_of
 from oneiros.store.cells import cell, text_digest
 from oneiros.store.lifecycle_rows import parted
 from oneiros.store.row_inserting import RowInserting
@@ -36,12 +36,12 @@ class RowWriting(RowInserting):
         assignments = [assigned(name) for name in own]
         values = [cell(name, changes[name]) for name in own]
         if isinstance(text := changes.get("text"), str):
-            assignments.append("text_digest = ?")
+            assignments.append(("text_digest", "?"))
             values.append(text_digest(text))
         if "text" in changes or "title" in changes:
-            assignments.append("new_embedding = NULL")
+            assignments.append(("new_embedding", "NULL"))
         if "revision_count" not in changes:
-            assignments.append(f"revision_count = min(revision_count + 1, {U32_MAX})")
+            assignments.append(("revision_count", f"min(revision_count + 1, {U32_MAX})"))
         if self._assign(assignments, [(*values, self.revision, id)]) == 0:
             msg = f"no memory has the id {id!r}"
             raise UnknownMemory(msg)
@@ -89,7 +89,7 @@ class RowWriting(RowInserting):
     def _set(
         self,
         names: Sequence[str],
-        said: Callable[[str], str],
+        said: Callable[[str], tuple[str, str]],
         rows: Sequence[tuple[str, Mapping[str, Any]]],
         held: Callable[[str, Any], Any],
     ) -> int:
@@ -97,7 +97,7 @@ class RowWriting(RowInserting):
 
         Args:
             names: fields that every row has.
-            said: makes the SQL for a field.
+            said: makes the column and the SQL for a field.
             rows: as ``update_columns`` takes them.
             held: makes what the table holds of a field's value.
         """
@@ -115,7 +115,7 @@ class RowWriting(RowInserting):
 
     def _assign(
         self,
-        assignments: Sequence[str],
+        assignments: Sequence[tuple[str, str]],
         values: Sequence[tuple[Any, ...]],
         *,
         table: str = "memory",
@@ -123,13 +123,18 @@ class RowWriting(RowInserting):
         """Run one UPDATE of a table for many rows; the values end with the revision and the id."""
         self._require_whole()
         self._has_changed = True
-        sql = UPDATE[table].format(", ".join(assignments))
         before = self._connection.total_changes()
+        self._run_many(update_of(table, tuple(assignments)), values)
+        return self._connection.total_changes() - before
+
+    def _run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         try:
             self._connection.executemany(sql, values)
         except apsw.Error as error:
             raise self._failed(error) from error
-        return self._connection.total_changes() - before
+        except UnicodeDecodeError as error:  # met where a checksum takes a former value in
+            self.failure = self.failure or apsw.CorruptError(str(error))
+            raise self._not_utf8(error) from error
 
 
 def _as_is(_: str, value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -24,14 +24,15 @@ __all__ = [
     "INSERT_LIFECYCLE",
     "MEMORY",
     "SUPERSESSION",
+    "Damaged",
     "StoredMemory",
     "fresh_row",
     "metadata_of",
     "select",
     "select_anew",
     "sessions_of",
-    "stored",
     "tags_of",
+    "undecoded",
     "without_supersession",
 ]
 
@@ -89,6 +90,28 @@ class _Row(NamedTuple):
     sessions_json: str | None
     makes_sense: int | None
     """1 where every value lies in its field's range, None without lifecycle; no other row is handed out."""
+    own_revision: int
+    """Of the row in ``memory`` alone; what follows is read only to be verified."""
+    state_revision: int | None
+    """Of the row in ``lifecycle`` alone."""
+    text_digest: int
+    own_checksum: int
+    state_checksum: int | None
+
+
+class Damaged(NamedTuple):
+    """A memory that cannot be read."""
+
+    sequence: int
+    id: str
+    """As far as it can be read."""
+    reason: str
+
+    def error(self) -> StoreCorrupt:
+        """Return the error that names it."""
+        error = StoreCorrupt(f"memory {self.id!r}: {self.reason}")
+        error.sequence, error.memory_id, error.reason = self
+        return error
 
 
 class StoredMemory(_Row):
@@ -139,26 +162,35 @@ class StoredMemory(_Row):
         try:
             return None if text is None else parse(text)
         except (TypeError, ValueError, RecursionError) as error:
-            msg = f"memory {self.id!r}: JSON in the store is not what its field holds ({error})"
-            raise StoreCorrupt(msg) from error
+            reason = f"JSON in the store is not what its field holds ({error})"
+            raise Damaged(self.sequence, self.id, reason).error() from error
 
 
 # The fields that a memory holds under the same name, and in the same way.
 _SAME: Final = tuple(name for name in _Row._fields if name in FIELDS and name != "embedding")
 _values_of_same: Final = itemgetter(*map(_Row._fields.index, _SAME))
 
+_TEXTS: Final = {
+    name
+    for name, field in FIELDS.items()
+    if field.kind in {"id", "text", "words", "word_set", "metadata"}
+}
+_TEXT_PLACES: Final = {
+    place for place, name in enumerate(_Row._fields) if name.removesuffix("_json") in _TEXTS
+}
+_ID: Final = _Row._fields.index("id")
 SUPERSESSION: Final = ("superseded_at", "superseded_reason")
 """What ``metadata`` tells of when and why a memory was superseded."""
 _FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
 MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
 """The columns of the table ``memory`` that are read, but for ``sequence``."""
 INSERT: Final = (
-    f"INSERT INTO memory ({', '.join(MEMORY)}, text_digest) "
-    f"VALUES ({', '.join('?' * len(MEMORY))}, ?)"
+    f"INSERT INTO memory (sequence, {', '.join(MEMORY)}, text_digest, checksum) "
+    f"VALUES (?, {', '.join('?' * len(MEMORY))}, ?, ?)"
 )
 INSERT_LIFECYCLE: Final = (
-    f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}) "
-    f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))})"
+    f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}, checksum) "
+    f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))}, ?)"
 )
 
 _REVISION: Final = "max(memory.revision, lifecycle.revision)"
@@ -170,7 +202,7 @@ _SENSE: Final = f"memory.sequence BETWEEN 1 AND {2**53} AND " + in_range(
 )
 
 
-def select(condition: str = "", *, hint: str = "") -> str:
+def select(condition: str = "", *, hint: str = "", as_bytes: bool = False) -> str:
     """Return SQL that reads memories in order of insertion.
 
     A memory without a row in ``lifecycle`` is read too, and makes no sense.
@@ -178,18 +210,54 @@ def select(condition: str = "", *, hint: str = "") -> str:
     Args:
         condition: which, after WHERE; none: all.
         hint: how SQLite finds them in ``memory``.
+        as_bytes: texts come as bytes, for :func:`undecoded`.
     """
     where = f" WHERE {condition}" if condition else ""
+    own, states = _OWN, ", ".join(LIFECYCLE)
+    if as_bytes:
+        own = ", ".join(map(_bytes_of, MEMORY[1:]))
+        states = ", ".join(map(_bytes_of, LIFECYCLE))
     return f"""
-SELECT memory.sequence, {_REVISION}, {_OWN}, {", ".join(LIFECYCLE)}, {_SENSE} AND {in_range(LIFECYCLE)}
+SELECT memory.sequence, {_REVISION}, {own}, {states}, {_SENSE} AND {in_range(LIFECYCLE)},
+  memory.revision, lifecycle.revision, text_digest, memory.checksum, lifecycle.checksum
 FROM memory {hint} LEFT JOIN lifecycle ON lifecycle.sequence = memory.sequence{where}
 ORDER BY memory.sequence"""
 
 
+def _bytes_of(name: str) -> str:
+    return f"CAST({name} AS BLOB)" if name in _TEXTS else name
+
+
+def undecoded(
+    rows: Iterable[Sequence[Any]], on_damage: Callable[[Damaged], None]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows whose texts came as bytes, with texts.
+
+    Args:
+        rows: of :func:`select`.
+        on_damage: is given those in which a text is not UTF-8, which are left out.
+    """
+    for row in rows:
+        try:
+            yield tuple(
+                cell.decode() if place in _TEXT_PLACES and isinstance(cell, bytes) else cell
+                for place, cell in enumerate(row)
+            )
+        except UnicodeDecodeError as error:
+            id = row[_ID]
+            name = id.decode(errors="replace") if isinstance(id, bytes) else str(id)
+            on_damage(Damaged(row[0], name, f"a text in the store is not UTF-8 ({error})"))
+
+
 def select_anew(condition: str) -> str:
-    """Return SQL that reads memories as if their lifecycle began; one ``?`` for each state comes first."""
+    """Return SQL that reads memories as if their lifecycle began; one ``?`` for each state comes first.
+
+    What there is of it in the store is neither read nor verified.
+    """
     states = ", ".join("?" * len(LIFECYCLE))
-    return f"SELECT sequence, revision, {_OWN}, {states}, {_SENSE} FROM memory WHERE {condition}"
+    return f"""
+SELECT sequence, revision, {_OWN}, {states}, {_SENSE}, revision, NULL, text_digest, checksum, NULL
+FROM memory WHERE {condition}"""
 
 
 def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
@@ -199,24 +267,10 @@ def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
         row: the values of :data:`INSERT`.
         lifecycle: the values of :data:`INSERT_LIFECYCLE`.
     """
-    return StoredMemory._make((lifecycle[0], *row[:-1], *lifecycle[2:], 1))
-
-
-def stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredMemory]:
-    """Return rows of :func:`select`.
-
-    Raises:
-        StoreCorrupt: a value lies outside its range, or there is no lifecycle.
-    """
-    found = list(map(StoredMemory._make, rows))
-    for row in found:
-        if not row[-1]:
-            rule = "a value in the store lies outside its field's range"
-            if row.makes_sense is None:
-                rule = "its lifecycle is not in the store"
-            msg = f"memory {row.id!r}: {rule}"
-            raise StoreCorrupt(msg)
-    return found
+    sequence, revision, *own, digest, checksum = row
+    _, state_revision, *states, state_checksum = lifecycle
+    verified = (revision, state_revision, digest, checksum, state_checksum)
+    return StoredMemory._make((sequence, revision, *own, *states, 1, *verified))
 
 
 @lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags

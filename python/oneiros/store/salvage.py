@@ -14,12 +14,13 @@ from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
 from oneiros.memory import Memory
 from oneiros.store import schema
 from oneiros.store.cells import MEMORY_CELLS, memory_cells
+from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import select, select_anew, stored
+from oneiros.store.rows import select, select_anew
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -41,7 +42,7 @@ class Salvaged(NamedTuple):
     memories: int
     """Taken over, soft-deleted ones too."""
     unreadable: int
-    """Sequence numbers whose memory could not be read, or made no sense."""
+    """Sequence numbers whose memory could not be read, was not what was written, or made no sense."""
     links: int
     """Taken over; 0 where they could not be read."""
     settings: int
@@ -157,17 +158,19 @@ class _Search(Reading):
             cursor = self._run(ALL_LINKS, (0,))
             while rows := self._fetch(cursor, 1):
                 with suppress(StoreCorrupt):
-                    found.append(stored_link(self._path, rows[0]))
+                    *values, whole = rows[0]
+                    found.append(stored_link(self._path, values, is_whole=bool(whole)))
         return found
 
     def settings(self) -> dict[str, str]:
-        """Return the settings that make sense, or none where they cannot be read."""
-        try:
-            found = super().settings().items()
-        except (StoreCorrupt, StoreIOError):
-            return {}
-        # A damaged page may give anything, whatever the table allows.
-        return {key: value for key, value in found if _are_texts(key, value)}
+        """Return the settings that are what was written, up to the first that cannot be read."""
+        found: dict[str, str] = {}
+        with suppress(StoreCorrupt, StoreIOError):
+            for is_whole, (key, value, _), _ in self._raw("setting"):
+                # A damaged page may give anything, whatever the table allows.
+                if is_whole and _are_texts(key, value):
+                    found[key] = value
+        return found
 
     def _last_sequence(self) -> int:
         """Ask the counter, or else the tree's last leaf, or else hope for a short gap."""
@@ -216,9 +219,9 @@ class _Search(Reading):
 
 
 def _made_of(rows: list[tuple[Any, ...]]) -> tuple[Memory, bytes | None] | None:
-    """Return the one memory of rows and its embedding; None where there is none, or makes no sense."""
+    """Return the one memory of rows and its embedding; None where there is none, or is damaged."""
     with suppress(StoreCorrupt):
-        for held in stored(rows):
+        for held in parted(rows)[0]:
             return held.memory(), held.embedding
     return None
 

@@ -97,7 +97,11 @@ def _entries(connection: apsw.Connection) -> frozenset[tuple[str, ...]]:
     rows = connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'"
     )
-    return frozenset(tuple(str(value) for value in row) for row in rows)
+    try:
+        return frozenset(tuple(str(value) for value in row) for row in rows)
+    except UnicodeDecodeError as error:
+        msg = f"the store's tables are damaged: the text of one is not UTF-8 ({error})"
+        raise StoreCorrupt(msg) from error
 
 
 def _is_blank(connection: apsw.Connection, application_id: int, version: int) -> bool:

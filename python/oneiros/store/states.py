@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.errors import StoreCorrupt
+from oneiros.store.checksums import checksums_of
 from oneiros.store.lifecycle_rows import LIFECYCLE, in_range
 from oneiros.store.rows import sessions_of
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CHANGED_STATES", "StoredStates", "states_of"]
 
 CHANGED_STATES: Final = f"""
-SELECT sequence, {", ".join(LIFECYCLE)}, {in_range(LIFECYCLE)}
+SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum, {in_range(LIFECYCLE)}
 FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1 AND sequence NOT IN (
   SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
 """The states that a commit after a revision changed, of memories of which it changed nothing else."""
@@ -38,9 +39,17 @@ def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
         rows: at least one.
 
     Raises:
-        StoreCorrupt: a value lies outside its field's range.
+        StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
     """
-    sequences, *columns, makes_sense = zip(*rows, strict=True)
+    cells = [tuple(row[:-2]) for row in rows]
+    checksums = checksums_of("lifecycle", cells)
+    sequences, _, *columns, held, makes_sense = zip(*rows, strict=True)
+    for sequence, checksum, wanted in zip(sequences, held, checksums, strict=True):
+        if checksum != wanted:
+            msg = (
+                f"memory {sequence}: its lifecycle in the store is damaged: the checksum is another"
+            )
+            raise StoreCorrupt(msg)
     values = dict(zip(LIFECYCLE, columns, strict=True))
     sessions = values.pop("sessions")
     if not all(makes_sense):

@@ -14,6 +14,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
+from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, SET_BY_SEQUENCE, StoredLink
 from oneiros.store.rows import without_supersession
@@ -26,6 +27,11 @@ _SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
 _SESSIONS: Final = """
 SELECT id, lifecycle.sessions, session_spread
 FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence WHERE id = ?"""
+_VERDICT: Final = {"sequence": "sequence", "kind": "kind", "verdict": "?1", "time": "?2"}
+_ADD_VERDICT: Final = f"""
+INSERT INTO feedback_event ({", ".join(_VERDICT)}, checksum)
+SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE id = ?3"""
+_SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 _SUPERSEDED: Final = "SELECT id, metadata FROM memory WHERE superseded_by = ?1 AND id <> ?1"
 _SUCCESSOR: Final = """
 SELECT newer.id FROM memory AS gone JOIN memory AS newer ON newer.id = gone.superseded_by
@@ -64,7 +70,7 @@ SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 @cache
 def _older_duplicates(within: tuple[str, ...]) -> str:
-    shared = [assigned(name).removesuffix(" = ?") for name in within]
+    shared = [assigned(name)[0] for name in within]
     bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
     return _OLDER_DUPLICATES.format(bounds=bounds)
 
@@ -122,7 +128,8 @@ class Transaction(CycleWriting):
                 )
         if not values:
             return 0
-        return self._assign(["sessions = ?", "session_spread = ?"], values, table="lifecycle")
+        assignments = [("sessions", "?"), ("session_spread", "?")]
+        return self._assign(assignments, values, table="lifecycle")
 
     def feedback(self, id: str, verdict: str, time: float) -> None:
         """Record a verdict on a memory and add it to its ``feedback``.
@@ -141,10 +148,7 @@ class Transaction(CycleWriting):
         if not self.increment([(id, {"feedback": VERDICTS[verdict]})]):
             msg = f"no memory has the id {id!r}"
             raise UnknownMemory(msg)
-        sql = """
-INSERT INTO feedback_event (sequence, kind, verdict, time)
-SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
-        self._run(sql, (verdict, time, id))
+        self._run(_ADD_VERDICT, (verdict, time, id))
 
     def set_link(self, link: StoredLink) -> bool:
         """Make a link what it says, whether there was one or not.
@@ -266,5 +270,4 @@ SELECT sequence, kind, ?, ? FROM memory WHERE id = ?"""
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
         self._has_changed = True
-        sql = "INSERT OR REPLACE INTO setting (key, value, revision) VALUES (?, ?, ?)"
-        self._run(sql, (key, value, self.revision))
+        self._run(_SET_SETTING, (key, value, self.revision))

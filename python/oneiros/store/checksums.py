@@ -1,0 +1,238 @@
+"""Checksums of rows: what they cover, the SQL that keeps them, and memories verified by them.
+
+Each row has one, of all its columns. A row that changes gets another by what its columns held and get
+(``cpp/encoding/row_checksum.h``), so that damage to the others is not taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import apsw
+
+from oneiros import _core
+from oneiros.store.lifecycle_rows import LIFECYCLE
+from oneiros.store.rows import MEMORY, Damaged, StoredMemory
+
+__all__ = [
+    "COVERED",
+    "OnDamage",
+    "RawRow",
+    "checksum",
+    "checksum_after",
+    "checksums_of",
+    "insert_of",
+    "is_sound",
+    "parted",
+    "raise_damage",
+    "raw_rows",
+    "register",
+    "select_raw",
+    "stored",
+]
+
+COVERED: Final[dict[str, tuple[str, ...]]] = {
+    "memory": ("sequence", *MEMORY, "text_digest"),
+    "lifecycle": ("sequence", "revision", *LIFECYCLE),
+    "link": (*("first", "second", "revision", "kind", "weight", "created_at", "co_retrieved_at"),),
+    "setting": ("key", "value", "revision"),
+    "feedback_event": ("sequence", "kind", "verdict", "time"),
+    "dream_cycle": ("id", "revision", "dreamed_at", "undoes", "report"),
+    "dream_content": ("cycle", "sequence", "field", "rule", "before", "after"),
+}
+"""By table, the columns that its rows' checksums cover: all but numbers that SQLite gives, and the
+changes of a cycle, which have a checksum within (``dream.ledger``). The tables ``erased`` and
+``replay``, which nothing that is returned is made of, have none."""
+
+_ROWS_AT_ONCE: Final = 500  # verified in one step, which no other thread can come between
+_CHECKSUM, _CHECKSUM_AFTER = "oneiros_checksum", "oneiros_checksum_after"
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the functions of the SQL made here."""
+    for name, function in (
+        (_CHECKSUM, _core.row_checksum),
+        (_CHECKSUM_AFTER, _core.row_checksum_after),
+    ):
+        connection.create_scalar_function(name, function, deterministic=True)
+
+
+def checksum(cells: Mapping[str, str]) -> str:
+    """Return SQL for the checksum of a row.
+
+    Args:
+        cells: SQL by column, of all that are covered; those without a value may be left out.
+    """
+    pairs = (f"{_core.column_salt(name=name)}, {cell}" for name, cell in cells.items())
+    return f"{_CHECKSUM}({', '.join(pairs)})"
+
+
+def checksum_after(cells: Mapping[str, str]) -> str:
+    """Return SQL for the checksum of a row in which columns change.
+
+    Args:
+        cells: SQL for the new value by column, of those that change.
+    """
+    parts = (f"{_core.column_salt(name=name)}, {name}, {cell}" for name, cell in cells.items())
+    return f"{_CHECKSUM_AFTER}(checksum, {', '.join(parts)})"
+
+
+def insert_of(table: str, verb: str = "INSERT", *, besides: Sequence[str] = ()) -> str:
+    """Return SQL that inserts a row of the columns of :data:`COVERED`, bound in their order.
+
+    Args:
+        table: a key of it.
+        verb: what is done where the row is there already.
+        besides: columns that are not covered, bound after the others.
+    """
+    cells = {name: f"?{number}" for number, name in enumerate((*COVERED[table], *besides), 1)}
+    covered = {name: cells[name] for name in COVERED[table]}
+    names, values = ", ".join(cells), ", ".join(cells.values())
+    return f"{verb} INTO {table} ({names}, checksum) VALUES ({values}, {checksum(covered)})"
+
+
+def is_sound(table: str, *, alias: str = "") -> str:
+    """Return SQL that is 1 where a row's checksum is right.
+
+    Args:
+        table: a key of :data:`COVERED`.
+        alias: what the table is called in the query; empty: nothing else has such columns.
+    """
+    prefix = f"{alias}." if alias else ""
+    own = {name: f"{prefix}{name}" for name in COVERED[table]}
+    return f"{prefix}checksum = {checksum(own)}"
+
+
+def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:
+    """Return the checksums of rows that have the columns of :data:`COVERED` in their order."""
+    check = _IN_ORDER[table]
+    found: list[int] = []
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        found += check.of(rows=list(rows[start : start + _ROWS_AT_ONCE]))
+    return found
+
+
+class RawRow(NamedTuple):
+    """A row as it lies in its table, damaged or not."""
+
+    is_whole: bool
+    """Whether it is what was written."""
+    cells: tuple[Any, ...]
+    """Of the columns that are covered; in a text that is not UTF-8, its bytes are lone surrogates."""
+    besides: tuple[Any, ...]
+
+
+def select_raw(table: str, *, besides: Sequence[str] = (), rest: str = "") -> str:
+    """Return SQL whose rows :func:`raw_rows` takes.
+
+    Args:
+        table: a key of :data:`COVERED`.
+        besides: SQL for further cells, none of which is a text.
+        rest: what stands after FROM and the table.
+    """
+    names = COVERED[table]
+    cells = [f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name})" for name in names]
+    kinds = [f"typeof({name}) = 'text'" for name in names]
+    return f"SELECT {', '.join((*cells, *kinds, 'checksum', *besides))} FROM {table} {rest}"
+
+
+def raw_rows(table: str, rows: Iterable[tuple[Any, ...]]) -> list[RawRow]:
+    """Return rows of :func:`select_raw`, with what their checksums say of them."""
+    width = len(COVERED[table])
+    found = []
+    for row in rows:
+        cells = tuple(
+            cell.decode(errors="surrogateescape") if is_text else cell
+            for cell, is_text in zip(row[:width], row[width : 2 * width], strict=True)
+        )
+        try:
+            (made,) = checksums_of(table, [cells])
+        except (TypeError, ValueError):  # a text that is not UTF-8
+            made = None
+        found.append(RawRow(made == row[2 * width], cells, row[2 * width + 1 :]))
+    return found
+
+
+OnDamage: TypeAlias = Callable[[Damaged], None]
+"""Takes note of a memory that cannot be read, or raises its error."""
+
+
+def raise_damage(damaged: Damaged) -> None:
+    """Raise the error that names a memory."""
+    raise damaged.error()
+
+
+def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Damaged]]:
+    """Return rows of ``rows.select`` or ``rows.select_anew``: the sound ones, and the others."""
+    found = list(map(StoredMemory._make, rows))
+    damaged: dict[int, str] = {
+        place: "a value in the store lies outside its field's range"
+        for place, row in enumerate(found)
+        if not row.makes_sense
+    }
+    for start in range(0, len(found), _ROWS_AT_ONCE):
+        part = found[start : start + _ROWS_AT_ONCE]
+        for place in _STATES.damaged(rows=part):
+            if part[place].state_revision is not None or not part[place].makes_sense:
+                damaged[start + place] = _OTHER_STATES
+        for place in _OWN.damaged(rows=part):
+            damaged[start + place] = _OTHER
+    if not damaged:
+        return found, []
+    for place in damaged:
+        if found[place].makes_sense is None:
+            damaged[place] = "its lifecycle is not in the store"
+    sound = [row for place, row in enumerate(found) if place not in damaged]
+    named = ((found[place], reason) for place, reason in sorted(damaged.items()))
+    return sound, [Damaged(row.sequence, row.id, reason) for row, reason in named]
+
+
+def stored(
+    rows: Iterable[tuple[Any, ...]], on_damage: OnDamage = raise_damage
+) -> list[StoredMemory]:
+    """Return the sound ones of rows of ``rows.select``.
+
+    Args:
+        rows: as they were read.
+        on_damage: is given each other one.
+
+    Raises:
+        StoreCorrupt: ``on_damage`` raised it: a row is not what was written, a value lies outside
+            its range, or there is no lifecycle.
+    """
+    sound, damaged = parted(rows)
+    for one in damaged:
+        on_damage(one)
+    return sound
+
+
+def _check(columns: Sequence[str], places: Mapping[str, str], held: str) -> _core.RowChecksum:
+    """Return the check of some columns of rows of ``rows.select``.
+
+    Args:
+        columns: as the table calls them.
+        places: the names that these have there, where they differ.
+        held: the name of the checksum there.
+    """
+    fields = StoredMemory._fields
+    return _core.RowChecksum(
+        columns=list(columns),
+        places=[fields.index(places.get(name, name)) for name in columns],
+        checksum_place=fields.index(held),
+    )
+
+
+_JSON: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
+_OWN: Final = _check(COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum")
+_OTHER: Final = "its row in the store is damaged: the checksum is another"
+_STATES: Final = _check(
+    COVERED["lifecycle"], {**_JSON, "revision": "state_revision"}, "state_checksum"
+)
+_OTHER_STATES: Final = "its lifecycle in the store is damaged: the checksum is another"
+_IN_ORDER: Final = {
+    table: _core.RowChecksum(
+        columns=list(columns), places=list(range(len(columns))), checksum_place=0
+    )
+    for table, columns in COVERED.items()
+}
