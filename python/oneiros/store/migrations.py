@@ -210,7 +210,7 @@ CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
 # An older file shows when it learned of a memory only by its creation and, where it made the id, by
 # the moment in it. The tables' own table must stay on the first page, or salvage loses all with it.
 _LEARNED_AT: Final = """
-ALTER TABLE memory ADD COLUMN learned_at REAL NOT NULL DEFAULT 0;
+ALTER TABLE memory ADD COLUMN learned_at REAL;
 UPDATE memory SET learned_at = max(created_at, made_at(CAST(id AS BLOB), created_at));
 """
 _ULID_ALPHABET: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
