@@ -25,19 +25,22 @@ def fork_safe_lock() -> threading.Lock:
     return lock
 
 
+_forking: threading.Lock = threading.Lock()  # one fork at a time
 _locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
 _held: list[threading.Lock] = []
 
 
 def _before() -> None:
-    _held.extend(sorted(_locks, key=id))
-    for lock in _held:
+    _forking.acquire()
+    for lock in sorted(_locks, key=id):
         lock.acquire()
+        _held.append(lock)
 
 
 def _after() -> None:
     while _held:
         _held.pop().release()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks

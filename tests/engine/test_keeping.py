@@ -23,6 +23,7 @@ from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.phases.reverie import Place, Prune
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.rails import SafetyRails
+from oneiros.store import checksums
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
@@ -403,6 +404,9 @@ def test_reports_of_an_older_version_count_what_was_deleted(tmp_path: Path) -> N
             "UPDATE dream_cycle SET report = "
             "json_remove(report, '$.taken_away', '$.taken_before', '$.day_limit')"
         )
+        checksums.register(connection)
+        cells = {name: name for name in checksums.COVERED["dream_cycle"]}
+        connection.execute(f"UPDATE dream_cycle SET checksum = {checksums.checksum(cells)}")
     with engine(path, TENTH) as mind:
         assert mind.dreams()[0].damage == ""
         assert mind.dream(NOW + HALF_HOUR).taken_before == 10
@@ -542,3 +546,19 @@ def test_rails_survive_toml(rails: SafetyRails) -> None:
 def test_the_order_of_times_makes_no_difference() -> None:
     one = SafetyRails(activity_times=("learned_at", "updated_at"))
     assert one == SafetyRails(activity_times=("updated_at", "learned_at"))
+
+
+def test_archived_memories_are_no_part_of_the_tenth() -> None:
+    """They are removed already: 100 others beside 900 of them lose 10 a day."""
+    now = [NOW]
+    with oneiros.Engine(":memory:", clock=lambda: now[0]) as mind:
+        mind.add_many([{"text": f"talk {n} of {n}", "kind": "session"} for n in range(300)])
+        mind.add_many([{"text": f"note {n} of {n}"} for n in range(100)], now=NOW + 60 * DAY)
+        now[0] = NOW + 76 * DAY
+        for _ in range(60):
+            mind.dream()
+            now[0] += DAY
+        assert sum(memory.status == "archived" for memory in mind.list(limit=1_000)) == 300
+        now[0] = NOW + 260 * DAY
+        report = mind.dream()
+        assert (report.taken_away, report.day_limit) == (10, 10)

@@ -41,6 +41,8 @@ class Cycle:
     def __post_init__(self) -> None:
         self.memories = [dict(memory) for memory in self.memories]
         self.live_now = len(list(self.live()))
+        shown = (row for row in self.live() if self.memories[row]["status"] != "archived")
+        self.shown_now = len(list(shown))
 
     def live(self) -> Iterator[int]:
         for row, memory in enumerate(self.memories):
@@ -74,7 +76,7 @@ class Cycle:
         if self.most_pruned == 1:
             return math.inf
         live = self.live_at_first
-        base = self.live_now if live is None else min(live, self.live_now + self.taken_before)
+        base = self.shown_now if live is None else min(live, self.shown_now + self.taken_before)
         return int(self.most_pruned * base) - self.taken_before
 
     def staleness(self, memory: Fields, now: float | None = None) -> float:

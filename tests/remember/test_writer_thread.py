@@ -61,7 +61,7 @@ def test_a_job_runs_on_another_thread_and_its_result_comes_back(writer: WriterTh
     ident = writer.run(threading.get_ident)
     assert ident != threading.get_ident()
     assert writer.run(threading.get_ident) == ident
-    assert not writer.is_busy
+    assert not writer.is_writing
 
 
 def test_a_job_on_the_thread_itself_runs_at_once(writer: WriterThread) -> None:
@@ -161,10 +161,10 @@ def test_an_interrupt_after_the_commit_leaves_it_and_does_not_wait_for_the_rest(
         writer.run(write, is_write=True)
     assert time.monotonic() - started < 0.3
     assert caught.value.__notes__ == ["oneiros: the write was committed before the interrupt"]
-    assert writer.is_busy
+    assert writer.is_writing
     writer.run(lambda: None)
     assert is_over.is_set()
-    assert not writer.is_busy
+    assert not writer.is_writing
 
 
 def test_an_interrupt_while_another_write_runs_drops_the_job(writer: WriterThread) -> None:
@@ -180,7 +180,7 @@ def test_an_interrupt_while_another_write_runs_drops_the_job(writer: WriterThrea
     other.join()
     writer.run(lambda: None)
     assert ran == []
-    assert not writer.is_busy
+    assert not writer.is_writing
 
 
 def test_other_work_goes_on_when_nobody_waits_for_it_any_more(writer: WriterThread) -> None:
@@ -288,4 +288,4 @@ def test_interrupts_at_any_moment_neither_lose_a_job_nor_run_one_twice(
     for of, said in notes.items():
         if said:
             assert ("committed" in said[0]) == (of in committed), (of, said)
-    assert not writer.is_busy
+    assert not writer.is_writing

@@ -108,6 +108,9 @@ class Draft:
         """Which rows are memories that are not deleted, as the draft stands; not to be written to."""
         self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
+        # What a cycle can still remove: archived memories are removed already.
+        shown = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
+        self._shown_count = int(np.count_nonzero(shown))
         self._pruned = np.zeros(len(self.live), np.bool_)
         self._changed = np.zeros(len(self.live), np.bool_)
 
@@ -144,7 +147,7 @@ class Draft:
         share = self.rails.most_pruned
         if share == 1.0:
             return None
-        live = self._live_count
+        live = self._shown_count
         return int(share * (live if day.live is None else min(day.live, live + day.memories)))
 
     def age_days(self, name: str) -> npt.NDArray[np.float64]:

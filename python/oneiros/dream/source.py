@@ -21,6 +21,9 @@ __all__ = ["Source"]
 class Source(Protocol):
     """The store as a draft reads it. Rows are numbers of the process's columns."""
 
+    def is_of(self, lifecycle: object) -> bool:
+        """Whether its rows are those of these columns."""
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """The words for the codes of the column ``kind``; that of code 0 is empty."""

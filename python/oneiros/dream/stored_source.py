@@ -53,6 +53,10 @@ class StoredSource:
         self._live = np.array(projections.row_sets.live.to_array(), np.uint32)
         self._live = self._live[self._live < self._count]
 
+    def is_of(self, lifecycle: object) -> bool:
+        """Whether its rows are those of these columns."""
+        return self._lifecycle is lifecycle
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """The words for the codes of the column ``kind``; that of code 0 is empty."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from oneiros.store import StoredMemory, Transaction
 
 __all__ = ["Adding"]
+
+Item = TypeVar("Item")
+
+_BETWEEN_LOOKS: Final = 2_000
 
 
 class Adding(Embedding):
@@ -105,19 +109,22 @@ class Adding(Embedding):
         with self._writing(after_events_of=ids) as transaction:
             known = {
                 memory_id: self._held(transaction, memory_id)
-                for memory_id in ids
+                for memory_id in self._while_wanted(ids)
                 if memory_id in self._lifecycle.row_of
             }
             wanted: list[str | None] = [None] * len(ids)
             if self.vectors.is_present:
-                wanted = [_text_to_embed(entry, known.get(entry.id)) for entry in batch.entries]
+                wanted = [
+                    _text_to_embed(entry, known.get(entry.id))
+                    for entry in self._while_wanted(batch.entries)
+                ]
                 made.require((text for text in wanted if text is not None), self.vectors)
             batch.place_vectors(wanted, made, self.vectors.dimension)
             self._lifecycle.require_kinds(
                 {entry.values.get("kind", "note") for entry in batch.entries}
             )
             self._record_width(transaction, batch.entries)
-            for entry in batch.entries:
+            for entry in self._while_wanted(batch.entries):
                 memory_id = entry.id
                 held = known.get(memory_id)
                 if held is None:
@@ -132,7 +139,8 @@ class Adding(Embedding):
                     self._update_existing(transaction, entry, held, now)
                     updated.append(memory_id)
             sequences = transaction.insert_cells(
-                [cells_of(entry.values) for entry in fresh], [entry.blob for entry in fresh]
+                [cells_of(entry.values) for entry in self._while_wanted(fresh)],
+                [entry.blob for entry in fresh],
             )
             transaction.count_duplicates(sequences, within=bounds.fields)
             if ingest is not None:
@@ -141,6 +149,12 @@ class Adding(Embedding):
                     transaction.set_links(new_links)
                 raise_alike(transaction, self._projections, fresh, ingest, bounds.fields)
         return batch.report({entry.id for entry in fresh}.union(updated), updated)
+
+    def _while_wanted(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Yield items, and end the write where its caller was interrupted meanwhile."""
+        for start in range(0, len(items), _BETWEEN_LOOKS):
+            self.writer.require_wanted()
+            yield from items[start : start + _BETWEEN_LOOKS]
 
     def _record_width(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
         widths = {entry.width for entry in entries if entry.width}

@@ -50,7 +50,9 @@ class Cycles(InStep):
                 msg = f"plan: must be applied once, {plan.id} was already"
                 raise ValueError(msg)
             known = associations if associations.are_read else None
-            rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_of_copy)
+            # After a rebuild of the read model, rows have other numbers, as those of a copy have.
+            is_moved = is_of_copy or not plan.draft.source.is_of(self._lifecycle)
+            rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_moved)
             row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
             return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
 

@@ -82,8 +82,9 @@ class Embedding(Cycles):
         Raises:
             EmbedderMismatch: another call began to replace the vectors by another embedder's.
         """
-        made = self._successor = TextVectors(embedder, {})
+        made = TextVectors(embedder, {})
         made.dimension = self._begin_reembedding(made, resume=resume)
+        self._successor = made
         count = None
         for tries in range(_MOST_TRIES):
             if not self._make_new_vectors(made, advance):

@@ -292,8 +292,11 @@ class Following:
         self.writer.nudge()
 
     def settle(self) -> None:
-        """Have what earlier searches returned strengthened in the columns."""
-        if self.reinforcing.is_unapplied:
+        """Have what earlier searches returned strengthened in the columns.
+
+        It returns at once while a write runs, which strengthens them after its end.
+        """
+        if self.reinforcing.is_unapplied and not self.writer.is_writing:
             self.writer.run(_nothing)  # what was returned is applied before any job
 
     def follow_others(self, *, is_asked: bool) -> None:
@@ -306,7 +309,7 @@ class Following:
         is_behind = self._is_behind or bool(self._unhidden)
         if not is_behind and not (is_asked and self._store.revision() != self._revision):
             return
-        if not self.writer.is_busy:
+        if not self.writer.is_writing:
             self.follow()
 
 

@@ -130,14 +130,22 @@ class InStep(Following):
 
         REQUIRES: the thread that writes. Searches that run meanwhile end on the old ones.
         """
-        fresh = self._projections.emptied()
-        self.reinforcing.move_to(fresh.lifecycle, fresh.associations)
-        self._projections, self._lifecycle = fresh, fresh.lifecycle
-        self._revision = 0
-        self._damaged_links = -1
-        with uncollected(), self._store.read() as reading:
-            self._follow(reading)
+        before, revision = self._projections, self._revision
+        fresh = before.emptied()
+        self._use(fresh, 0)
+        try:
+            with uncollected(), self._store.read() as reading:
+                self._follow(reading)
+        except BaseException:
+            self._use(before, revision)
+            raise
         return fresh
+
+    def _use(self, projections: Projections, revision: int) -> None:
+        self.reinforcing.move_to(projections.lifecycle, projections.associations)
+        self._projections, self._lifecycle = projections, projections.lifecycle
+        self._revision = revision
+        self._damaged_links = -1
 
     # -- reinforcement -----------------------------------------------------------------------------
 
@@ -148,9 +156,13 @@ class InStep(Following):
             is_told: raise what the last write in the background failed with, if it did and nothing
                 was written since.
         """
-        self.writer.run(self._write_events, is_write=True)
+        self.writer.run(self._flush, is_write=True)
         if is_told:
             self.reinforcing.raise_failure()
+
+    def _flush(self) -> None:
+        self._write_events()
+        self.writer.note_commit()
 
     def _write_events(self) -> None:
         if not self.reinforcing.is_owing():
@@ -194,7 +206,7 @@ class InStep(Following):
             return
         self._is_closing = True
         try:
-            self.writer.run(self._close)
+            self.writer.run(self._close, is_kept=True)
         finally:
             self.writer.stop()
 

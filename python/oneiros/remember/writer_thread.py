@@ -118,15 +118,17 @@ class WriterThread:
         self._serving = threading.Lock()  # held by the one thread that serves the queue
         self._ident: int | None = None
         self._current: _Job[Any] | None = None
-        self._unfinished: set[_Job[Any]] = set()
+        self._writes: set[_Job[Any]] = set()  # that wait or run
         weakref.finalize(self, _end, self._jobs).atexit = False
 
     @property
-    def is_busy(self) -> bool:
-        """Whether a job runs or waits."""
-        return bool(self._unfinished)
+    def is_writing(self) -> bool:
+        """Whether a write runs or waits."""
+        return bool(self._writes)
 
-    def run(self, work: Callable[[], Result], *, is_write: bool = False) -> Result:
+    def run(
+        self, work: Callable[[], Result], *, is_write: bool = False, is_kept: bool = False
+    ) -> Result:
         """Run ``work`` on the thread, wait for its end and return what it returns.
 
         On the thread itself it is called at once.
@@ -134,6 +136,7 @@ class WriterThread:
         Args:
             work: the job.
             is_write: an interrupt of the caller rolls it back, if it comes before the commit.
+            is_kept: it runs although its caller was interrupted before it began.
 
         Raises:
             Whatever ``work`` raises.
@@ -142,17 +145,22 @@ class WriterThread:
             return work()
         job = _Job(work, is_write=is_write)
         try:
-            self._unfinished.add(job)
+            if is_write:
+                self._writes.add(job)
             self._put(job)
             return job.wait()
         except BaseException as error:
-            if error is not job.error:
+            if error is not job.error and not is_kept:
                 self._give_up(job, error)
             raise
 
     def nudge(self) -> None:
         """Have ``before`` and ``after`` called soon; returns at once."""
-        self._put(None)
+        # A job of its own, which keeps this object alive until then.
+        self._put(_Job(self._nothing, is_write=False))
+
+    def _nothing(self) -> None:
+        pass
 
     def require_wanted(self) -> None:
         """Raise :class:`Interrupted` if the caller of the write that runs was interrupted."""
@@ -185,10 +193,16 @@ class WriterThread:
         A write that has not committed yet is rolled back. Other work goes on unobserved.
         """
         if job.drop():
-            self._unfinished.discard(job)
+            self._writes.discard(job)
             has_committed = False
         elif job.is_write:
-            has_committed = job.wait_for_outcome()
+            try:
+                has_committed = job.wait_for_outcome()
+            except BaseException as second:
+                second.add_note(
+                    "oneiros: the write goes on in the background; it is stored whole or not at all"
+                )
+                raise
         if job.is_write:
             interrupt.add_note(
                 "oneiros: the write was committed before the interrupt"
@@ -286,7 +300,7 @@ def _served(writer: WriterThread, job: _Job[Any] | None) -> float | None:
             writer._current = job
             job.run()
             writer._current = None
-            writer._unfinished.discard(job)
+            writer._writes.discard(job)
             job.end()
         return writer._after()
     finally:
