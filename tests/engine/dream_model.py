@@ -172,7 +172,7 @@ def after_undoing(
         if id not in was.memories and id in left.memories:
             continue  # the cycle added it
         fields = changed.get(id, set())
-        stood = left.memories[id]
+        stood = left.memories.get(id, row)  # what came after the cycle has no changed fields
         stays = {name for name in fields if as_held(name, row[name]) != as_held(name, stood[name])}
         given_back = {name: was.memories[id][name] for name in fields - stays}
         assert after.memories[id] == row | given_back, id
