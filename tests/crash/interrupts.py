@@ -104,8 +104,8 @@ class Storm:
             for id in ids:
                 self.there.pop(id, None)
             notes = getattr(interrupt, "__notes__", [])
-            if not notes:
-                raise
+            if not notes or "goes on" in notes[0]:
+                raise  # the outcome is not known
             self.calls[notes[0]] += 1
             said = "committed" in notes[0]
             if not said and not adds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Collection
@@ -53,6 +54,9 @@ def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
         id: {name: value for name, value in row.items() if name not in left_out}
         for id, row in state(mind).items()
     }
+
+
+SUPERSESSION = {"superseded_at", "superseded_reason"}
 
 
 class Life(RuleBasedStateMachine):
@@ -256,7 +260,7 @@ class Life(RuleBasedStateMachine):
         if len(self.state.memories) > 4:
             id = list(self.state.memories)[one % len(self.state.memories)]
             self.mind(which).forget(id)
-            self.holds({}, gone=[id])
+            self.holds(self.relinked([id]), gone=[id])
 
     @rule(which=WHICH)
     def purge(self, which: int) -> None:
@@ -266,7 +270,25 @@ class Life(RuleBasedStateMachine):
             id for id, row in rows if row["deleted_at"] is not None and row["deleted_at"] < limit
         ]
         assert self.mind(which).purge(30.0, now=self.now) == len(gone)
-        self.holds({}, gone=gone)
+        self.holds(self.relinked(gone), gone=gone)
+
+    def relinked(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return what becomes of what erased memories superseded (docs/systems/fields.md)."""
+        promised: dict[str, dict[str, Any]] = {}
+        rows = self.state.memories
+        for id, row in rows.items():
+            by = row["superseded_by"]
+            if by not in gone:
+                continue
+            while by in gone:
+                by = rows[by]["superseded_by"]
+            promised[id] = {"superseded_by": by if by in rows else None}
+            if by not in rows:
+                metadata = json.loads(row["metadata"] or "{}")
+                left = {name: metadata[name] for name in metadata if name not in SUPERSESSION}
+                said = json.dumps(left, ensure_ascii=False, separators=(",", ":"))
+                promised[id]["metadata"] = said if left else None
+        return promised
 
     @rule(which=WHICH, days=st.sampled_from([0.0, 0.5, 8.0, 100.0, 300.0]))
     def end_session(self, which: int, days: float) -> None:

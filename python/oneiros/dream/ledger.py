@@ -212,7 +212,7 @@ def _link(first: Any, second: Any, before: Any, after: Any) -> KeptLink:
     link = KeptLink(first, second, _state(before), _state(after))
     for state in link[2:]:
         if state is not None:
-            stored_link("links", (first, second, *state))
+            stored_link("links", (str(first), str(second), *state))
     return link
 
 

@@ -101,6 +101,7 @@ def _makes_sense(link: StoredLink) -> bool:
     try:
         return (
             link.one != link.other
+            and all(type(end) is str for end in link[:2])
             and 0 <= link.kind < len(KINDS)
             and 0.0 <= link.weight <= 1.0
             and all(map(math.isfinite, times))
