@@ -51,7 +51,8 @@ HEADS = {  # of the types of questions, one line a part
 }
 LEGEND = """\
 oneiros: the default. bm25: words alone; dense: vectors alone; rrf: both, fused.
-R@5: share of the judged answers among the first 5 results; right: by type."""
+R@5: recall, the share of the judged answers among the first 5 results.
+The columns on the right: R@5 by type of question."""
 
 
 def demo(
