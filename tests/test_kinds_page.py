@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,17 +15,19 @@ import pytest
 
 from oneiros import Engine, Expression, kernels, profiles, where
 from oneiros.fields import PRIORITY_BY_KIND, PRIORITY_OTHERWISE
-from oneiros.kinds import ALIASES, with_aliases, words_with_aliases
+from oneiros.kinds import ALIASES, kinds_of, table_of, with_aliases, words_with_aliases
 from oneiros.ranking.factors import FlooredDecay, KindWeight, Preference, WeibullRecency
 from oneiros.ranking.phases.omega import Forgetting
-from oneiros.ranking.phases.reverie import Promote, Prune
+from oneiros.ranking.phases.reverie import Place, Promote, Prune
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.selection import Selection
 from tests.oracles import kinds as oracle
 
 Part = TypeVar("Part")
 PAGE = Path(__file__).parents[1] / "docs" / "kinds.md"
 REVERIE, HOUSE = profiles.get("reverie"), profiles.get("oneiros")
 OMEGA, MNEMOSYNE = profiles.get("omega"), profiles.get("mnemosyne-3")
+COGNITIVE = profiles.get("cognitive")
 
 
 def part(profile: Profile, of: type[Part]) -> Part:
@@ -32,23 +35,39 @@ def part(profile: Profile, of: type[Part]) -> Part:
 
 
 WEIBULL = part(MNEMOSYNE, WeibullRecency)
-COLUMNS: dict[str, tuple[Mapping[str, float], float]] = {
-    "priority": (PRIORITY_BY_KIND, PRIORITY_OTHERWISE),
-    "stale after, `reverie`": (part(REVERIE, Prune).limits_days, 180.0),
-    "stale after, `oneiros`": (part(HOUSE, Prune).limits_days, 180.0),
-    "signal": (part(REVERIE, Promote).weights, 1.0),
-    "weight": (part(OMEGA, KindWeight).table, 1.0),
-    "decay a day": (part(OMEGA, FlooredDecay).rates, part(OMEGA, FlooredDecay).otherwise),
-    "shape": (WEIBULL.shapes, WEIBULL.other_shape),
-    "eta hours": (WEIBULL.eta_hours, WEIBULL.other_eta_hours),
+Reader = Callable[[str], float]
+
+
+def aliased(table: Mapping[str, float], otherwise: float) -> Reader:
+    return lambda kind: oracle.entry(table, kind, otherwise)
+
+
+def literal(table: Mapping[str, float], otherwise: float) -> Reader:
+    return lambda kind: table.get(kind, otherwise)
+
+
+TABLES: dict[str, tuple[Mapping[str, float], float, Callable[..., Reader]]] = {
+    "priority": (PRIORITY_BY_KIND, PRIORITY_OTHERWISE, aliased),
+    "stale after, `reverie`": (part(REVERIE, Prune).limits_days, 180.0, aliased),
+    "stale after, `oneiros`": (part(HOUSE, Prune).limits_days, 180.0, aliased),
+    "decay a day": (part(OMEGA, FlooredDecay).rates, part(OMEGA, FlooredDecay).otherwise, aliased),
+    "signal": (part(REVERIE, Promote).weights, 1.0, literal),
+    "weight": (part(OMEGA, KindWeight).table, 1.0, literal),
+    "shape": (WEIBULL.shapes, WEIBULL.other_shape, literal),
+    "eta hours": (WEIBULL.eta_hours, WEIBULL.other_eta_hours, literal),
 }
+COLUMNS = {name: read(table, otherwise) for name, (table, otherwise, read) in TABLES.items()}
+OTHERWISE = {name: otherwise for name, (_, otherwise, _) in TABLES.items()}
 assert OMEGA.understanding is not None
-LISTS: dict[str, tuple[str, ...]] = {
+ALIASED_LISTS: dict[str, tuple[str, ...]] = {
     "archived where others are deleted (R13; `reverie`, `oneiros`)": (
         part(REVERIE, Prune).archived_kinds
     ),
     "never archived by forgetting (O31; `omega`, `omega-bounded`)": part(OMEGA, Forgetting).exempt,
     "decay that slows with use (O14; `omega`)": part(OMEGA, FlooredDecay).decisions,
+    "expire (C7; `cognitive`, `cognitive-0.5`)": COGNITIVE.selection.expiring_kinds,
+}
+LITERAL_LISTS: dict[str, tuple[str, ...]] = {
     "boosted where the query asks for a preference (O19; `omega`)": part(OMEGA, Preference).kinds,
     "hidden unless the filter names kinds (O23; `omega`, `omega-bounded`)": (
         OMEGA.selection.hidden_kinds
@@ -57,11 +76,12 @@ LISTS: dict[str, tuple[str, ...]] = {
         hint for hint in OMEGA.understanding.hints if "-" not in hint and hint != "_default"
     ),
 }
+LISTS = ALIASED_LISTS | LITERAL_LISTS
 
 
 def every_kind() -> list[str]:
     """The plain words in order of the alphabet, each followed by the other words for it."""
-    named = {kind for table, _ in COLUMNS.values() for kind in table}
+    named = {kind for table, _, _ in TABLES.values() for kind in table}
     named |= {kind for kinds in LISTS.values() for kind in kinds}
     others = {word for group in ALIASES.values() for word in group}
     plain = sorted((named | set(ALIASES)) - others)
@@ -78,17 +98,16 @@ def lines() -> Iterator[str]:
     yield "|---" * (1 + len(COLUMNS)) + "|"
     for kind in every_kind():
         indent = "" if kind not in {word for group in ALIASES.values() for word in group} else "= "
-        cells = (
-            number(oracle.entry(table, kind, otherwise)) for table, otherwise in COLUMNS.values()
-        )
+        cells = (number(read(kind)) for read in COLUMNS.values())
         yield f"| {indent}{kind} | {' | '.join(cells)} |"
-    cells = (number(otherwise) for _, otherwise in COLUMNS.values())
+    cells = map(number, OTHERWISE.values())
     yield f"| any other | {' | '.join(cells)} |"
     yield ""
     yield "| list | kinds |"
     yield "|---|---|"
     for name, kinds in LISTS.items():
-        listed = [kind for kind in every_kind() if oracle.is_among(kinds, kind)]
+        is_among = oracle.is_among if name in ALIASED_LISTS else operator.contains
+        listed = [kind for kind in every_kind() if is_among(kinds, kind)]
         yield f"| {name} | {', '.join(listed)} |"
 
 
@@ -131,38 +150,98 @@ def test_a_kind_that_a_published_table_lists_keeps_its_number(
     published: Mapping[str, float], table: str
 ) -> None:
     names = {"reverie": "stale after, `reverie`", "omega": "weight", "mnemosyne": "shape"}
-    found = with_aliases(COLUMNS[names[table]][0])
-    assert {kind: found[kind] for kind in published} == published
+    read = COLUMNS[names[table]]
+    assert {kind: read(kind) for kind in published} == published
 
 
-def test_the_kernel_reads_other_words_too() -> None:
-    assert kernels.kind_weight("lesson") == kernels.kind_weight("lesson_learned") == 2.0
-    assert list(kernels.kind_weight(["preference", "fact"])) == [2.0, 1.0]
-    assert kernels.kind_weight("preference", table={"preference": 7.0}) == 7.0
+@pytest.mark.parametrize(
+    ("owner", "field", "reads_other_words"),
+    [
+        (part(HOUSE, Prune), "limits_days", True),  # R13
+        (part(HOUSE, Prune), "archived_kinds", True),
+        (part(HOUSE, Place), "limits_days", True),  # R14
+        (part(HOUSE, Promote), "limits_days", True),  # R15
+        (part(HOUSE, Promote), "weights", False),  # R16
+        (part(OMEGA, FlooredDecay), "rates", True),  # O14
+        (part(OMEGA, FlooredDecay), "decisions", True),
+        (part(OMEGA, Forgetting), "exempt", True),  # O31
+        (COGNITIVE.selection, "expiring_kinds", True),  # C7
+        (OMEGA.selection, "hidden_kinds", False),  # O23
+        (part(OMEGA, KindWeight), "table", False),  # O11
+        (part(OMEGA, Preference), "kinds", False),  # O19
+        (WEIBULL, "shapes", False),  # M8
+        (WEIBULL, "eta_hours", False),
+    ],
+)
+def test_a_part_declares_which_fields_read_other_words(
+    owner: object, field: str, reads_other_words: bool
+) -> None:
+    assert (field in getattr(owner, "reads_aliases", ())) == reads_other_words
+    held = getattr(owner, field)
+    read = (table_of if isinstance(held, Mapping) else kinds_of)(owner, field)
+    extended = with_aliases(held) if isinstance(held, Mapping) else words_with_aliases(held)
+    assert read == (extended if reads_other_words else held)
 
 
-def test_every_profile_reads_other_words_alike() -> None:
-    texts = {kind: f"tea is best {kind}" for group in oracle.SAME for kind in group}
-    for name in ("omega", "mnemosyne-3", "oneiros", "reverie", "ciar", "cognitive"):
-        with Engine(":memory:", profile=name, clock=lambda: 1.75e9) as mind:
-            for kind, text in texts.items():
-                mind.add(text, id=kind, kind=kind, now=1.74e9)
-            found = mind.search("tea", k=100, explain=True, reinforce=False)
-            factors = {
-                one.id: {factor.name: factor.value for factor in one.explanation.factors}
-                for one in found.results
-            }
-        compiled = profiles.get(name)
-        own = {
-            kind
-            for factor in compiled.factors
-            for table in (getattr(factor, "table", {}), getattr(factor, "shapes", {}))
-            if isinstance(table, Mapping)
-            for kind in table
+def test_the_kernel_reads_its_table_literally() -> None:
+    assert kernels.kind_weight("lesson_learned") == 2.0
+    assert kernels.kind_weight("lesson") == 1.0
+    assert list(kernels.kind_weight(["preference", "user_preference"])) == [1.0, 2.0]
+    own = {"preference": 7.0}
+    assert list(kernels.kind_weight(["preference", "user_preference"], table=own)) == [7.0, 1.0]
+
+
+def test_a_published_weight_is_read_literally() -> None:
+    kinds = ("lesson", "lesson_learned", "preference", "user_preference", "issue", "bug", "note")
+    whole = OMEGA.replace(strong_signal=None, duplicates=None)
+    with Engine(":memory:", profile=whole, clock=lambda: 1.75e9) as mind:
+        for kind in kinds:
+            mind.add(f"tea is best {kind}", id=kind, kind=kind, priority=3)
+        values = {
+            one.id: {factor.name: factor.value for factor in one.explanation.factors}
+            for one in mind.search("prefer tea", k=100, explain=True, reinforce=False)
         }
-        for group in oracle.SAME:
-            alike = [factors[kind] for kind in group if kind in factors and kind not in own]
-            assert all(one == alike[0] for one in alike), (name, group)
+        ages = {
+            one.id: {factor.name: factor.value for factor in one.explanation.factors}["recency"]
+            for one in mind.search(
+                "tea", k=9, explain=True, reinforce=False, profile="mnemosyne-3", now=1.76e9
+            )
+        }
+    assert {kind: values[kind]["kind"] for kind in kinds} == {
+        kind: 2.0 if kind in ("lesson_learned", "user_preference") else 1.0 for kind in kinds
+    }
+    assert {kind: values[kind]["preference"] for kind in kinds} == {
+        kind: 1.5 if kind == "user_preference" else 1.0 for kind in kinds
+    }
+    assert ages["lesson"] == ages["lesson_learned"] == ages["note"] == ages["bug"]
+    assert ages["bug"] != ages["issue"]
+
+
+def test_expiring_kinds_read_other_words() -> None:
+    selection = Selection(expiring_kinds=("lesson",))
+    profile = HOUSE.replace(name="lessons", selection=selection)
+    with Engine(":memory:", profile=profile, clock=lambda: 1.75e9) as mind:
+        for kind in ("lesson", "lesson_learned", "fact"):
+            mind.add(f"tea is best {kind}", id=kind, kind=kind, valid_until=1.74e9)
+        assert mind.search("tea").ids == ["fact"]
+
+
+@pytest.mark.parametrize("group", oracle.SAME)
+def test_decay_and_staleness_read_other_words_alike(group: tuple[str, ...]) -> None:
+    whole = OMEGA.replace(strong_signal=None, duplicates=None)
+    with Engine(":memory:", profile=whole, clock=lambda: 1.75e9) as mind:
+        for kind in group:
+            mind.add(f"tea is best {kind}", id=kind, kind=kind, now=1.74e9, priority=3)
+        found = mind.search("tea", k=100, explain=True, reinforce=False)
+        decays = {
+            factor.value
+            for one in found.results
+            for factor in one.explanation.factors
+            if factor.name == "decay"
+        }
+    assert len(decays) == 1
+    assert len({COLUMNS["priority"](kind) for kind in group}) == 1
+    assert len({COLUMNS["stale after, `oneiros`"](kind) for kind in group}) == 1
 
 
 def test_the_stored_kind_and_filters_stay_literal() -> None:
@@ -186,12 +265,11 @@ def test_a_kind_in_an_expression_stays_literal() -> None:
     assert values == {"a": 2.0, "b": 1.0}
 
 
-def test_hints_follow_other_words() -> None:
+def test_hints_are_read_literally() -> None:
     reader = OMEGA.understanding
     assert reader is not None
-    assert reader.hint_row("preference") == "user_preference"
-    assert reader.hint_row("fact") is None
-    assert reader.weights_of("lesson", None) == reader.weights_of("lesson_learned", None)
+    assert reader.weights_of("lesson_learned", None) != reader.weights_of(None, None)
+    assert reader.weights_of("lesson", None) == reader.weights_of("fact", None)
     assert reader.weights_of("fact", None) == reader.weights_of(None, None)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from oneiros.argument_checks import count, require_callable, require_flag, require_utf8, texts
 from oneiros.dream_history import DreamHistory
+from oneiros.kinds import kinds_of
 from oneiros.purging import Purging
 from oneiros.ulid import new_ulid
 
@@ -195,7 +196,7 @@ class Dreaming(DreamHistory, Purging):
             summarise=summarise,
             judge=judge,
             factors=profile.factors,
-            expiring_kinds=profile.selection.expiring_kinds,
+            expiring_kinds=kinds_of(profile.selection, "expiring_kinds"),
             embeds=remember.vectors.is_present,
         )
         with remember.noting_damage():

@@ -1,8 +1,11 @@
-"""The kinds of memories that mean the same, and how tables by kind read them.
+"""The kinds of memories that mean the same, and which tables by kind read them alike.
 
-Systems name one kind with different words: "preference" in one is "user_preference" in another. A
-table of a profile gives a kind its own entry where it has one. Otherwise the kind gets the entry of
-another word for it. The stored kind stays what the user wrote, and filters compare it literally.
+Systems name one kind with different words: "preference" in one is "user_preference" in another. In
+tables of pruning, staleness, default priority, decay rates and expiry, a kind without an entry of
+its own gets the entry of another word for it. Every other table is read literally, as published.
+The stored kind stays what the user wrote, and filters compare it literally.
+
+A part of a profile names the fields that read other words in ``reads_aliases``.
 
 The page docs/kinds.md lists what each kind does under each profile.
 """
@@ -13,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-__all__ = ["ALIASES", "with_aliases", "words_with_aliases"]
+__all__ = ["ALIASES", "kinds_of", "table_of", "with_aliases", "words_with_aliases"]
 
 Value = TypeVar("Value")
 
@@ -47,6 +50,22 @@ def with_aliases(table: Mapping[str, Value]) -> dict[str, Value]:
             for word in group:
                 found.setdefault(word, table[listed[0]])
     return found
+
+
+def table_of(part: object, field: str) -> Mapping[str, float]:
+    """Return a table by kind of a profile's part, with other words where the part declares it."""
+    table: Mapping[str, float] = getattr(part, field)
+    return with_aliases(table) if _reads_aliases(part, field) else table
+
+
+def kinds_of(part: object, field: str) -> tuple[str, ...]:
+    """Return a list of kinds of a profile's part, with other words where the part declares it."""
+    kinds: tuple[str, ...] = getattr(part, field)
+    return words_with_aliases(kinds) if _reads_aliases(part, field) else kinds
+
+
+def _reads_aliases(part: object, field: str) -> bool:
+    return field in getattr(part, "reads_aliases", ())
 
 
 def words_with_aliases(kinds: Iterable[str]) -> tuple[str, ...]:

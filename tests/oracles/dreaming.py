@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from tests.oracles import reverie, texts
 from tests.oracles.cycles import HOUR, RESISTANT, Cycle, Fields, is_protected
 from tests.oracles.ieee import as_float32
-from tests.oracles.kinds import entry
 
 LAYERS = ("episodic", "intermediate", "semantic")
 
@@ -218,7 +217,7 @@ def promote(cycle: Cycle) -> None:
     for row in cycle.live():
         memory = cycle.memories[row]
         age = cycle.days_since(memory["created_at"])
-        weight = entry(reverie.SIGNAL_WEIGHT, memory["kind"], 1.0)
+        weight = reverie.SIGNAL_WEIGHT.get(memory["kind"], 1.0)
         told = reverie.signal(memory["access_count"], age, memory["revision_count"], weight)
         layer = memory["depth"] - 1
         if told < 0.05:

@@ -1,4 +1,7 @@
-"""Words that mean one kind, and how a table by kind reads them: docs/kinds.md."""
+"""Words that mean one kind, and how some tables by kind read them: docs/kinds.md.
+
+Limits of staleness, default priorities, decay rates and expiring kinds. Other tables are literal.
+"""
 
 from __future__ import annotations
 

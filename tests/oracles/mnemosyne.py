@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 
 from tests.oracles.ieee import divide, exp, has_nan, not_negative, power
-from tests.oracles.kinds import entry
 from tests.oracles.records import Record, age_hours, value
+from tests.oracles.texts import normal, share
 
 TAU_HOURS = 168.0
 VECTOR, TEXT, IMPORTANCE = 0.5, 0.3, 0.2  # M4
 VERACITY = {"stated": 1.0, "unknown": 0.8, "inferred": 0.7, "imported": 0.6, "tool": 0.5}  # M8
+STOP_WORDS = frozenset(  # M8, as docs/systems/mnemosyne.md lists them
+    """a again an and are as ask asking at be by can could did do does for from had has have how i in
+    into is it its me my not of on or our please query question questions recall related retrieve
+    search should somewhere supposed that the their them then there they this to totally unrelated
+    use uses was we what whatever when where which who why with you your""".split()
+)
 WEIBULL = {  # kind: (shape, eta hours). M8
     "profile": (0.3, 8760.0),
     "preference": (0.4, 4380.0),
@@ -61,6 +67,30 @@ def tier(age_days: float) -> float:
     return 0.25 if age_days > 180 else 0.5 if age_days > 30 else 1.0
 
 
+def gate_words(query: str) -> list[str]:
+    """Return the query words of the gate, each time they stand there. M8."""
+    text, found = query.lower() + " ", []
+    run = ""
+    for character in text:
+        if character.isalnum() or character in "_.:/+-":
+            run += character
+            continue
+        places = [place for place, one in enumerate(run) if one.isalnum()]
+        if places:
+            tail = run[places[-1] + 1 :]
+            underscores = tail[: len(tail) - len(tail.lstrip("_"))]
+            found.append(run[places[0] : places[-1] + 1] + underscores)
+        run = ""
+    return [
+        word for word in found if len(word) >= 3 and word not in STOP_WORDS and not word.isdigit()
+    ][:1024]
+
+
+def lexical_share(query: str, text: str) -> float:
+    """Return the share of the gate's words that are a part of a text. M8."""
+    return share([normal(word) for word in gate_words(query)], normal(text))
+
+
 def passes_gate(lexical_share: float, query_words: int, cosine: float) -> bool:
     """Tell whether a memory is relevant enough: words by their count, or cosine >= 0.65. M8."""
     needed = 0.15 if query_words <= 2 else 0.5 if query_words == 3 else 0.3
@@ -74,7 +104,7 @@ def recency(record: Record, now: float) -> float:
 
 def weibull_of(record: Record, now: float) -> float:
     """Return the Weibull retention of a memory by its kind, age from created_at. M8."""
-    shape, eta_hours = entry(WEIBULL, value(record, "kind"), WEIBULL["general"])
+    shape, eta_hours = WEIBULL.get(str(value(record, "kind")), WEIBULL["general"])
     return weibull_retention(age_hours(record, now, "created_at"), shape, eta_hours)
 
 

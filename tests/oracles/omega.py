@@ -85,7 +85,7 @@ def channel_weights(profile: str = "_default", intent: str | None = None) -> dic
 
 def kind_weight(kind: str, table: Mapping[str, float] = KIND_WEIGHT) -> float:
     """Return the type weight of a kind, 1 if unlisted. O11."""
-    return entry(table, kind, 1.0)
+    return table.get(kind, 1.0)
 
 
 def feedback_factor(f: float) -> float:
@@ -151,7 +151,7 @@ def overlap_boost(word_ratio: float, feedback: float, weight: float) -> float:
 
 def preference_boost(kind: str, asks_for_preference: bool) -> float:
     """Return 1.5 for a user_preference when the query holds a preference word. O19."""
-    return 1.5 if asks_for_preference and is_among(["user_preference"], kind) else 1.0
+    return 1.5 if asks_for_preference and kind == "user_preference" else 1.0
 
 
 def context_words(file: str | None, tags: Iterable[str]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.dream.factor_values import product
 from oneiros.dream.kinds import never_accessed
 from oneiros.fields import ENUMS
-from oneiros.kinds import words_with_aliases
+from oneiros.kinds import kinds_of
 from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Feedback, FlooredDecay, KindWeight
 
@@ -33,7 +33,7 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     unused = never_accessed(draft)
     unused |= draft.column("feedback") <= phase.disliked_at
     kinds = draft.source.kinds
-    exempt = words_with_aliases(phase.exempt)
+    exempt = kinds_of(phase, "exempt")
     stays = np.array([kind in exempt for kind in kinds], np.bool_)
     forgotten = draft.live & unused & (weights < phase.below)
     forgotten &= draft.settled_days() >= phase.age_days

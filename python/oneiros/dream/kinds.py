@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from oneiros.kinds import with_aliases
+from oneiros.kinds import table_of
 from oneiros.numpy_on_use import np
 from oneiros.ranking.strict import strict_values
 
@@ -33,11 +33,10 @@ def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals
 
     Args:
         draft: whose rows.
-        table: numbers by kind; other words for a kind have its number (:mod:`oneiros.kinds`).
+        table: numbers by kind, read literally; :func:`oneiros.kinds.table_of` adds other words.
         otherwise: of a kind that it does not list.
     """
-    known = with_aliases(table)
-    numbers = np.array([known.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
+    numbers = np.array([table.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
     found: Reals = numbers[draft.column("kind")]
     return found
 
@@ -56,5 +55,5 @@ def staleness(draft: Draft, phase: _Limited, now: float | None = None) -> Reals:
         phase: the limits.
         now: as of then, seconds; None: the cycle's clock.
     """
-    limits = by_kind(draft, phase.limits_days, phase.other_limit_days)
+    limits = by_kind(draft, table_of(phase, "limits_days"), phase.other_limit_days)
     return strict_values("staleness", {}, idle_days=draft.staleness_days(now), limit_days=limits)

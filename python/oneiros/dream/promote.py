@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.kinds import by_kind, staleness
 from oneiros.fields import LAYER_BY_DEPTH, LAYERS
+from oneiros.kinds import table_of
 from oneiros.numpy_on_use import np
 from oneiros.ranking.strict import strict_values
 
@@ -70,5 +71,5 @@ def _signals(draft: Draft, phase: Promote) -> npt.NDArray[np.float64]:
         access_count=draft.column("access_count").astype(np.float64),
         age_days=draft.age_days("created_at"),
         revision_count=draft.column("revision_count").astype(np.float64),
-        weight=by_kind(draft, phase.weights, phase.other_weight),
+        weight=by_kind(draft, table_of(phase, "weights"), phase.other_weight),
     )

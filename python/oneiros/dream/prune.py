@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros.dream.kinds import by_kind, never_accessed, staleness
 from oneiros.fields import ENUMS
+from oneiros.kinds import kinds_of, table_of
 from oneiros.numpy_on_use import np
 from oneiros.visible_text import shortened
 
@@ -33,11 +34,11 @@ def prune(draft: Draft, phase: Prune) -> None:
     revision_count, status, and which memories say the same; writes deleted_at and status.
     """
     stale = staleness(draft, phase)
-    limits = by_kind(draft, phase.limits_days, phase.other_limit_days)
+    limits = by_kind(draft, table_of(phase, "limits_days"), phase.other_limit_days)
     is_revised = (draft.column("revision_count") > 0) & (draft.age_days("updated_at") < limits)
     may_go = draft.live & ~is_revised
     is_archived = draft.column("status") == _ARCHIVED
-    kept_kinds = by_kind(draft, dict.fromkeys(phase.archived_kinds, 1.0), 0.0) != 0
+    kept_kinds = by_kind(draft, dict.fromkeys(kinds_of(phase, "archived_kinds"), 1.0), 0.0) != 0
     is_superseded = draft.column("superseded") != 0
     is_kept = draft.kept_for_worth
     is_stale = may_go & (stale >= phase.least_staleness)

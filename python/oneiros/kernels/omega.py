@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.kinds import with_aliases
 from oneiros.ranking.array_arguments import FloatArray, Result, judged, run
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers
 from oneiros.ranking.factors import (
@@ -220,8 +219,7 @@ def _kind_codes(kind: Any, table: Mapping[str, float] | Sequence[float]) -> tupl
             msg = f"kind: expected words or codes, got {type(word).__name__} {word!r}"
             raise TypeError(msg)
         places.setdefault(word, len(places))
-    known = with_aliases(by_word)
-    weights = [known.get(word, _KIND.otherwise) for word in places]
+    weights = [by_word.get(word, _KIND.otherwise) for word in places]
     if isinstance(kind, str):
         return 0, weights
     codes = np.array([places[word] for word in words], np.uint32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pyroaring import BitMap
 
 from oneiros.fields import ENUMS
-from oneiros.kinds import words_with_aliases
+from oneiros.kinds import kinds_of
 from oneiros.numpy_on_use import np
 from oneiros.projections.row_attributes import RowAttributes
 from oneiros.projections.visible import BackAgain, Reach, Visible
@@ -152,7 +152,7 @@ class RowSets:
         """
         hidden = {}
         if limits.selection.hidden_kinds:
-            kinds = of_kinds(limits.selection.hidden_kinds)
+            kinds = of_kinds(kinds_of(limits.selection, "hidden_kinds"))
             hidden["kind"] = self.attributes.index.compile(kinds, self._lifecycle.column)
         if limits.selection.hide_superseded and not limits.is_deep:
             hidden["superseded"] = self._superseded
@@ -255,9 +255,9 @@ class RowSets:
         dies = column("created_at")[rows] + column("ttl")[rows]
         with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
             is_expired, is_early = (now > until) | (now > dies), since > now
-        if limits.selection.expiring_kinds:
+        if expiring := kinds_of(limits.selection, "expiring_kinds"):
             words = self._lifecycle.kinds
-            codes = [words.index(kind) for kind in limits.selection.expiring_kinds if kind in words]
+            codes = [words.index(kind) for kind in expiring if kind in words]
             is_expired &= np.isin(column("kind")[rows], codes)
         return set_of(rows[is_expired]), set_of(rows[is_early])
 
@@ -271,10 +271,10 @@ def of_status(status: Sequence[str]) -> Where:
 
 @lru_cache(maxsize=16)
 def of_kinds(kinds: tuple[str, ...]) -> Where:
-    """The condition that a memory's kind is one of these, by whatever word for it."""
+    """The condition that a memory's kind is one of these."""
     from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
 
-    return Where.from_json({"kind": list(words_with_aliases(kinds))})
+    return Where.from_json({"kind": list(kinds)})
 
 
 def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:

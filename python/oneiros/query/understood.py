@@ -89,7 +89,7 @@ def understand(
     skips = reader.skips_vectors and intent == "navigational"
     return Understood(
         intent=intent,
-        hint=None if chosen is None else reader.hint_row(chosen),
+        hint=chosen if chosen in reader.hints else None,
         weights=_weights(profile, chosen, intent),
         asks_preference=holds_any(words, reader.preference),
         skips_vectors=KEYWORD_LIKE if skips else "",

@@ -168,7 +168,7 @@ def emit(steps: tuple[Step, ...], program: ProgramBuilder, read: Read = register
 def _is_one_of(field: str, words: tuple[str, ...], program: ProgramBuilder) -> int:
     table = dict.fromkeys(words, 1.0)
     if field == "kind":
-        return program.by_kind(table, 0.0, literal=True)
+        return program.by_kind(table, 0.0)
     values = [table.get(word, 0.0) for word in ENUMS[field]]
     return program.call("lookup", program.column(field), table=values, otherwise=0.0)
 

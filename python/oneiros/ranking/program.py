@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS
-from oneiros.kinds import with_aliases
 
 __all__ = ["Input", "Instruction", "Parameter", "ProgramBuilder", "ProgramText", "Unit"]
 
@@ -166,20 +165,15 @@ class ProgramBuilder:
             self._instructions[key] = (kernel, list(registers), plain)
         return self._registers[key]
 
-    def by_kind(
-        self, table: Mapping[str, float], otherwise: float, *, literal: bool = False
-    ) -> int:
+    def by_kind(self, table: Mapping[str, float], otherwise: float) -> int:
         """Return the register of a table's value for the kind of each row.
 
         Args:
-            table: values by kind.
+            table: values by kind, read literally; :func:`oneiros.kinds.table_of` adds other words.
             otherwise: the value of a kind that the table does not list.
-            literal: kinds are compared word for word; default: a kind that the table does not list
-                has the value of another word for it (:mod:`oneiros.kinds`).
         """
         self.reads_kinds |= any(value != otherwise for value in table.values())
-        known = table if literal else with_aliases(table)
-        values = [known.get(kind, otherwise) for kind in self.kinds]
+        values = [table.get(kind, otherwise) for kind in self.kinds]
         while values and values[-1] == otherwise:
             values.pop()
         if not values:

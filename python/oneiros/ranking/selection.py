@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from oneiros.field_checks import text as text_check
 from oneiros.ranking.declaration import settle, settle_flags
@@ -19,6 +20,8 @@ class Selection:
     Source: docs/systems/fields.md, "Hidden from recall".
     """
 
+    reads_aliases: ClassVar[tuple[str, ...]] = ("expiring_kinds",)
+
     hide_superseded: bool = True
     """Leave out what a newer memory has replaced."""
 
@@ -27,7 +30,7 @@ class Selection:
 
     expiring_kinds: tuple[str, ...] = ()
     """The kinds that expire; empty: every kind. Memories of another kind stay, whatever their
-    ``valid_until`` and ``ttl`` say. Source: docs/systems/cognitive.md C7."""
+    ``valid_until`` and ``ttl`` say. Other words for a kind expire alike. Source: docs/systems/cognitive.md C7."""
 
     hide_cold: bool = False
     """Leave out what is not of the hot tier. Source: docs/systems/cognitive.md C4."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from oneiros.kinds import with_aliases
 from oneiros.ranking.declaration import (
     require_int,
     require_number,
@@ -164,14 +163,9 @@ class Understanding:
         settle(self, "expander_seconds", seconds)
         settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=(0.0, 1.0, False))
 
-    def hint_row(self, hint: str) -> str | None:
-        """Return the row of ``hints`` for a hint, which may be another word for its kind."""
-        return with_aliases({name: name for name in self.hints}).get(hint)
-
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
         """Return the product of the hint's weights and the intent's."""
-        row = None if hint is None else self.hint_row(hint)
-        held = self.hints.get(DEFAULT_HINT if row is None else row)
+        held = self.hints.get(hint if hint in self.hints else DEFAULT_HINT)
         asked = None if intent is None else self.intents.get(intent)
         weights = Weights() if held is None else Weights(*held)
         return weights if asked is None else weights.times(Weights(*asked))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.oracles.kinds import entry
 from tests.oracles.omega_tables import CONTEXTS, INTENTS, PROFILES
 from tests.oracles.questions import Lists, holds, intent_of, product
 from tests.oracles.whole.asking import Question
@@ -38,7 +37,7 @@ def understood(question: Question, lists: Lists) -> Understood:
     kinds = [wanted for name, wanted in question.wanted if name == "kind"]
     hint = question.hint or (kinds[0] if kinds else "_default")
     intent = intent_of(question.words, lists)
-    row = product(entry(PROFILES, hint, PROFILES["_default"]), INTENTS[intent])
+    row = product(PROFILES.get(hint, PROFILES["_default"]), INTENTS[intent])
     vector, text, word, context, graph = row
     situation = None if question.around is None else question.around.situation
     least_cosine, least_overlap, least_score, boost = CONTEXTS[situation or "general"]

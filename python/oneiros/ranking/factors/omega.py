@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from oneiros.kinds import words_with_aliases
+from oneiros.kinds import kinds_of, table_of
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
@@ -154,6 +154,7 @@ class FlooredDecay:
     name: ClassVar[str] = "decay"
     system: ClassVar[str] = "omega"
     is_lifecycle: ClassVar[bool] = True
+    reads_aliases: ClassVar[tuple[str, ...]] = ("rates", "decisions")
 
     rates: Table = KIND_RATES
     """A day, by kind, each 0 to 1e6; any mapping is taken."""
@@ -205,13 +206,14 @@ class FlooredDecay:
         return program.call("floored_decay", days, self._emit_rate(program, access_count), floor)
 
     def _emit_rate(self, program: ProgramBuilder, access_count: int) -> int:
-        rate = program.by_kind(self.rates, self.otherwise)
-        if not set(words_with_aliases(self.decisions)) & set(program.kinds):
+        rate = program.by_kind(table_of(self, "rates"), self.otherwise)
+        decisions = kinds_of(self, "decisions")
+        if not set(decisions) & set(program.kinds):
             return rate
         decided = program.call(
             "decision_rate", rate, access_count, base=self.base, most=self.most, least=self.least
         )
-        is_decision = program.by_kind(dict.fromkeys(self.decisions, 1.0), 0.0)
+        is_decision = program.by_kind(dict.fromkeys(decisions, 1.0), 0.0)
         return program.call("select", is_decision, decided, rate)
 
 

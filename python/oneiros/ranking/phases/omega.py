@@ -23,6 +23,7 @@ class Forgetting:
     """
 
     name: ClassVar[str] = "forget"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("exempt",)
 
     age_days: float = 30.0
     """The least age, since creation, 0 to 1e9."""

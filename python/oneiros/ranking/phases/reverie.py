@@ -129,6 +129,7 @@ class Prune:
     """
 
     name: ClassVar[str] = "prune"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days", "archived_kinds")
 
     limits_days: Table = LIMITS_DAYS
     """Days without use at which the staleness is 1, by kind, > 0; infinity: never stale."""
@@ -164,6 +165,7 @@ class Place:
     """
 
     name: ClassVar[str] = "place"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
 
     least_activity: int = 1
     """Accesses, revisions and peers from which on a staged memory is consolidated, 0 to 2^31 - 1."""
@@ -199,6 +201,7 @@ class Promote:
     """
 
     name: ClassVar[str] = "promote"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
 
     second_spread: int = 2
     """Sessions from which on depth 1 becomes 2, 1 to 2^31 - 1."""
