@@ -168,7 +168,7 @@ class Questioning(Limiting):
             return None
         from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
 
-        return Sought(self._parts.remember.texts(), spoken)
+        return Sought(self._parts.remember.texts(), spoken, profile.query_words)
 
     def _embedded(
         self,

@@ -109,8 +109,9 @@ def gated(
     store: Store, query: str, near: Mapping[str, float], ranked: list[Scored]
 ) -> list[Scored]:
     """Return what passes M8's gate; without a word it is open."""
-    words = texts.words(query)
-    shares = {one.id: texts.word_ratio(query, store.records[one.id]["text"]) for one in ranked}
+    words = mnemosyne.gate_words(query)
+    texts_of = {one.id: store.records[one.id]["text"] for one in ranked}
+    shares = {id: mnemosyne.lexical_share(query, text) for id, text in texts_of.items()}
     return [
         one
         for one in ranked

@@ -31,7 +31,9 @@ AGAIN: Ease = (0.6, 0.5)
 
 
 def is_near(query: str, record: Record, cosine: float | None, ease: Ease = FIRST) -> bool:
-    """O27: what vectors found needs 0.5 or overlap, all else overlap."""
+    """O27: what vectors found needs 0.5 or overlap, all else overlap, if the query has words."""
+    if cosine is None and not texts.words_apart(query):
+        return True
     overlaps = texts.overlap(query, record["text"], record.get("tags", ())) >= 0.35 * ease[0]
     return overlaps or (cosine is not None and cosine >= 0.5 * ease[0])
 

@@ -30,8 +30,13 @@ def canonical(text: str) -> str:
     return single.removeprefix(" ").removesuffix(" ").lower()
 
 
+def words_apart(query: str) -> list[str]:
+    """Return what white space separates, of three characters or more, each time it stands there. O3."""
+    return [word for word in query.split() if len(word.lower()) > 2][:1024]
+
+
 def words(query: str) -> list[str]:
-    """Return the different words of three characters or more, in order."""
+    """Return the different runs of letters, digits and underscores, three or more, in order. H7."""
     found: list[str] = []
     word = ""
     for character in [*normal(query), " "]:
@@ -51,7 +56,7 @@ def share(wanted: Sequence[str], held: str) -> float:
 
 def word_ratio(query: str, text: str) -> float:
     """O3: over the content."""
-    return share(words(query), normal(text))
+    return share([normal(word) for word in words_apart(query)], normal(text))
 
 
 def is_found(word: str, held: str, suffixes: Sequence[str] = SUFFIXES) -> bool:
@@ -65,9 +70,8 @@ def is_found(word: str, held: str, suffixes: Sequence[str] = SUFFIXES) -> bool:
 
 
 def overlap(query: str, text: str, tags: Iterable[str] = ()) -> float:
-    """O18: over content and tags; a word that is nothing but marks is none."""
-    forms = dict.fromkeys(map(canonical, words(query)))
-    forms.pop("", None)
+    """O18: over content and tags; a word that is nothing but marks is a part of every text."""
+    forms = [canonical(word) for word in words_apart(query)]
     held = canonical(" ".join([text, *tags]))
     return sum(is_found(word, held) for word in forms) / len(forms) if forms else 0.0
 

@@ -25,6 +25,7 @@ from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
@@ -210,6 +211,15 @@ PROFILES = st.builds(
     deep_recall_penalty=st.just(0.5) | SHARE,
     neighbours=st.none()
     | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),
+    query_words=st.none()
+    | st.builds(
+        QueryWords,
+        cut=st.sampled_from(["runs", "white_space", "joined"]),
+        least_characters=st.integers(1, 64),
+        counts_each=st.booleans(),
+        counts_numbers=st.booleans(),
+        stop_words=st.sampled_from([(), ("the", "of")]),
+    ),
     hot_set=st.none()
     | st.builds(
         HotSet, size=st.integers(1, 10_000), least_overlap=SHARE, weight=st.floats(0.01, 100)

@@ -52,12 +52,13 @@ from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
 from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
 from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
 from oneiros.ranking.short_cuts import FastPath, StrongSignal
-from tests.oracles.mnemosyne import WEIBULL
+from tests.oracles.mnemosyne import STOP_WORDS, WEIBULL
 from tests.oracles.omega_tables import KIND_WEIGHT
 from tests.oracles.texts import SUFFIXES
 
@@ -190,6 +191,16 @@ def test_mnemosyne_reads_like_its_page() -> None:
         kind: (shape, recency.eta_hours[kind]) for kind, shape in recency.shapes.items()
     } == WEIBULL
     assert WEIBULL["general"] == (recency.other_shape, recency.other_eta_hours)
+    words = third.query_words
+    assert words is not None
+    assert set(words.stop_words) == STOP_WORDS
+    assert words == QueryWords(
+        cut="joined",
+        least_characters=3,
+        counts_each=True,
+        counts_numbers=False,
+        stop_words=words.stop_words,
+    )
     assert third.keep == (RelevanceGate(short=0.15, middle=0.5, long=0.3, cosine=0.65),)  # M8
 
 
@@ -223,6 +234,9 @@ def test_omega_reads_like_its_page() -> None:
     assert profile.duplicates == Duplicates(characters=150, cosine=0.92)  # O26
     assert profile.abstention == Surfacing(  # O27, O16's general
         least_cosine=0.5, least_overlap=0.35, least_score=0.1
+    )
+    assert profile.query_words == QueryWords(  # O3
+        cut="white_space", least_characters=3, counts_each=True, counts_numbers=True, stop_words=()
     )
     assert profile.hot_set == HotSet(size=50, least_overlap=0.4, weight=0.8)  # O1
     assert profile.fast_path == FastPath(similarity=0.60, characters=200)  # O1

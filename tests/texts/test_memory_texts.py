@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros import _core
+from oneiros import _core, profiles
+from oneiros.ranking.query_words import QueryWords
 from oneiros.texts.memory_texts import MemoryTexts, word_ratios
 from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised, words_of
 from oneiros.texts.sought import Sought
+from tests.oracles import mnemosyne
 from tests.oracles import texts as oracle
 
 ALPHABET = "abAB ﬁéÉßİσΣ_9-*#`\t\n\u0301\xa0\u2028東\U0001f600\0"
@@ -31,6 +33,17 @@ pieces = st.lists(
 written = st.one_of(st.text(BY_LETTER, max_size=12), pieces)
 alike = st.text("*b", max_size=4).map(lambda end: f"the first sixteen {end}")
 marked = st.one_of(st.text(ALPHABET, max_size=12), st.text(ALPHABET, min_size=25), pieces)
+
+
+joined = st.lists(
+    st.sampled_from(
+        ["what", "is", "pool", "pool.size", "-x", "a/b-c", "foo_", "__foo", "foo._", "12", "2024",
+         "v1.2", "x:", "éa", "東京", "recall", "Pool,", "++", "x..y", "(ab)"]
+    ),
+    max_size=7,
+).map(" ".join)  # fmt: skip
+APART = profiles.get("omega").query_words
+JOINED = profiles.get("mnemosyne-3").query_words
 
 
 class Rows:
@@ -82,8 +95,38 @@ def test_a_text_normalised_by_letter_can_be_cut_before_or_after(text: str, chara
 @given(texts=st.lists(written, max_size=6), query=written)
 def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
     rows = np.arange(len(texts) + 1, dtype=np.uint32)
-    got = word_ratios(column_of(texts), rows, words_of(query))
+    got = Sought(texts_of(texts), query, APART).word_ratios(rows)
     assert got.tolist() == [oracle.word_ratio(query, text) for text in [*texts, ""]]
+    got = word_ratios(column_of(texts), rows, words_of(query))
+    words = oracle.words(query)
+    assert got.tolist() == [oracle.share(words, oracle.normal(text)) for text in [*texts, ""]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(joined, max_size=4), query=joined)
+def test_joined_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
+    sought = Sought(texts_of(texts), query, JOINED)
+    assert sought.words == [oracle.normal(word) for word in mnemosyne.gate_words(query)]
+    got = sought.word_ratios(np.arange(len(texts), dtype=np.uint32))
+    assert got.tolist() == [mnemosyne.lexical_share(query, text) for text in texts]
+
+
+def test_a_query_is_cut_as_the_profile_declares() -> None:
+    query = 'Where is "src/main.py"? pool, POOL_size 2024 v1.2 -- pool, the the'
+    assert words_of(query) == ["where", "src", "main", "pool", "pool_size", "2024", "the"]
+    assert words_of(query, APART) == [
+        *("Where", '"src/main.py"?', "pool,", "POOL_size", "2024", "v1.2"),
+        *("pool,", "the", "the"),
+    ]
+    assert words_of(query, JOINED) == ["src/main.py", "pool", "pool_size", "v1.2", "pool"]
+    assert words_of("a bc", QueryWords(least_characters=1)) == ["a", "bc"]
+    assert words_of("x y " * 2_000, QueryWords(least_characters=1, counts_each=True)) == (
+        ["x", "y"] * 512
+    )
+    with pytest.raises(ValueError, match="cut: must be one of"):
+        QueryWords(cut="blanks")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="least_characters"):
+        QueryWords(least_characters=0)
 
 
 @settings(max_examples=100, deadline=None)
@@ -92,7 +135,9 @@ def test_words_of_the_canonical_form_are_found_as_the_oracle_says(
     texts: list[str], query: str, tags: list[str]
 ) -> None:
     held = texts_of(texts, tags)
-    got = Sought(held, query).overlaps(np.arange(len(texts), dtype=np.uint32), oracle.SUFFIXES)
+    got = Sought(held, query, APART).overlaps(
+        np.arange(len(texts), dtype=np.uint32), oracle.SUFFIXES
+    )
     assert got.tolist() == [oracle.overlap(query, text, tags) for text in texts]
 
 
@@ -112,14 +157,18 @@ def test_words_of_the_canonical_form_are_found_as_the_oracle_says(
         ("tests", "*te*st", 0.0),  # a mark is a blank
         ("snake_case", "Snake\n  `case`", 1.0),  # one word, and a blank in it
         ("snake_case", "case snake", 0.0),
-        ("the_ _the", "the", 1.0),  # one word, written twice
-        ("___ the", "the", 1.0),  # what is nothing but marks is none
-        ("___", "the", 0.0),
+        ("the the fox", "the", 2 / 3),  # each time it stands there
+        ("___ fox", "the", 0.5),  # what is nothing but marks is a part of every text
+        ("deploy?", "to deploy", 0.0),  # punctuation stays
+        ("deploy?", "deploy? yes", 1.0),
+        ("(deploy)", "to deploy", 1.0),  # a mark does not
         ("to be", "to be", 0.0),  # no word of three characters
     ],
 )
 def test_shares_done_by_hand(query: str, text: str, share: float) -> None:
-    (got,) = Sought(texts_of([text]), query).overlaps(np.zeros(1, np.uint32), oracle.SUFFIXES)
+    (got,) = Sought(texts_of([text]), query, APART).overlaps(
+        np.zeros(1, np.uint32), oracle.SUFFIXES
+    )
     assert got == share
 
 

@@ -25,18 +25,23 @@ __all__ = ["leave_far", "leave_low", "require_near_best"]
 
 
 def leave_far(working: WorkingList, stages: Stages) -> None:
-    """Leave out what is neither near enough by its cosine nor by its words. O27, its hits."""
+    """Leave out what is neither near enough by its cosine nor by its words. O27, its hits.
+
+    Where the query has no words, only what the vector channel found must be near.
+    """
     question = working.question
     rule, results = _surfacing(question), working.results
     cosines: tuple[Rows, Scores] | None = None
+    has_words = question.sought is None or bool(question.sought.words)
     asked: set[int] = set()  # what the named time alone brings has no words or cosine to show
     for channel, heard in zip(question.profile.channels, working.gathered.answers, strict=True):
         hits = heard.hits
-        if not isinstance(channel, TemporalChannel) and hits.size:
-            rows = hits.rows
-            asked.update(rows.tolist())
-            if isinstance(channel, VectorChannel):
-                cosines = rows, hits.scores
+        if isinstance(channel, TemporalChannel) or not hits.size:
+            continue
+        if isinstance(channel, VectorChannel):
+            cosines = hits.rows, hits.scores
+        if has_words or isinstance(channel, VectorChannel):
+            asked.update(hits.rows.tolist())
     overlaps = _overlaps(working)
     far = asked.difference(_of_at_least(rule.least_overlap, *overlaps))
     if cosines is not None:
@@ -139,7 +144,7 @@ def _weakness(rule: WeakBest, working: WorkingList) -> str:
             break
     else:
         return ""
-    words = stemmed(words_of(question.spoken), rule.suffixes)
+    words = stemmed(words_of(question.spoken, question.profile.query_words), rule.suffixes)
     if not words:
         return ""
     ids = gathered.lifecycle.ids

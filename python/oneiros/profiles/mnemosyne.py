@@ -10,9 +10,20 @@ from oneiros.ranking.factors import RecencyBlend, Tier, Veracity, WeibullRecency
 from oneiros.ranking.fusion import WeightedSum
 from oneiros.ranking.keep_rules import RelevanceGate
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.reinforcement import CountsOnly
 
 __all__ = ["PROFILES"]
+
+STOP_WORDS = (  # M8
+    *("a", "again", "an", "and", "are", "as", "ask", "asking", "at", "be", "by", "can", "could"),
+    *("did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "in", "into", "is"),
+    *("it", "its", "me", "my", "not", "of", "on", "or", "our", "please", "query", "question"),
+    *("questions", "recall", "related", "retrieve", "search", "should", "somewhere", "supposed"),
+    *("that", "the", "their", "them", "then", "there", "they", "this", "to", "totally"),
+    *("unrelated", "use", "uses", "was", "we", "what", "whatever", "when", "where", "which"),
+    *("who", "why", "with", "you", "your"),
+)
 
 MNEMOSYNE = Profile(
     name="mnemosyne",
@@ -32,6 +43,13 @@ MNEMOSYNE_3 = MNEMOSYNE.replace(
         WeibullRecency(weight=0.3),  # M8 in M5's blend
         Tier(ends_days=(30.0, 180.0), weights=(1.0, 0.5, 0.25)),  # M8
         Veracity(stated=1.0, unknown=0.8, inferred=0.7, imported=0.6, tool=0.5),  # M8
+    ),
+    query_words=QueryWords(  # M8
+        cut="joined",
+        least_characters=3,
+        counts_each=True,
+        counts_numbers=False,
+        stop_words=STOP_WORDS,
     ),
     keep=(RelevanceGate(),),  # M8
 )

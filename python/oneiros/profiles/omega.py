@@ -31,6 +31,7 @@ from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedMean
 from oneiros.ranking.keep_rules import FeedbackAbove
 from oneiros.ranking.phases.omega import Forgetting
 from oneiros.ranking.profile import Profile
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.reinforcement import CountsOnly
 from oneiros.ranking.relevance_terms import HotSet
 from oneiros.ranking.reranking import Reranking
@@ -127,6 +128,7 @@ OMEGA = Profile(
         TemporalChannel(),  # O4
     ),
     fusion=ReciprocalRankFusion(k=60.0, weights=(1.0, 1.0, 1.2), normalise="channel"),  # O7
+    query_words=QueryWords(cut="white_space", least_characters=3, counts_each=True),  # O3
     hot_set=HotSet(size=50, least_overlap=0.4, weight=0.8),  # O1
     fast_path=FastPath(similarity=0.60, characters=200),  # O1
     strong_signal=StrongSignal(  # O5

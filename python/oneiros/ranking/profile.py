@@ -31,6 +31,7 @@ from oneiros.ranking.profile_parts import (
 )
 from oneiros.ranking.profile_record import content_hash, parse_toml, record_of, toml_of
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import Reinforcement, ReinforcementDeclaration
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
@@ -70,6 +71,10 @@ class Profile:
 
     fusion: Fusion = field(default_factory=ReciprocalRankFusion)
     """How ranks become a relevance."""
+
+    query_words: QueryWords | None = None
+    """What counts as a word of the query where texts are searched for them; None: the default
+    :class:`oneiros.ranking.query_words.QueryWords`."""
 
     hot_set: HotSet | None = None
     """Which of the memories recalled most often are candidates, too; None: none."""

@@ -17,6 +17,7 @@ from oneiros.ranking.neighbours import Neighbours
 from oneiros.ranking.phases import PHASES
 from oneiros.ranking.profile_record import read_declaration, require_keys
 from oneiros.ranking.promotion import Promotion
+from oneiros.ranking.query_words import QueryWords
 from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import REINFORCEMENTS
 from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
@@ -43,6 +44,7 @@ LISTS = ("channels", "factors", "keep", "phases")
 """The fields that hold several parts each."""
 PARTS: dict[str, tuple[type[Any], ...]] = {
     "fusion": (),  # see kinds_of
+    "query_words": (QueryWords,),
     "hot_set": (HotSet,),
     "neighbours": (Neighbours,),
     "statements": (Statements,),
@@ -66,7 +68,8 @@ PARTS: dict[str, tuple[type[Any], ...]] = {
 }
 """The fields that hold one part, and the classes that may stand there, but for those of :func:`kinds_of`."""
 OPTIONAL_PARTS = (
-    *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
+    *("query_words", "hot_set", "neighbours", "statements", "named_time"),
+    *("fast_path", "strong_signal"),
     *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
     *("cache", "rails"),

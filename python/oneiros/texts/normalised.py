@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
+from oneiros.ranking.query_words import QueryWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "LEAST_WORD",
     "canonical",
     "is_normalised_by_letter",
     "normalised",
@@ -21,11 +22,11 @@ __all__ = [
     "words_of",
 ]
 
-LEAST_WORD: Final = 3
-"""Characters of the shortest word that counts."""
 _MOST_WORDS: Final = 1_024
 _LEAST_STEM: Final = 3
 _WORD: Final = re.compile(r"\w+")
+_JOINED: Final = re.compile(r"[^\W_]\w*(?:[_.:/+-]+[^\W_]\w*)*")
+_PLAIN: Final = QueryWords()
 
 
 def normalised(text: str) -> str:
@@ -55,13 +56,35 @@ def is_normalised_by_letter(text: str) -> bool:
     return unicodedata.is_normalized("NFKC", text) and "İ" not in text and "Σ" not in text
 
 
-def words_of(query: str) -> list[str]:
-    """Return the words of a question that count, normalised: each once, in order, at most 1,024.
+def words_of(query: str, rule: QueryWords | None = None) -> list[str]:
+    """Return the words of a query that count, in order, at most 1,024.
 
-    A word is a run of letters, digits and underscores, of three characters or more.
+    Args:
+        query: the text.
+        rule: how it is cut; None: into runs of letters, digits and underscores, of three characters
+            or more, each once.
+
+    Returns:
+        Words that are normalised or become so by :func:`normalised`.
     """
-    found = dict.fromkeys(_WORD.findall(normalised(query)))
-    return [word for word in found if len(word) >= LEAST_WORD][:_MOST_WORDS]
+    rule = _PLAIN if rule is None else rule
+    if rule.cut == "white_space":
+        found: Iterable[str] = query.split()
+    elif rule.cut == "joined":
+        found = _JOINED.findall(query.lower())
+    else:
+        found = _WORD.findall(normalised(query))
+    if not rule.counts_each:
+        found = dict.fromkeys(found)
+    stop_words = frozenset(rule.stop_words)
+    counted = (
+        word
+        for word in found
+        if len(lower := word.lower()) >= rule.least_characters
+        and lower not in stop_words
+        and (rule.counts_numbers or not lower.isdigit())
+    )
+    return list(islice(counted, _MOST_WORDS))
 
 
 def stem_of(word: str, suffixes: Sequence[str]) -> str:

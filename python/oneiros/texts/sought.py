@@ -11,7 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.ranking.factors import Overlap
 from oneiros.ranking.keep_rules import RelevanceGate
 from oneiros.texts.memory_texts import word_ratios
-from oneiros.texts.normalised import canonical, stem_of, words_of
+from oneiros.texts.normalised import canonical, normalised, stem_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.channels import LexicalChannel
     from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
+    from oneiros.ranking.query_words import QueryWords
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Sought"]
@@ -33,22 +34,25 @@ class Sought:
     Args:
         texts: of all memories. REQUIRES: they were read.
         query: what the question says in words.
+        rule: the profile's, of which words count.
     """
 
-    def __init__(self, texts: MemoryTexts, query: str) -> None:
+    def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
         self.texts = texts
         self.column = texts.column
-        self._query = query
+        self._counts_each = rule is not None and rule.counts_each
+        self._words = words_of(query, rule)
 
     @cached_property
     def words(self) -> list[str]:
         """The words that count, normalised."""
-        return words_of(self._query)
+        return list(map(normalised, self._words))
 
     @cached_property
     def _canonical_words(self) -> list[str]:
-        """The words in canonical form, each once, without those that have only marks."""
-        return list(dict.fromkeys(filter(None, map(canonical, self.words))))
+        """The words in canonical form; as the profile has it, each once and without empty ones."""
+        forms = map(canonical, self._words)
+        return list(forms if self._counts_each else dict.fromkeys(filter(None, forms)))
 
     def word_ratios(self, rows: Rows) -> npt.NDArray[np.float64]:
         """Return the share of words that are a part of each row's text, shape (n,). O3."""

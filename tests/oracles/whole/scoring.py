@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.oracles import neighbours, texts
+from tests.oracles import neighbours
 from tests.oracles.house import OUTSIDE
-from tests.oracles.mnemosyne import passes_gate
+from tests.oracles.mnemosyne import gate_words, lexical_share, passes_gate
 from tests.oracles.profiles import Model, folded
 from tests.oracles.records import time_of
 from tests.oracles.whole.asking import (
@@ -128,8 +128,8 @@ class Search:
         """Tell whether a profile's own rules keep a memory. O12, M8."""
         record = self.world.records[id]
         if self.model.has_gate:
-            words = texts.words(self.question.words)
-            share = texts.word_ratio(self.question.words, record["text"])
+            words = gate_words(self.question.words)
+            share = lexical_share(self.question.words, record["text"])
             if words and not passes_gate(share, len(words), self.cosine.get(id, 0.0)):
                 return False
         return self.model.keeps(record, self.question.now)

@@ -38,6 +38,8 @@ def is_near(search: OmegaSearch, id: str) -> bool:
     )
     if not in_text and not in_vector:
         return True
+    if not in_vector and not texts.words_apart(search.question.words):
+        return True
     overlap = texts.overlap(search.question.words, record["text"], record.get("tags", ()))
     if reaches(overlap, says.least_overlap):
         return True
