@@ -14,6 +14,7 @@ import pytest
 import oneiros
 from oneiros import kernels, profiles
 from oneiros.ranking.factors import Thompson
+from oneiros.ranking.query_words import QueryWords
 from oneiros.simulation.workload import Workload
 from tests.batch.forms import rescore
 
@@ -418,6 +419,26 @@ def test_threads_have_one_bound_and_one_wording(mind: oneiros.Engine, name: str)
     for value in ("2", 1.0, True, np.True_):
         with pytest.raises(TypeError, match=r"^threads: expected an integer, got "):
             THREADS[name](mind, value)
+
+
+INTEGERS: dict[str, tuple[Callable[[Any, Any], object], int, int]] = {
+    "k": (lambda mind, it: mind.search("ant", it), 0, 2**31 - 1),
+    "limit": (lambda mind, it: mind.list(limit=it), 0, 2**31 - 1),
+    "workers": (lambda _, it: oneiros.AsyncEngine(":memory:", workers=it), 1, 1_024),
+    "least_characters": (lambda _, it: QueryWords(least_characters=it), 1, 64),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_have_one_wording(mind: oneiros.Engine, name: str) -> None:
+    call, low, high = INTEGERS[name]
+    for value in (low - 1, high + 1):
+        with pytest.raises(ValueError, match=rf"^{name}: must be in {low} to {high}, got {value}$"):
+            call(mind, value)
+    for value in ("2", 1.5, True, None if name != "limit" else "x", np.True_):
+        kind = type(value).__name__
+        with pytest.raises(TypeError, match=rf"^{name}: expected an integer, got {kind} "):
+            call(mind, value)
 
 
 # -- calls that fit no signature -------------------------------------------------------------------

@@ -15,7 +15,9 @@ __all__ = [
     "as_float",
     "count",
     "file_name",
+    "index_of",
     "is_scalar_array",
+    "not_an_integer",
     "require_callable",
     "require_choice",
     "require_flag",
@@ -24,7 +26,10 @@ __all__ = [
     "require_utf8",
     "statuses",
     "texts",
+    "within",
 ]
+
+_repr = reprlib.repr
 
 
 def require_instance(name: str, value: object, kinds: tuple[type, ...], words: str) -> None:
@@ -105,17 +110,37 @@ def require_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def count(name: str, value: object, *, low: int = 0) -> int:
-    """Return an int in [low, 2^31 - 1]; anything that indexes is one, a truth value is not."""
+    """Return an int from ``low`` to 2^31 - 1; anything that indexes is one, a truth value is not."""
+    return within(name, index_of(name, value), low, 2**31 - 1)
+
+
+def index_of(name: str, value: object) -> int:
+    """Return anything that indexes as an int.
+
+    Raises:
+        TypeError: it does not, or is a truth value.
+    """
     if isinstance(value, bool):
-        msg = f"{name}: expected an int, got {value!r}"
-        raise TypeError(msg)
+        raise not_an_integer(name, value)
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        msg = f"{name}: expected an int, got {type(value).__name__}"
-        raise TypeError(msg) from None
-    if not low <= number <= 2**31 - 1:
-        msg = f"{name}: must be in [{low}, 2^31 - 1], got {number}"
+        raise not_an_integer(name, value) from None
+
+
+def not_an_integer(name: str, value: object) -> TypeError:
+    """Return the error for an argument that must be an integer."""
+    return TypeError(f"{name}: expected an integer, got {type(value).__name__} {_repr(value)}")
+
+
+def within(name: str, number: int, low: int, high: int) -> int:
+    """Return an integer from ``low`` to ``high``.
+
+    Raises:
+        ValueError: it lies outside.
+    """
+    if not low <= number <= high:
+        msg = f"{name}: must be in {low} to {high}, got {number!r}"
         raise ValueError(msg)
     return number
 

@@ -10,7 +10,13 @@ from typing import Any, Final, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.argument_checks import as_float, is_scalar_array, require_flag
+from oneiros.argument_checks import (
+    as_float,
+    index_of,
+    is_scalar_array,
+    not_an_integer,
+    require_flag,
+)
 from oneiros.errors import TextEncodingError
 from oneiros.field_checks import encoded
 
@@ -143,10 +149,9 @@ def checked_count(value: object, name: str, *, least: int) -> int:
     """Return an int from ``least`` up, cut to 64 bits."""
     if type(value) is int and least <= value <= INT64_MAX:
         return value
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        msg = f"{name}: must be an int, got {type(value).__name__}"
-        raise TypeError(msg)
-    count = _index(value, f"{name}: must be an int")
+    if isinstance(value, np.bool_):
+        raise not_an_integer(name, value)
+    count = index_of(name, value)
     if count < least:
         msg = f"{name}: must be at least {least}, got {count}"
         raise ValueError(msg)

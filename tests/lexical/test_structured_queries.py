@@ -335,7 +335,7 @@ def test_what_is_over_a_limit_is_refused() -> None:
         ({"syntax": "lucene"}, ValueError, "syntax: must be 'plain' or 'query', got 'lucene'"),
         ({"syntax": 3}, TypeError, "syntax: expected str, got int"),
         ({"minimum_should_match": -1}, ValueError, "minimum_should_match: must be at least 0"),
-        ({"minimum_should_match": 1.0}, TypeError, "minimum_should_match: must be an int"),
+        ({"minimum_should_match": 1.0}, TypeError, "minimum_should_match: expected an integer"),
     ],
 )
 def test_wrong_arguments_are_named(options: dict, error: type, message: str) -> None:

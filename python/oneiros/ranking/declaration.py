@@ -10,7 +10,13 @@ import math
 import numbers
 from collections.abc import Iterable
 
-from oneiros.argument_checks import as_float, is_scalar_array, require_flag
+from oneiros.argument_checks import (
+    as_float,
+    is_scalar_array,
+    not_an_integer,
+    require_flag,
+    within,
+)
 
 __all__ = [
     "LARGEST_K",
@@ -131,12 +137,8 @@ def require_int(field: str, value: object, *, low: int, high: int) -> int:
         ValueError: ``value`` lies outside.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        msg = f"{field}: expected an integer, got {type(value).__name__} {value!r}"
-        raise TypeError(msg)
-    if not low <= value <= high:
-        msg = f"{field}: must be in {low} to {high}, got {value!r}"
-        raise ValueError(msg)
-    return value
+        raise not_an_integer(field, value)
+    return within(field, value, low, high)
 
 
 def settle_flags(declaration: object, *fields: str) -> None:

@@ -57,7 +57,7 @@ class Thompson:
     def __post_init__(self) -> None:
         settle_numbers(self, base=WEIGHT, spread=WEIGHT, least=(0.0, LARGEST_WEIGHT, True))
         if self.seed is not None and not _is_seed(self.seed):
-            msg = f"seed: must be an int in [0, 2^53] or None, got {self.seed!r}"
+            msg = f"seed: must be an integer in 0 to 2^53, or None, got {self.seed!r}"
             raise ValueError(msg)
 
     def emit(self, program: ProgramBuilder) -> int:
