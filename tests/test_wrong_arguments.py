@@ -351,7 +351,7 @@ FLAGS: dict[str, Callable[[oneiros.Engine, Any], object]] = {
     "deep_recall": lambda mind, it: mind.search_many(["ant"], deep_recall=it),
     "include_expired": lambda mind, it: mind.why_not("ant", "a", include_expired=it),
     "include_expired_in_deep_recall": lambda mind, it: mind.search(
-        "ant", include_expired_in_deep_recall=it
+        "ant", deep_recall=True, include_expired_in_deep_recall=it
     ),
     "pinned": lambda mind, it: (mind.add("bee", pinned=it), mind.pin(mind.add("ant"), it)),
     "dry_run": lambda mind, it: (mind.dream(dry_run=it), mind.promote(dry_run=it)),

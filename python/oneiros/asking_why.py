@@ -97,6 +97,7 @@ class AskingWhy(Searching):
             where, hint, date_range, context, reranker, deadline, soft_range=soft_range
         )
         chosen, moment = self._profile(profile), self._now(now)
+        asking.require_read(chosen)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
             chosen.selection, moment, where, status, include_expired, valid_at, deep

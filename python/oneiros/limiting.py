@@ -62,6 +62,9 @@ class Limiting(Bounded):
         require_flag("include_expired", include_expired)
         require_flag("deep_recall", deep.is_deep)
         require_flag("include_expired_in_deep_recall", deep.includes_lapsed)
+        if deep.includes_lapsed and not deep.is_deep:
+            msg = "include_expired_in_deep_recall: needs deep_recall, got True without it"
+            raise ValueError(msg)
         asked = statuses(status)
         if asked is not None:
             of_status(asked)  # refuses what is no status

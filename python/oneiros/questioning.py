@@ -52,6 +52,9 @@ class Questioning(Limiting):
         spoken, chosen = spoken_in(query, syntax), self._profile(profile)
         row_sets = self._parts.projections.row_sets
         understood = asking.understood(spoken, chosen, now, row_sets)
+        if self._parts.expander is not None and not _takes_variants(chosen):
+            unused = (*understood.unused, "query_expander not used by the profile")
+            understood = understood._replace(unused=unused)
         expanded, embedding = self._expanded(chosen, spoken, understood, asking, embedding)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
@@ -106,7 +109,7 @@ class Questioning(Limiting):
             return None, embedding
         from oneiros.query.expander import Expanded, Variant, expanded_by  # noqa: PLC0415
 
-        if reader is None or not isinstance(profile.fusion, ReciprocalRankFusion):
+        if reader is None or not _takes_variants(profile):
             why = "not asked: the profile reads no questions or fuses no ranks"
             return Expanded(reason=why), embedding
         if understood.intent != "conceptual":
@@ -259,6 +262,10 @@ class Questioning(Limiting):
             return None, "absent: nothing to embed in an empty query"
         vector = next(vectors.of([query]))
         return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
+
+
+def _takes_variants(profile: Profile) -> bool:
+    return profile.understanding is not None and isinstance(profile.fusion, ReciprocalRankFusion)
 
 
 def spoken_in(query: str, syntax: str) -> str:

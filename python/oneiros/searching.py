@@ -87,8 +87,8 @@ class Searching(Questioning):
                 ``deep_recall_penalty``; such results are ``via_deep_recall``
                 (docs/systems/cognitive.md C4, C6).
             include_expired_in_deep_recall: with ``deep_recall``, return also expired memories, with
-                the same penalty. With ``include_expired`` there is none for them. Without
-                ``deep_recall`` it has no effect.
+                the same penalty. With ``include_expired`` there is none for them. Refused without
+                ``deep_recall``.
             valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
                 given. Kinds that do not expire in the profile have no end. Scores, and what is due to
                 be strengthened, go by ``now`` all the same.
@@ -111,12 +111,13 @@ class Searching(Questioning):
                 :class:`oneiros.ranking.reranking.Reranking` does of itself; default: the engine's.
             deadline: seconds from now, > 0, after which a reranker is waited for no longer: its
                 place in the trace then says so, and the order is that without it. Default: as long
-                as the profile's ``rerank`` says; infinity: however long it takes.
+                as the profile's ``rerank`` says; infinity: however long it takes. It ends the wait
+                for the engine's ``query_expander``, too. Where neither is called, it has no effect.
 
-        ``hint``, ``context`` and ``date_range`` are for profiles that read them (``omega`` reads all
-        three, ``oneiros`` the last). Others ignore them, so that one search can be run under several
-        profiles, and the trace notes which were not read. To restrict a search to a period under any
-        profile, filter: ``where=oneiros.where(occurred_at=(start, end))``.
+        ``hint``, ``context``, ``date_range`` and ``soft_range`` are for profiles that read them:
+        ``omega`` reads all four, ``omega-bounded`` all but the last, ``oneiros`` the last two. Other
+        profiles refuse them. To restrict a search to a period under any profile, filter:
+        ``where=oneiros.where(occurred_at=(start, end))``.
 
         A profile with a ``cache`` gives the same question the same answer for a while, until a memory
         is written; the trace says so. With ``now`` or ``explain``, it is asked again.
@@ -136,6 +137,7 @@ class Searching(Questioning):
         )
         chosen, moment = self._profile(profile), self._now(now)
         require_reinforcement(chosen, reinforce)
+        asking.require_read(chosen)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
             chosen.selection, moment, where, status, include_expired, valid_at, deep
@@ -272,6 +274,7 @@ class Searching(Questioning):
         )
         chosen = self._profile(profile)
         require_reinforcement(chosen, reinforce)
+        asking.require_read(chosen)
         deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
         limits = self._limits(
             chosen.selection, moment, where, status, include_expired, valid_at, deep

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros import profiles
 from oneiros.profiles.omega import UNDERSTANDING
 from oneiros.ranking.factors import Context as Boost
 from tests.oracles import omega
@@ -158,11 +159,13 @@ def test_a_situation_says_how_near_a_memory_must_be() -> None:
     assert why.channels[1].detail == "farther than the least cosine 0.5"
 
 
-def test_a_profile_that_asks_no_context_takes_one() -> None:
-    mind = oneiros.Engine(":memory:", clock=lambda: NOW)
-    mind.add("ant", id="a", tags=["x"])
-    asked = mind.search("ant", context=oneiros.Context(tags=["x"], situation="any"))
-    assert asked.ids == ["a"]
+def test_a_profile_that_knows_no_situations_takes_any() -> None:
+    omega = profiles.get("omega")
+    weighs = omega.replace(name="weighs", understanding=None)
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add("ant", id="a", tags=["x"])
+        context = oneiros.Context(tags=["x"], situation="any")
+        assert mind.search("ant", context=context, profile=weighs).ids == ["a"]
 
 
 def test_a_profile_may_know_situations_and_weigh_no_context() -> None:

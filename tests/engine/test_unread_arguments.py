@@ -1,30 +1,37 @@
-"""Arguments that a profile does not read: noted in the trace, or refused where nothing can come of it."""
+"""Arguments that a profile does not read are refused, and the message names the profiles that do."""
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import oneiros
 from oneiros.profiles import get, names
-from oneiros.ranking.channels import LexicalChannel
+from oneiros.ranking.channels import LexicalChannel, TemporalChannel
 from oneiros.ranking.profile import Profile
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 BARE = Profile(name="bare", channels=(LexicalChannel(),), reinforcement=None)
+TIMED = Profile(name="timed", channels=(LexicalChannel(), TemporalChannel()))
 
-READ = {
-    "omega": {"hint", "date_range", "context"},
-    "omega-bounded": {"hint", "date_range", "context"},
-    "oneiros": {"date_range"},
+OMEGAS = ("omega", "omega-bounded")
+READERS: dict[str, tuple[str, ...]] = {
+    "hint": OMEGAS,
+    "date_range": (*OMEGAS, "oneiros"),
+    "soft_range": ("omega", "oneiros"),  # O32 has no factor for times
+    "context": OMEGAS,
 }
-GIVEN: dict[str, Any] = {
-    "hint": "decision",
-    "date_range": (NOW - DAY, NOW),
-    "context": oneiros.Context(project="x"),
+RANGE = {"date_range": (NOW - DAY, NOW)}
+GIVEN: dict[str, dict[str, Any]] = {
+    "hint": {"hint": "decision"},
+    "date_range": RANGE,
+    "soft_range": {**RANGE, "soft_range": True},
+    "context": {"context": oneiros.Context(project="x")},
 }
 
 
@@ -35,36 +42,79 @@ def mind() -> oneiros.Engine:
     return mind
 
 
-def unread(response: oneiros.SearchResponse) -> set[str]:
-    noted = [note for note in response.trace.notes if "not read by the profile: " in note]
-    assert len(noted) <= 1
-    return set(noted[0].split("not read by the profile: ")[1].split(", ")) if noted else set()
+CALLS: dict[str, Callable[..., object]] = {
+    "search": lambda mind, **given: mind.search("pool", **given),
+    "search_many": lambda mind, **given: mind.search_many(["pool"], **given),
+    "search_many of none": lambda mind, **given: mind.search_many([], **given),
+    "why_not": lambda mind, **given: mind.why_not("pool", "a", **given),
+    "scope.search": lambda mind, **given: mind.scope(project="x").search("pool", **given),
+    "scope.why_not": lambda mind, **given: mind.scope(project="x").why_not("pool", "a", **given),
+}
 
 
 @pytest.mark.parametrize("profile", names())
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_is_not_read_is_noted_and_changes_nothing(
-    mind: oneiros.Engine, profile: str, name: str
+@pytest.mark.parametrize("call", CALLS)
+def test_an_argument_that_the_profile_does_not_read_is_refused(
+    mind: oneiros.Engine, profile: str, name: str, call: str
 ) -> None:
-    asked: dict[str, Any] = {"profile": profile, "reinforce": False}
-    plain = mind.search("pool", **asked)
-    given = mind.search("pool", **asked, **{name: GIVEN[name]})
-    (batch,) = mind.search_many(["pool"], **asked, **{name: GIVEN[name]})
-    is_read = name in READ.get(profile, set())
-    assert unread(given) == unread(batch) == (set() if is_read else {name})
-    assert unread(plain) == set()
-    if not is_read:
-        assert [(one.id, one.score) for one in given] == [(one.id, one.score) for one in plain]
+    if profile in READERS[name]:
+        CALLS[call](mind, profile=profile, **GIVEN[name])
+        return
+    argument = name if profile in READERS["date_range"] or name != "soft_range" else "date_range"
+    message = (
+        f"{argument}: must be left out, since the profile {profile!r} does not read it; "
+        f"{', '.join(READERS[argument])} do"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        CALLS[call](mind, profile=profile, **GIVEN[name])
 
 
-def test_all_that_is_not_read_is_one_note(mind: oneiros.Engine) -> None:
-    response = mind.search("pool", profile="reverie", **GIVEN)
-    assert response.trace.notes == ("not read by the profile: hint, date_range, context",)
+def test_a_profile_that_reads_times_may_not_read_softness(mind: oneiros.Engine) -> None:
+    mind.search("pool", profile=TIMED, **RANGE)
+    with pytest.raises(ValueError, match=r"^soft_range: must be left out, since .* 'timed'"):
+        mind.search("pool", profile=TIMED, **GIVEN["soft_range"])
+
+
+def test_a_refused_search_strengthens_nothing(mind: oneiros.Engine) -> None:
+    with pytest.raises(ValueError, match=r"^hint: must be left out"):
+        mind.search("pool", hint="decision")
+    assert mind.get("a").access_count == 0
+
+
+def test_an_engine_of_another_default_profile_refuses_by_that() -> None:
+    with oneiros.Engine(":memory:", profile="reverie") as mind:
+        with pytest.raises(ValueError, match=r"the profile 'reverie' does not read it"):
+            mind.search("pool", **RANGE)
+        mind.search("pool", profile="oneiros", **RANGE)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_expired_memories_of_a_deep_recall_need_one(mind: oneiros.Engine, call: str) -> None:
+    words = "^include_expired_in_deep_recall: needs deep_recall, got True without it$"
+    with pytest.raises(ValueError, match=words):
+        CALLS[call](mind, include_expired_in_deep_recall=True)
+    CALLS[call](mind, include_expired_in_deep_recall=True, deep_recall=True)
+    CALLS[call](mind, include_expired_in_deep_recall=False)
+
+
+@pytest.mark.parametrize("profile", names())
+def test_the_trace_notes_an_expander_that_the_profile_cannot_use(profile: str) -> None:
+    with oneiros.Engine(":memory:", query_expander=lambda _: ["swim"]) as mind:
+        mind.add("the pool was full")
+        asked: dict[str, Any] = {"profile": profile, "reinforce": False}
+        one = mind.search("how does the pool work", **asked)
+        (batch,) = mind.search_many(["how does the pool work"], **asked)
+    unused = "query_expander not used by the profile"
+    for response in (one, batch):
+        assert (unused in ", ".join(response.trace.notes)) == (profile != "omega")
 
 
 def test_a_hint_that_the_profile_does_not_list_is_noted(mind: oneiros.Engine) -> None:
-    assert unread(mind.search("pool", profile="omega", hint="decison")) == {"hint"}
-    assert unread(mind.search("pool", profile="omega", where=oneiros.where(kind="x"))) == set()
+    note = "hint not listed by the profile"
+    assert mind.search("pool", profile="omega", hint="decison").trace.notes == (note,)
+    assert mind.search("pool", profile="omega", hint="decision").trace.notes == ("hint decision",)
+    assert mind.search("pool", profile="omega", where=oneiros.where(kind="x")).trace.notes == ()
 
 
 def test_a_situation_is_read_without_the_factor_that_it_weighs(mind: oneiros.Engine) -> None:
@@ -72,7 +122,9 @@ def test_a_situation_is_read_without_the_factor_that_it_weighs(mind: oneiros.Eng
     factors = tuple(one for one in omega.factors if one.name != "context")
     situations = omega.replace(name="situations", factors=factors)
     context = oneiros.Context(situation="planning")
-    assert unread(mind.search("pool", profile=situations, context=context)) == set()
+    mind.search("pool", profile=situations, context=context)
+    with pytest.raises(ValueError, match="situation"):
+        mind.search("pool", profile="omega", context=oneiros.Context(situation="asleep"))
 
 
 def test_reinforcing_by_no_rule_is_refused(mind: oneiros.Engine) -> None:
@@ -96,5 +148,13 @@ def test_awaited_calls_refuse_the_same() -> None:
                 await mind.dream(judge=lambda *_: "distinct")
             with pytest.raises(ValueError, match=r"^reinforce: must not be True"):
                 await mind.search("pool", profile=BARE, reinforce=True)
+            for name, given in GIVEN.items():
+                argument = "date_range" if name == "soft_range" else name
+                with pytest.raises(ValueError, match=f"^{argument}: must be left out"):
+                    await mind.search("pool", profile="ciar", **given)
+                with pytest.raises(ValueError, match=f"^{argument}: must be left out"):
+                    await mind.search_many(["pool"], profile="ciar", **given)
+                with pytest.raises(ValueError, match=f"^{argument}: must be left out"):
+                    await mind.why_not("pool", "a", profile="ciar", **given)
 
     asyncio.run(refused())

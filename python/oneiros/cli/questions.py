@@ -54,7 +54,7 @@ def _asked(
         str | None,
         typer.Option(
             help="When it was, in place of the time that the query names: START/END, "
-            "times as for --now. Either may be left out."
+            "times as for --now. Either may be left out. A profile that does not read it refuses it."
         ),
     ] = None,
     soft_range: Annotated[

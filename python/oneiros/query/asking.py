@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.argument_checks import count, is_scalar_array, require_flag, require_instance
 from oneiros.field_checks import text as text_check
@@ -84,8 +84,8 @@ class Asking(NamedTuple):
             found = PLAIN
         else:
             found = understand(query, profile, self.hint, self.where, time)
-        if unread := self._unread(profile, found):
-            found = found._replace(unread=unread)
+        if self.hint is not None and found.hint is None:
+            found = found._replace(unused=("hint not listed by the profile",))
         if self.context is None:
             return found
         reader, situation = profile.understanding, None
@@ -95,20 +95,58 @@ class Asking(NamedTuple):
         surroundings = self.context.surroundings(row_sets) if is_asked else None
         return found._replace(surroundings=surroundings, situation=situation)
 
-    def _unread(self, profile: Profile, found: Understood) -> tuple[str, ...]:
-        """Return the arguments given that the profile does not read, for the trace."""
-        is_read = {
-            "hint": self.hint is None or found.hint is not None,
-            "date_range": self.time is None or asks_times(profile),
-            "context": self.context is None or _reads_contexts(profile),
+    def require_read(self, profile: Profile) -> None:
+        """Refuse arguments that the profile does not read.
+
+        Raises:
+            ValueError: names the argument, the profile and the profiles that read it.
+        """
+        given = {
+            "hint": self.hint is not None,
+            "date_range": self.time is not None,
+            "soft_range": self.time is not None and self.time.certainty == "soft",
+            "context": self.context is not None,
         }
-        return tuple(name for name, read in is_read.items() if not read)
+        for name, is_given in given.items():
+            if is_given and not _READERS[name](profile):
+                raise _unread(name, profile)
+
+
+def _reads_hints(profile: Profile) -> bool:
+    return profile.understanding is not None and bool(profile.understanding.hints)
+
+
+def _reads_softness(profile: Profile) -> bool:
+    return profile.named_time is not None or _has_factor(profile, "temporal")
 
 
 def _reads_contexts(profile: Profile) -> bool:
     reader = profile.understanding
-    has_situations = reader is not None and bool(reader.situations)
-    return has_situations or any(factor.name == "context" for factor in profile.factors)
+    return (reader is not None and bool(reader.situations)) or _has_factor(profile, "context")
+
+
+def _has_factor(profile: Profile, name: str) -> bool:
+    return any(factor.name == name for factor in profile.factors)
+
+
+_READERS: Final[Mapping[str, Callable[[Profile], bool]]] = {
+    "hint": _reads_hints,
+    "date_range": asks_times,
+    "soft_range": _reads_softness,
+    "context": _reads_contexts,
+}
+"""Whether a profile reads an argument."""
+
+
+def _unread(name: str, profile: Profile) -> ValueError:
+    from oneiros.profiles import get, names  # noqa: PLC0415 - only for the message
+
+    readers = [known for known in names() if _READERS[name](get(known))]
+    msg = (
+        f"{name}: must be left out, since the profile {profile.name!r} does not read it; "
+        f"{', '.join(readers)} do"
+    )
+    return ValueError(msg)
 
 
 def _require_context(value: Context) -> Context:

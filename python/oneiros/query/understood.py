@@ -42,8 +42,8 @@ class Understood(NamedTuple):
     """What belongs to what the caller is doing, where the profile asks for it."""
     situation: Situation | None = None
     """What holds while the caller does it."""
-    unread: tuple[str, ...] = ()
-    """Arguments that were given and that the profile does not read."""
+    unused: tuple[str, ...] = ()
+    """In words, what the profile has no use for."""
 
     @property
     def note(self) -> str:
@@ -51,8 +51,7 @@ class Understood(NamedTuple):
         parts = [] if self.intent is None else [f"intent {self.intent}"]
         parts += [] if self.hint is None else [f"hint {self.hint}"]
         parts += [] if self.time is None else [str(self.time)]
-        parts += [f"not read by the profile: {', '.join(self.unread)}"] if self.unread else []
-        return ", ".join(parts)
+        return ", ".join((*parts, *self.unused))
 
 
 NEUTRAL: Final = Weights()
