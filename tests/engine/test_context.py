@@ -19,14 +19,14 @@ OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
 """All that is found is returned."""
 
 NOW = 1_750_000_000.0
-TAGS = ("errors", "Net", "slow", "net", "pool.py")
-WORDS = ("Pool", "src", "retry", "pool.py", "network", "slow", "a.b")
+TAGS = ("errors", "Net", "slow", "net", "pool.py", "ﬁx", "fix")
+WORDS = ("Pool", "src", "retry", "pool.py", "network", "slow", "a.b", "ﬁx", "Fix")
 RECORDS = st.lists(
     st.fixed_dictionaries(
         {"text": st.lists(st.sampled_from([*WORDS, "ant"]), max_size=4).map(" ".join)},
         optional={
             "tags": st.lists(st.sampled_from(TAGS), max_size=3, unique=True),
-            "project": st.sampled_from(["atlas", "Net-Atlas", "src"]),
+            "project": st.sampled_from(["atlas", "Net-Atlas", "src", "ﬁx-it"]),
         },
     ),
     min_size=1,
@@ -116,6 +116,13 @@ def test_the_words_of_a_file_are_its_name_and_the_longer_parts_of_its_path(
         ({"project": "red"}, {"project": "red"}, 0.15),
         ({"project": "red"}, {"project": "infrared"}, 0.0),  # equal, and no substring
         ({"project": "red", "tags": ["infra"]}, {"project": "infrared"}, 0.15),
+        # In lower case and nothing else: another way of writing a letter is another letter.
+        ({"tags": ["ﬁle"]}, {"text": "the file"}, 0.0),
+        ({"tags": ["file"]}, {"text": "the ﬁle", "tags": ["ﬁle"]}, 0.0),
+        ({"tags": ["ﬁLE"]}, {"text": "the ﬁle", "tags": ["ﬁle"]}, 0.15),
+        ({"tags": ["file"]}, {"project": "ﬁles"}, 0.0),
+        ({"tags": ["\uff21\uff22"]}, {"tags": ["\uff41\uff42"]}, 0.10),  # wide letters
+        ({"tags": ["ab"]}, {"tags": ["\uff41\uff42"], "text": "AB"}, 0.05),
     ],
 )
 def test_a_file_and_tags_are_one_set_of_words(

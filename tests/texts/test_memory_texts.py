@@ -229,6 +229,28 @@ def test_a_column_refuses_by_name() -> None:
     assert len(column) == 0
 
 
+def test_words_are_counted_in_lower_case_alone_after_every_change() -> None:
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("the ﬁle", id="a", tags=["ﬁx"])
+        mind.add("the file", id="b", tags=["Fix"])
+        texts = mind._parts.remember.texts()
+
+        def counts(*words: str) -> dict[str, tuple[int, int]]:
+            row_of = mind._parts.projections.lifecycle.row_of
+            rows = np.array([row_of[id] for id in "ab"], np.uint32)
+            tags, parts = texts.counts_in_lower_case(rows, list(words))
+            return dict(zip("ab", zip(tags.tolist(), parts.tolist(), strict=True), strict=True))
+
+        assert counts("file", "fix") == {"a": (0, 0), "b": (1, 1)}
+        assert counts("ﬁle", "ﬁx") == {"a": (1, 1), "b": (0, 0)}
+        mind.update("a", text="the file", tags=["fix"])
+        mind.update("b", text="the ﬁle")
+        assert counts("file", "fix") == {"a": (1, 1), "b": (1, 0)}
+        mind.delete("b")
+        mind._parts.remember.texts()
+        assert counts("file", "fix") == {"a": (1, 1), "b": (0, 0)}
+
+
 def test_texts_are_read_when_first_asked_for_and_follow_the_store(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with oneiros.Engine(path) as mind, oneiros.Engine(path) as other:

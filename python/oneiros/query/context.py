@@ -9,7 +9,6 @@ import numpy as np
 
 from oneiros.field_checks import text as text_check
 from oneiros.field_checks import words as words_check
-from oneiros.texts.normalised import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,8 +62,8 @@ class Context:
 
     @property
     def words(self) -> list[str]:
-        """The words of the file and the tags, in NFKC and lower case, each once."""
-        found = map(normalised, (*_words_of(self.file or ""), *self.tags))
+        """The words of the file and the tags, in lower case, each once."""
+        found = map(str.lower, (*_words_of(self.file or ""), *self.tags))
         return list(dict.fromkeys(filter(None, found)))
 
     def surroundings(self, row_sets: RowSets) -> Surroundings:
@@ -74,7 +73,7 @@ class Context:
             words,
             row_sets.of_projects(
                 lambda project: (
-                    project == self.project or any(word in normalised(project) for word in words)
+                    project == self.project or any(word in project.lower() for word in words)
                 )
             ),
         )
@@ -95,7 +94,7 @@ class Surroundings:
     """A context as words and rows. Source: docs/systems/omega.md O20."""
 
     words: list[str]
-    """Of the file and the tags, normalised."""
+    """Of the file and the tags, in lower case."""
     project: BitMap
     """The rows whose project holds one of the words, or is the caller's."""
 
@@ -110,9 +109,7 @@ class Surroundings:
         if self.project:
             told["project_match"] = np.array([float(row in self.project) for row in rows.tolist()])
         if self.words and sought is not None:
-            column = sought.column
-            tags = column.count_tags(rows=rows, words=self.words)
+            tags, parts = sought.texts.counts_in_lower_case(rows, self.words)
             told["tag_overlap"] = np.asarray(tags, np.float64)
-            found = column.count_words(rows=rows, words=self.words)
-            told["content_match"] = np.asarray(found, np.float64)
+            told["content_match"] = np.asarray(parts, np.float64)
         return told

@@ -165,7 +165,7 @@ class Understanding:
 
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
         """Return the product of the hint's weights and the intent's."""
-        held = self.hints.get(hint if hint in self.hints else DEFAULT_HINT)
+        held = self.hints.get(DEFAULT_HINT if hint is None or hint not in self.hints else hint)
         asked = None if intent is None else self.intents.get(intent)
         weights = Weights() if held is None else Weights(*held)
         return weights if asked is None else weights.times(Weights(*asked))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from oneiros.response import LoadMemories
     from oneiros.store import StoredMemory
 
+    Counts = npt.NDArray[np.uint32]
+
 __all__ = ["MemoryTexts", "word_overlaps", "word_ratios"]
 
 
@@ -41,6 +43,9 @@ class MemoryTexts:
         self._digests = array("q")
         # Rows whose text gives another result if it is cut before it is normalised.
         self._uneven = BitMap()
+        # Texts and tags in lower case alone, of the rows where NFKC makes a difference. O20.
+        self._lowered = _core.TextColumn()
+        self._composed = BitMap()
 
     @property
     def are_read(self) -> bool:
@@ -56,7 +61,9 @@ class MemoryTexts:
     @property
     def resident_bytes(self) -> int:
         """Bytes held, room for more among them; 0 before they are read."""
-        return 0 if self._column is None else self._column.resident_bytes
+        if self._column is None:
+            return 0
+        return self._column.resident_bytes + self._lowered.resident_bytes
 
     def read(self, batches: Iterable[Sequence[tuple[int, str, str | None]]]) -> None:
         """Take the texts of all live memories. Those of memories without a row come again.
@@ -66,7 +73,8 @@ class MemoryTexts:
         """
         column = _core.TextColumn()
         self._digests = array("q")
-        self._uneven = BitMap()
+        self._uneven, self._composed = BitMap(), BitMap()
+        self._lowered = _core.TextColumn()
         for batch in batches:
             sequences = np.array([sequence for sequence, _, _ in batch], np.int64)
             rows = self._lifecycle.rows_of_sequences(sequences).tolist()
@@ -92,6 +100,7 @@ class MemoryTexts:
             self._digests[row] = 0
         if gone:
             column.erase(rows=gone)
+            self._erase_lowered(gone)
         self._put(column, list(changed), list(changed.values()))
 
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
@@ -102,6 +111,7 @@ class MemoryTexts:
             for row in numbers:
                 self._digests[row] = 0
             self._column.erase(rows=numbers)
+            self._erase_lowered(numbers)
 
     def erase(self, row: int) -> None:
         """Drop the text of a memory."""
@@ -109,6 +119,31 @@ class MemoryTexts:
             self._digests[row] = 0
         if self._column is not None:
             self._column.erase(rows=[row])
+            self._erase_lowered([row])
+
+    def counts_in_lower_case(self, rows: Rows, words: list[str]) -> tuple[Counts, Counts]:
+        """Return how many words are a tag of each row, and how many a part of its text, shape (n,). O20.
+
+        Words, texts and tags are compared in lower case, not in NFKC.
+
+        Args:
+            rows: whose.
+            words: in lower case.
+        """
+        tags = self.column.count_tags(rows=rows, words=words)
+        parts = self.column.count_words(rows=rows, words=words)
+        places = [place for place, row in enumerate(rows.tolist()) if row in self._composed]
+        if places:
+            composed = rows[places]
+            tags[places] = self._lowered.count_tags(rows=composed, words=words)
+            parts[places] = self._lowered.count_words(rows=composed, words=words)
+        return tags, parts
+
+    def _erase_lowered(self, rows: Sequence[int]) -> None:
+        gone = [row for row in rows if row in self._composed]
+        if gone:
+            self._composed -= BitMap(gone)
+            self._lowered.erase(rows=gone)
 
     def trigram_similarities(
         self, rows: Rows, query: str, *, characters: int, least: float, load: LoadMemories
@@ -151,18 +186,37 @@ class MemoryTexts:
         self._make_room(rows)
         for row in rows:  # a digest stands only while the column is known to hold its text
             self._digests[row] = 0
+        held = [(text, "" if tags is None else "\n".join(tags_of(tags))) for text, tags in texts]
+        normal = [(normalised(text), normalised(tags)) for text, tags in held]
         column.write(
-            rows=rows,
-            texts=[normalised(text) for text, _ in texts],
-            tags=[
-                "" if tags is None else normalised("\n".join(tags_of(tags))) for _, tags in texts
-            ],
+            rows=rows, texts=[text for text, _ in normal], tags=[tags for _, tags in normal]
         )
+        self._put_lowered(rows, held, normal)
         pairs = list(zip(rows, texts, strict=True))
         self._uneven -= BitMap(rows)
         self._uneven |= BitMap(row for row, (text, _) in pairs if not is_normalised_by_letter(text))
         for row, (text, tags) in pairs:
             self._digests[row] = _digest(text, tags)
+
+    def _put_lowered(
+        self,
+        rows: Sequence[int],
+        held: Sequence[tuple[str, str]],
+        normal: Sequence[tuple[str, str]],
+    ) -> None:
+        self._erase_lowered(rows)
+        composed = {
+            row: lowered
+            for row, (text, tags), same in zip(rows, held, normal, strict=True)
+            if (lowered := (text.lower(), tags.lower())) != same
+        }
+        if composed:
+            self._lowered.write(
+                rows=list(composed),
+                texts=[text for text, _ in composed.values()],
+                tags=[tags for _, tags in composed.values()],
+            )
+            self._composed |= BitMap(composed)
 
     def _make_room(self, rows: Sequence[int]) -> None:
         self._digests.extend([0] * (max(rows) + 1 - len(self._digests)))
