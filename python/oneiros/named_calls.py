@@ -50,13 +50,19 @@ def plain_function(method: Function) -> Function:
     return found
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that ``name`` was likely meant to be: a near one, or one of its words."""
+def nearest(name: str, known: Iterable[str], least: float = _LEAST) -> str | None:
+    """Return the known name that ``name`` was likely meant to be: a near one, or one of its words.
+
+    Args:
+        name: a wrong name.
+        known: the right ones.
+        least: how near it must be, 0 to 1.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - for messages only
 
     names = list(known)
     words = name.split("_")
-    near = get_close_matches(name, names, 1, _LEAST) or [one for one in names if one in words]
+    near = get_close_matches(name, names, 1, least) or [one for one in names if one in words]
     return near[0] if near else None
 
 

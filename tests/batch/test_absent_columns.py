@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ NEEDED = {  # what docs/systems/README.md has every table give
 }
 VALUES: dict[str, Any] = {"created_at": NOW - DAY, "kind": "fact", "category": "episodic"} | {
     "veracity": "stated"
+}
+
+
+OMEGA: dict[str, list[Any]] = {"id": ["a", "b"]} | {
+    name: [VALUES.get(name, 1)] * 2 for name in sorted(NEEDED["omega"])
 }
 
 
@@ -100,10 +106,45 @@ def test_missing_default_takes_the_fields_defaults() -> None:
     got = rescore(without("impact"), "ciar", NOW, missing="default")["score"]
     want = rescore({**CIAR, "impact": [0.5, 0.5]}, "ciar", NOW)["score"]
     assert got.tolist() == want.tolist()
-    with pytest.raises(ValueError, match=r"^table: lacks certainty, .*; has id, sureness$"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"^table: lacks certainty, .*; has id, sureness; "
+            r"missing=default needs at least one column to score by$"
+        ),
+    ):
         rescore({"id": ["a"], "sureness": [1.0]}, "ciar", NOW, missing="default")
     with pytest.raises(ValueError, match="missing: must be one of raise, default, got 'zero'"):
         rescore(CIAR, "ciar", NOW, missing="zero")
+
+
+@pytest.mark.parametrize("form", [*forms.TYPED.values(), forms.records], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("column", ["last_access", "last_accessed", "accessed_at", "Last-Accessed"])
+def test_a_column_of_nearly_the_name_of_one_that_may_be_absent_is_refused(
+    form: Any, column: str
+) -> None:
+    table = form({**OMEGA, column: ["2025-06-01", "2025-06-02"]})
+    message = (
+        f"table: lacks last_accessed_at, which omega reads, but has {column}; rename it, or with "
+        "missing=default last_accessed_at counts as not given"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        rescore(table, "omega", NOW)
+    rescore(table, "omega", NOW, missing="default")
+
+
+@pytest.mark.parametrize("column", ["event_id", "accessed_by", "note", "last"])
+def test_a_column_of_another_name_is_none_of_ours(column: str) -> None:
+    rescore({**OMEGA, column: ["x", "y"]}, "omega", NOW)
+    present = {**OMEGA, "last_accessed_at": [NOW, NOW], "last_accessed": [NOW, NOW]}
+    rescore(present, "omega", NOW)
+
+
+def test_a_file_with_a_near_name_is_refused_too(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({**OMEGA, "accessed_at": [NOW, NOW]}), path)
+    with pytest.raises(ValueError, match="but has accessed_at; rename it"):
+        run(path, tmp_path / "out.parquet", profiles=[profiles.get("omega")], missing="raise")
 
 
 def test_a_profile_that_reads_only_what_a_table_may_lack_wants_one_of_it() -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Scorer", "require_apart"]
 
 
+_NEAR = 0.72
+"""How alike two names are that are taken for the same, where a table may lack the field."""
 _SHOWN = 20  # columns of a table that a message names
 
 
@@ -168,14 +170,18 @@ class Scorer:
             missing: "raise"; or "default", which accepts a table with at least one column to score by.
 
         Raises:
-            ValueError: a column is missing that :func:`may_lack` does not excuse.
+            ValueError: a column is missing that :func:`may_lack` does not excuse; or one that it
+                does, while a column has nearly its name.
         """
         absent = self.missing(table)
         is_bare = bool(absent) and len(absent) == len(self._scored)
         needed = [name for name in absent if not may_lack(name, self._open(table))]
         if is_bare:
             needed = needed or absent
-        elif missing == "default" or not needed:
+        elif missing == "default":
+            return
+        elif not needed:
+            self._refuse_near_names(absent, table.names)
             return
         readers: dict[str, list[str]] = {}
         for profile in self._profiles:
@@ -188,9 +194,27 @@ class Scorer:
         ]
         near = [f"{one_line(name)} for {lacked}" for lacked, name in _likely(needed, table.names)]
         advice = f" (perhaps {', '.join(near)})" if near else ""
-        advice += "" if is_bare else "; with missing=default, their defaults count"
+        if not is_bare:
+            advice += "; with missing=default, their defaults count"
+        elif missing == "default":
+            advice += "; missing=default needs at least one column to score by"
         msg = f"table: lacks {' and '.join(wanted)}; has {_listed(table.names)}{advice}"
         raise ValueError(msg)
+
+    def _refuse_near_names(self, absent: Sequence[str], names: Sequence[str]) -> None:
+        """Refuse a table that lacks a field and has a column of nearly its name.
+
+        Raises:
+            ValueError: names both.
+        """
+        for field, column in _likely(absent, names, _NEAR):
+            by = [one.name for one in self._profiles if field in reading_of((one,)).scored]
+            msg = (
+                f"table: lacks {field}, which {', '.join(by)} {'reads' if len(by) == 1 else 'read'}, "
+                f"but has {one_line(column)}; rename it, or with missing=default {field} counts as "
+                "not given"
+            )
+            raise ValueError(msg)
 
     def _read(
         self, columns: dict[str, Column], start: int, stop: int, *, are_records: bool
@@ -328,14 +352,14 @@ def _alternatives(fields: Sequence[str], needed: Sequence[str]) -> list[str]:
     ]
 
 
-def _likely(lacked: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+def _likely(lacked: Sequence[str], names: Sequence[str], *least: float) -> list[tuple[str, str]]:
     """Return pairs of a field and a column that are each other's nearest names."""
     fields = {_letters(field): field for field in lacked}
     columns = {_letters(name): name for name in names if name not in FIELDS}
     return [
         (fields[field], columns[column])
         for field in fields
-        if (column := nearest(field, columns)) and nearest(column, fields) == field
+        if (column := nearest(field, columns, *least)) and nearest(column, fields, *least) == field
     ]
 
 
