@@ -79,9 +79,12 @@ def _loaded(
 class AsyncMemories(Generic[Mind]):
     """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
 
-    def __init__(self, open_one: Callable[[], Awaitable[Mind]], workers: Workers) -> None:
+    def __init__(
+        self, open_one: Callable[[], Awaitable[Mind]], workers: Workers, shown: str = ""
+    ) -> None:
         self._opened = open_one
         self._workers = workers
+        self._shown = shown
 
     add = _awaited(Memories.add)
     add_many = _awaited(Memories.add_many)
@@ -118,7 +121,10 @@ class AsyncMemories(Generic[Mind]):
         async def opened() -> Memories:
             return scoped
 
-        return AsyncMemories(opened, self._workers)
+        return AsyncMemories(opened, self._workers, f"<AsyncScope: {scoped!r}>")
+
+    def __repr__(self) -> str:
+        return self._shown
 
 
 @named_calls("AsyncEngine")

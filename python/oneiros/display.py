@@ -14,9 +14,21 @@ from typing import NamedTuple
 
 from oneiros.visible_text import one_line, shortened
 
-__all__ = ["Branch", "Table", "day", "figure", "html_text", "moment", "progress_bar", "tree_text"]
+__all__ = [
+    "Branch",
+    "Table",
+    "columns_of",
+    "day",
+    "figure",
+    "fitted",
+    "html_text",
+    "moment",
+    "padded",
+    "progress_bar",
+    "tree_text",
+]
 
-CELL = 48  # characters of a text in a table
+CELL = 48  # columns of a text in a table
 
 
 class Branch(NamedTuple):
@@ -48,11 +60,11 @@ class Table:
 
     def __str__(self) -> str:
         lines = [tuple(map(one_line, self.columns)), *self.shown()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        widths = [max(map(columns_of, column)) for column in zip(*lines, strict=True)]
         right = [self.is_figures(number) for number in range(len(widths))]
         return "\n".join(
             "  ".join(
-                cell.rjust(width) if is_right else cell.ljust(width)
+                padded(cell, width, is_right)
                 for cell, width, is_right in zip(line, widths, right, strict=True)
             ).rstrip()
             for line in lines
@@ -63,6 +75,31 @@ class Table:
         head = "".join(_html_cells("th", self.columns, right))
         body = "".join(f"<tr>{''.join(_html_cells('td', row, right))}</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal one line of text takes: two for each wide character."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - for those who look
+
+    return cell_len(text)
+
+
+def padded(text: str, columns: int, is_right: bool = False) -> str:
+    """Return the text with blanks up to so many columns, before it if it is flush right."""
+    blanks = " " * (columns - columns_of(text))
+    return blanks + text if is_right else text + blanks
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return the text cut to so many columns, >= 1; an ellipsis marks a cut."""
+    if columns_of(text) <= columns:
+        return text
+    kept = text[: columns - 1]
+    while columns_of(kept) > columns - 1:
+        kept = kept[:-1]
+    return kept + "…"
 
 
 def figure(value: float) -> str:
@@ -110,7 +147,7 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return figure(value)
-    return shortened(str(value), CELL)
+    return fitted(shortened(str(value), CELL), CELL)
 
 
 def _html_cells(tag: str, row: tuple[object, ...], right: Sequence[bool]) -> Iterator[str]:

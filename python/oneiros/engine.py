@@ -286,8 +286,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if not self._shared.remember.is_open_here else f"{len(self)} memories"
-        return f"<Engine {str(self._shared.store.path)!r}, {state}>"
+        return f"<Engine {str(self._shared.store.path)!r}, {self._state()}>"
 
 
 class QuietEngine(Engine):

@@ -22,6 +22,7 @@ from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
 from oneiros.response import readable
 from oneiros.store.transaction import VERDICTS
+from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,7 @@ __all__ = ["Memories"]
 
 _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
+_BOUND = 60  # characters of a bound that are shown
 
 
 @named_calls("Scope")
@@ -268,6 +270,16 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
                 msg = f"{name}: this scope is already bound to another value"
                 raise ValueError(msg)
         return Memories(self._parts, {**self._bounds, **bounds})
+
+    def __repr__(self) -> str:
+        bounds = "".join(
+            f" {name}={shortened(value, _BOUND)!r}" for name, value in self._bounds.items()
+        )
+        return f"<Scope{bounds} of {str(self._shared.store.path)!r}, {self._state()}>"
+
+    def _state(self) -> str:
+        """Return how many memories there are, for a line that names this object."""
+        return f"{len(self)} memories" if self._shared.remember.is_open_here else "closed"
 
     # -- inside ------------------------------------------------------------------------------------
 

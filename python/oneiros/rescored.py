@@ -72,7 +72,7 @@ class PromotedMemory:
         return f"{self.id}: {self.score:.3f} ({made_of})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PromotionReport:
     """What a promotion did, or would do. Source: docs/systems/ciar.md A4."""
 
@@ -94,8 +94,13 @@ class PromotionReport:
         """The ids of the promoted."""
         return [one.id for one in self.promoted]
 
-    def __str__(self) -> str:
+    def _headline(self) -> str:
         verb = "would be promoted" if self.is_dry_run else "promoted"
         rule = f"{self.profile} >= {self.threshold:g}"
-        head = f"{len(self.promoted)} of {self.considered} staged {verb} ({rule})"
-        return "\n".join((head, *map(str, self.promoted)))
+        return f"{len(self.promoted)} of {self.considered} staged {verb} ({rule})"
+
+    def __repr__(self) -> str:
+        return f"<PromotionReport: {self._headline()}>"  # all of it is a line a memory
+
+    def __str__(self) -> str:
+        return "\n".join((self._headline(), *map(str, self.promoted)))

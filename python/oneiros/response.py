@@ -174,7 +174,7 @@ class SearchResult:
         The memory is read from the store if it was not yet. Of one that cannot be read any more, the
         text is the reason.
         """
-        from oneiros.display import CELL, day  # noqa: PLC0415 - for those who look
+        from oneiros.display import CELL, day, fitted  # noqa: PLC0415 - for those who look
 
         try:
             memory = self.memory
@@ -182,7 +182,8 @@ class SearchResult:
             return snippet(f"({error})", CELL), "", ""
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         text = f"{memory.title}: {memory.text}" if memory.title else memory.text
-        return snippet(text, CELL), snippet(memory.kind, CELL), day(occurred)
+        shown, kind = (fitted(snippet(one, CELL), CELL) for one in (text, memory.kind))
+        return shown, kind, day(occurred)
 
     def __repr__(self) -> str:
         text, kind, date = self._shown()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
+import sys
 from typing import Annotated, NoReturn
 
 import pytest
@@ -42,6 +45,11 @@ def _interrupted(_given: bool) -> NoReturn:
         (UnknownMemory("no memory 'x'"), 1, "error: no memory 'x'\n"),
         (StoreBusy("locked for 5 s"), 1, "error: locked for 5 s\n"),
         (FileNotFoundError(2, "No such file", "x.db"), 1, "error: x.db: No such file\n"),
+        (
+            ImportError('SIMD path: this machine runs avx2, got "x"'),
+            2,
+            'error: ONEIROS_SIMD: this machine runs avx2, got "x"\n',
+        ),
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
         (ValueError("two\nlines \x1b[2J"), 2, "error: two␊lines ␛[2J\n"),
     ],
@@ -63,6 +71,27 @@ def test_an_interrupt_while_arguments_are_read_is_told_too() -> None:
 
     result = CliRunner().invoke(app, ["other"])
     assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
+def test_a_simd_path_that_no_machine_has_is_told_by_its_variable() -> None:
+    environment = os.environ | {"ONEIROS_SIMD": "bogus"}
+    for command in (["doctor"], ["demo"]):
+        told = subprocess.run(
+            [sys.executable, "-m", "oneiros", *command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (told.returncode, told.stdout) == (2, "")
+        assert re.fullmatch(
+            r'error: ONEIROS_SIMD: this machine runs .*baseline.*, got "bogus"\n', told.stderr
+        )
+
+
+def test_an_import_that_fails_for_another_reason_is_a_fault_of_ours() -> None:
+    result = CliRunner().invoke(failing(ImportError("no module x")), ["fail"])
+    assert isinstance(result.exception, ImportError)
 
 
 def test_a_fault_of_ours_is_not_dressed_up_as_an_input_error() -> None:

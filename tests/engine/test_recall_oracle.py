@@ -116,7 +116,8 @@ class Recall(RuleBasedStateMachine):
         labels = {name: changed[name] for name in one.labels if name in changed}
         is_rewritten = changed.get("text", one.text) != one.text
         is_anew = is_rewritten and one.status == "consolidated" and one.life.access_count > 0
-        vector: Any = changed.get("embedding", one.embedding)
+        kept = None if is_rewritten else one.embedding  # the old text's vector goes with it
+        vector: Any = changed.get("embedding", kept)
         self.world.known[id] = replace(
             one,
             text=str(changed.get("text", one.text)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.cli.rendering import told
 from oneiros.cli.terminal import text
+from oneiros.display import columns_of
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
@@ -103,11 +104,9 @@ def _tables(table: Table, width: int) -> Iterator[RichTable]:
         table: its first two columns are rank and id.
         width: columns of the terminal.
     """
-    from rich.cells import cell_len  # noqa: PLC0415
-
     headings = map(_heading, table.columns)
     widths = [
-        max(cell_len(line) for cell in (heading, *cells) for line in cell.split("\n"))
+        max(columns_of(line) for cell in (heading, *cells) for line in cell.split("\n"))
         for heading, *cells in zip(headings, *table.shown(), strict=True)
     ]
     for group in _fitting(widths, width):

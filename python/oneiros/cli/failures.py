@@ -29,6 +29,7 @@ __all__ = [
 FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
+_SIMD = "SIMD path: "
 
 
 class CommandError(Exception):
@@ -126,10 +127,19 @@ def _exit_code(error: Exception) -> int | None:
         return int(getattr(error, "exit_code", WRONG_INPUT))
     if isinstance(error, ValueError):  # a rule of the engine that names field, value and rule
         return WRONG_INPUT
+    if _is_of_simd(error):
+        return WRONG_INPUT
     return FAILED if isinstance(error, OneirosError | OSError) else None
 
 
+def _is_of_simd(error: Exception) -> bool:
+    """Whether the core refused to load for the SIMD path that the environment names."""
+    return isinstance(error, ImportError) and str(error).startswith(_SIMD)
+
+
 def _words(error: Exception) -> str:
+    if _is_of_simd(error):
+        return f"ONEIROS_SIMD: {str(error).removeprefix(_SIMD)}"
     if hasattr(error, "format_message"):
         return str(error.format_message())
     if isinstance(error, OSError) and error.strerror:

@@ -250,6 +250,8 @@ def _show_memories(console: Console, data: DemoData) -> None:
 
 
 def _show_answer(console: Console, one: Answer) -> None:
+    from rich.padding import Padding  # noqa: PLC0415
+
     from oneiros.cli.terminal import text  # noqa: PLC0415
     from oneiros.display import day  # noqa: PLC0415
     from oneiros.visible_text import snippet  # noqa: PLC0415
@@ -258,7 +260,8 @@ def _show_answer(console: Console, one: Answer) -> None:
     asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
     console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
     if one.response.abstained:
-        console.print(text(f"  nothing is returned:\n  {one.response.reason}"))
+        console.print(text("  nothing is returned:"))
+        console.print(Padding(text(one.response.reason), (0, 0, 0, 2)))
         return
     table = _memory_lines()
     for result in one.response.results:
@@ -270,7 +273,7 @@ def _show_answer(console: Console, one: Answer) -> None:
         table.add_row(mark, day(occurred), score, line)
     console.print(table)
     for note in one.response.trace.notes:
-        console.print(text(f"  {note}", style="dim"))
+        console.print(Padding(text(note, style="dim"), (0, 0, 0, 2)))
 
 
 def _memory_lines() -> Table:

@@ -22,7 +22,7 @@ _IMPORTANCE = Memory(text="").importance
 __all__ = ["AddReport", "Batch", "Entry", "OnFirstLook", "embedded_text", "titled"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AddReport:
     """What became of a batch."""
 
@@ -39,6 +39,15 @@ class AddReport:
     """The place and the error of each of ``skipped`` (``on_error="collect"``)."""
     look: OnFirstLook | None = field(default=None, repr=False, compare=False)
     """Finds :attr:`near_duplicates`."""
+
+    def __repr__(self) -> str:
+        counts = {
+            "updated": len(self.updated),
+            "repeated": len(self.repeated),
+            "skipped": len(self.skipped),
+        }
+        told = "".join(f", {count} {name}" for name, count in counts.items() if count)
+        return f"<AddReport: {len(self.ids)} ids{told}>"
 
     @property
     def near_duplicates(self) -> list[NearDuplicate]:
