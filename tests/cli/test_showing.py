@@ -47,6 +47,8 @@ def test_the_demo_runs_to_its_end_in_a_process_of_its_own(tmp_path: Path) -> Non
     assert "✓ 2025-09-10" in done.stdout
     assert "SESSION_TTL_SECONDS is 7200" in done.stdout  # a text that was found
     assert "nothing is returned:\n  the best cosine is" in done.stdout
+    abstained = done.stdout.partition("nothing is returned:\n")[2].partition("\n\n")[0]
+    assert all(re.match(r"  \S", line) for line in abstained.splitlines())  # wrapped lines, too
     assert rows(done.stdout) == ["oneiros", "bm25", "dense", "rrf"]
     assert "oneiros demo --keep demo.db" in done.stdout.partition("What to type next")[2]
     assert list(tmp_path.iterdir()) == []  # nothing is left behind

@@ -261,7 +261,7 @@ def _show_answer(console: Console, one: Answer) -> None:
     console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
     if one.response.abstained:
         console.print(text("  nothing is returned:"))
-        console.print(Padding(text(one.response.reason), (0, 0, 0, 2)))
+        console.print(Padding(text(one.response.reason), (0, 0, 0, 2), expand=False))
         return
     table = _memory_lines()
     for result in one.response.results:
@@ -273,7 +273,7 @@ def _show_answer(console: Console, one: Answer) -> None:
         table.add_row(mark, day(occurred), score, line)
     console.print(table)
     for note in one.response.trace.notes:
-        console.print(Padding(text(note, style="dim"), (0, 0, 0, 2)))
+        console.print(Padding(text(note, style="dim"), (0, 0, 0, 2), expand=False))
 
 
 def _memory_lines() -> Table:
