@@ -127,7 +127,7 @@ class Beside:
             asked.k,
             reranker=by_letters if asked.is_judged and self.pipeline.judged else None,
             now=asked.now if asked.is_judged else None,
-            **options(asked),
+            **options(asked, READ.get(self.mind._parts.profile.name, set())),
         )
         check_answer(told, want)
         check_state(self.mind, self.world)
@@ -148,9 +148,16 @@ def at(question: Question, now: float) -> Question:
     return Question(**{**fields, "now": now})
 
 
-def options(asked: Question) -> dict[str, Any]:
+READ = {  # what else a profile reads of a search; it refuses the others
+    "omega": {"hint", "context", "date_range", "soft_range"},  # O8, O16, O20, O4, O22
+    "omega-bounded": {"hint", "context", "date_range"},
+    "oneiros": {"date_range", "soft_range"},  # H10
+}
+
+
+def options(asked: Question, read: set[str]) -> dict[str, Any]:
     around = asked.around
-    return {
+    given = {
         "embedding": asked.vector,
         "session": asked.session,
         "where": oneiros.where(**dict(asked.wanted)) if asked.wanted else None,
@@ -167,10 +174,14 @@ def options(asked: Question) -> dict[str, Any]:
         "soft_range": asked.is_soft,
         "deep_recall": asked.deep_recall,
         "include_expired": asked.include_expired,
-        "include_expired_in_deep_recall": asked.include_expired_in_deep_recall,
+        "include_expired_in_deep_recall": (
+            asked.include_expired_in_deep_recall and asked.deep_recall
+        ),
         "valid_at": asked.valid_at,
         "status": list(asked.status) or None,
     }
+    unread = {"hint", "context", "date_range", "soft_range"} - read
+    return {name: value for name, value in given.items() if name not in unread}
 
 
 def check_answer(told: oneiros.SearchResponse, want: Answer) -> None:
