@@ -42,7 +42,6 @@ class Chain(Formula):
 
 
 def by_kind(table: Mapping[str, float], otherwise: float, kinds: Sequence[str] = KINDS) -> Array:
-    table = with_aliases(table)
     return np.array([table.get(kind, otherwise) for kind in kinds], np.float32)
 
 
@@ -128,7 +127,10 @@ FORMULAS = {
             "access_count": COUNT,
             "consolidation_quality": uniform(0.0, 4.0),
         },
-        tables={"weight": by_kind(KIND_WEIGHTS, 1.0), "rate": by_kind(KIND_RATES, 0.02)},
+        tables={
+            "weight": by_kind(KIND_WEIGHTS, 1.0),
+            "rate": by_kind(with_aliases(KIND_RATES), 0.02),
+        },
         factors=("kind", "feedback", "priority", "decay", "consolidation"),
     ),
     "omega-bounded": Chain(  # O32, all as relevant as the best

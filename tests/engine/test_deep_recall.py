@@ -60,7 +60,7 @@ def test_what_comes_back_has_the_penalty_of_the_profile(
     asked: dict[str, Any] = {"embedding": vector, "reinforce": False, "explain": True, "k": 100}
     options: dict[str, Any] = {
         "deep_recall": deep,
-        "include_expired_in_deep_recall": lapsed,
+        "include_expired_in_deep_recall": deep and lapsed,
         "include_expired": expired,
     }
     profile = profiles.get("cognitive").replace(deep_recall_penalty=by)

@@ -166,11 +166,10 @@ def test_a_batch_answers_as_each_question_alone(mind: oneiros.Engine) -> None:
         assert response.trace.notes == alone.trace.notes
 
 
-def test_a_profile_without_understanding_takes_any_hint() -> None:
+def test_a_profile_without_understanding_takes_no_hint() -> None:
     mind = oneiros.Engine(":memory:", clock=lambda: NOW)
-    mind.add("alpha", id="a")
-    plain, hinted = mind.search("alpha"), mind.search("alpha", hint="decision", reinforce=False)
-    assert [one.score for one in plain] == pytest.approx([one.score for one in hinted])
+    with pytest.raises(ValueError, match=r"^hint: must be left out"):
+        mind.search("alpha", hint="decision")
     mine = Profile(name="mine")
     assert mine.understanding is None
     assert "understanding" not in mine.record()
