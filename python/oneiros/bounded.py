@@ -139,8 +139,9 @@ class Bounded:
         self._parts.remember.settle()
         reinforcing = self._parts.remember.reinforcing
         owed = reinforcing.owing()
+        numbers = self._parts.remember.numbers_of(ids)
         with self._parts.store.read() as reading:
-            found = reading.load_each(ids)
+            found = reading.load_each(ids, numbers)
         read = [self._undamaged(id, memory) for id, memory in zip(ids, found, strict=True)]
         return reinforcing.as_reinforced(read, owed)
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Inspecting"]
 
+_OF_AN_INDEX = "wrong # of entries in index "  # SQLite's words
+
 
 class Inspecting(Bounded):
     """Memories whose store can be looked through as a whole."""
@@ -61,10 +63,13 @@ class Inspecting(Bounded):
         """Return what is wrong with the store's file, its cycles and the read model; empty: nothing.
 
         A read model that does not hold what the store holds is rebuilt from it. The store is the
-        truth: nothing is lost by that, and searches go on meanwhile.
+        truth: nothing is lost by that, and searches go on meanwhile. An index of the store that does
+        not hold what its table holds is rebuilt from the table, unless rows there are damaged or
+        lost: the index may know more of these, and ``oneiros.store.salvage.salvage`` takes over what
+        can be read.
 
         Args:
-            deep: also verify the checksum of every row, and every index against its table. That
+            deep: also verify the checksum of every row, and every value of the read model. That
                 reads the whole store; without it, damage inside a row is found when the row is read.
 
         Raises:
@@ -74,7 +79,9 @@ class Inspecting(Bounded):
 
         require_flag("deep", deep)
         parts = self._parts
-        problems = list(parts.store.deep_check() if deep else parts.store.quick_check())
+        problems = self._check_indexes()
+        found = parts.store.deep_check() if deep else parts.store.quick_check()
+        problems += [problem for problem in found if problem not in problems]
         known = set(problems)
         problems += [
             found
@@ -87,6 +94,14 @@ class Inspecting(Bounded):
                 for id, successor in reading.lost_successors()
             ]
             return problems + problems_of_cycles(reading)
+
+    def _check_indexes(self) -> list[str]:
+        remember = self._parts.remember
+        found = self._parts.store.quick_check()
+        if not all(problem.startswith(_OF_AN_INDEX) for problem in found):
+            return []  # pages are damaged: writing might make it worse
+        problems: list[str] = remember.writer.run(remember.mend_indexes)
+        return problems
 
     def _check_read_model(self) -> list[str]:
         parts = self._parts

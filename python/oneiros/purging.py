@@ -53,7 +53,9 @@ class Purging(Bounded):
         """
         before = self._before(older_than_days, now)
         with self._parts.store.read() as reading:
-            return reading.deleted_before(before)
+            numbers = reading.deleted_before(before)
+            found = reading.of_sequences(numbers, on_damage=self._parts.remember.note_damage)
+            return [memory.id for batch in found for memory in batch]
 
     def get_deleted(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return what was soft-deleted, in the order of the ids; None where there is no such memory.

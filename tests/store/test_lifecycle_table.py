@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from oneiros.errors import StoreCorrupt
-from oneiros.store import Store, StoredMemory, cycle_reading
+from oneiros.store import Store, StoredMemory
 from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.salvage import salvage
 from tests.store.samples import FULL, add, memory, rows
@@ -175,12 +175,14 @@ def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
         assert told == rows(store)
 
 
-@pytest.mark.parametrize("many", [20_000, 2])
-def test_numbers_are_found_by_ids(path: Path, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    monkeypatch.setattr(cycle_reading, "_MANY", many)
-    with Store(path) as store, store.read() as reading:
-        assert reading.sequences(["b", "gone", FULL.id, "b"]) == [3, None, 2, 3]
-        assert reading.sequences([]) == []
+def test_numbers_are_found_by_ids(path: Path) -> None:
+    with Store(path) as store, store.write() as transaction:
+        assert transaction.sequences_of(["b", "gone", FULL.id, "b"]) == {"b": 3, FULL.id: 2}
+        assert transaction.sequences_of([]) == {}
+        transaction.erase("b")
+        assert transaction.sequences_of(["b"]) == {}
+        transaction.insert(memory("b"))
+        assert transaction.sequences_of(["b"]) == {"b": 4}
 
 
 # Writing

@@ -164,5 +164,6 @@ class StoredSource:
 
     def _stored(self, rows: Rows) -> list[StoredMemory | None]:
         ids = self._lifecycle.ids
+        numbers = self._lifecycle.column("sequence")[rows].astype(np.int64).tolist()
         with self._store.read() as reading:
-            return reading.load_stored([ids[row] for row in rows.tolist()])
+            return reading.load_stored([ids[row] for row in rows.tolist()], numbers)

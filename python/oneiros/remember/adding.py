@@ -86,7 +86,8 @@ class Adding(Embedding):
         if on_conflict == "update":
             bare = [entry.id for entry in batch.entries if entry.blob is None]
             with self._store.read() as reading:
-                known = reading.load_stored([id for id in bare if id in self._lifecycle.row_of])
+                ids = [id for id in bare if id in self._lifecycle.row_of]
+                known = reading.load_stored(ids, self.numbers_of(ids))
             held = {memory.id: memory for memory in known if memory is not None}
         texts = (_text_to_embed(entry, held.get(entry.id)) for entry in batch.entries)
         return [text for text in texts if text is not None]
@@ -182,6 +183,7 @@ class Adding(Embedding):
         transaction.update(entry.id, changes)
 
     def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
+        transaction.require_indexed([memory_id])
         held = transaction.load_stored([memory_id])[0]
         if held is None:
             raise UnknownMemory(unknown(memory_id))

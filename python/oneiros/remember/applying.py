@@ -228,10 +228,10 @@ class Applying:
 
     def _kept_links(self, found: list[ChangedLink]) -> list[ledger.KeptLink]:
         ends = list(dict.fromkeys(id for link in found for id in (link.one, link.other)))
-        known = dict(zip(ends, self._transaction.sequences(ends), strict=True))
+        known = self._transaction.sequences_of(ends)
         kept = []
         for link in found:
-            one, other = known[link.one], known[link.other]
+            one, other = known.get(link.one), known.get(link.other)
             if one is not None and other is not None:
                 before, after = link_state(link.before), link_state(link.after)
                 kept.append(ledger.KeptLink(one, other, before, after))
@@ -295,12 +295,8 @@ class Applying:
         """
         last = self._sequence_of.max(initial=0)
         added = {self._plan.name(-1 - place) for place in range(len(self._draft.added))}
-        known = zip(ids, self._transaction.sequences(ids), strict=True)
-        return {
-            id
-            for id, sequence in known
-            if sequence is not None and (sequence <= last or id in added)
-        }
+        known = self._transaction.sequences_of(ids)
+        return {id for id, sequence in known.items() if sequence <= last or id in added}
 
 
 def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:

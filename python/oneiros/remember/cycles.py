@@ -114,10 +114,8 @@ class Cycles(InStep):
         """
         with self._writing() as transaction:
             damaged: list[Damaged] = []
-            candidates = transaction.sequences(transaction.deleted_before(deleted_before))
-            found = transaction.of_sequences(
-                [number for number in candidates if number is not None], on_damage=damaged.append
-            )
+            candidates = transaction.deleted_before(deleted_before)
+            found = transaction.of_sequences(candidates, on_damage=damaged.append)
             ids = [memory.id for batch in found for memory in batch]
             for one in damaged:
                 self.note_damage(one)

@@ -88,8 +88,21 @@ class Following:
             )
             self._follow(reading)
 
+    def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
+        """Return the store's numbers of memories, as the read model knows them; None: it does not."""
+        row_of, columns = self._lifecycle.row_of, self._lifecycle.columns
+        rows = [row_of.get(id) for id in ids]
+        known = [row for row in rows if row is not None]
+        numbers = iter(columns.values_at(name="sequence", rows=known))
+        return [None if row is None else int(next(numbers)) for row in rows]
+
     def note_damage(self, damaged: Damaged) -> None:
-        """Take note of a memory that cannot be read: it is hidden from the next search or write on."""
+        """Take note of a memory that cannot be read: it is hidden from the next search or write on.
+
+        Not of one that a damaged index keeps from being found: its row is whole.
+        """
+        if not damaged.sequence:
+            return
         if damaged.sequence not in self.damaged:
             import logging  # noqa: PLC0415 - nothing to say, as a rule
 
@@ -204,12 +217,11 @@ class Following:
         already: it keeps its row.
         """
         ids = reading.erased(self._revision)
-        if not ids:  # as a rule; a view of a column would load NumPy
+        if not ids:  # as a rule
             return
-        held = self._lifecycle.column("sequence")
-        for memory_id, sequence in zip(ids, reading.sequences(ids), strict=True):
-            row = self._lifecycle.row_of.get(memory_id)
-            if row is None or held[row] != sequence:
+        known = [number or 0 for number in self.numbers_of(ids)]
+        for memory_id, held_id in zip(ids, reading.ids(known), strict=True):
+            if memory_id != held_id:
                 self.reinforcing.forget(memory_id)
                 self._projections.erase(memory_id)
         if self.damaged:

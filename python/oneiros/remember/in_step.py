@@ -93,6 +93,7 @@ class InStep(Following):
             # What is checked inside is checked against what is there.
             if transaction.revision != self._revision + 1:
                 self._follow(transaction)
+            transaction.known = self.numbers_of
             self._is_behind = True
             yield transaction
             self.writer.require_wanted()
@@ -141,6 +142,27 @@ class InStep(Following):
             raise
         return fresh
 
+    def mend_indexes(self) -> list[str]:
+        """Rebuild the store's indexes that differ from their tables; return what was wrong.
+
+        REQUIRES: the thread that writes, and a file whose pages are sound.
+        """
+        with self._store.read() as reading:
+            found = reading.index_damage()
+            is_possible = all(map(reading.is_rebuildable, found))
+        if not found:
+            return []
+        outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"
+        if is_possible:
+            outcome = "rebuilt from its table"
+            try:
+                with self._store.write() as transaction:
+                    for damage in found:
+                        transaction.rebuild_index(damage.name)
+            except OneirosError as error:
+                outcome = f"not rebuilt ({error})"
+        return [f"{damage.words}; {outcome}" for damage in found]
+
     def _use(self, projections: Projections, revision: int) -> None:
         self.reinforcing.move_to(projections.lifecycle, projections.associations)
         self._projections, self._lifecycle = projections, projections.lifecycle
@@ -172,6 +194,7 @@ class InStep(Following):
         try:
             with self._store.write() as transaction:
                 self._follow(transaction)
+                transaction.known = self.numbers_of
                 if self.reinforcing.owes_links():
                     # Of damaged links none is written; whatever lists links reports them.
                     with contextlib.suppress(StoreCorrupt):

@@ -46,7 +46,7 @@ class Remember(Adding):
         texts: list[str] = []
         if self.vectors.is_present and not changes.keys().isdisjoint(("text", "title")):
             with self._store.read() as reading:
-                (held,) = reading.load_stored([memory_id])
+                (held,) = reading.load_stored([memory_id], self.numbers_of([memory_id]))
             if held is not None and (text := _text_to_embed(held, changes)) is not None:
                 texts.append(text)
 

@@ -13,26 +13,20 @@ from oneiros.store.checksums import COVERED, checksum_after
 
 __all__ = ["assigned", "increased", "update_of"]
 
-_WHERE: Final = {
-    "memory": "id = ?",
-    "lifecycle": "sequence = (SELECT sequence FROM memory WHERE id = ?)",
-}
-
 
 @cache
-def update_of(table: str, assignments: tuple[tuple[str, str], ...], where: str = "") -> str:
-    """Return SQL that sets columns of a row, its revision and its checksum.
+def update_of(table: str, assignments: tuple[tuple[str, str], ...]) -> str:
+    """Return SQL that sets columns of a memory's row, its revision and its checksum.
 
     Args:
-        table: a key of ``checksums.COVERED``.
+        table: "memory" or "lifecycle".
         assignments: column and SQL for its value, in which ``?`` stands for a value that is bound.
-        where: of which row; empty: of the memory of an id, which is the last value, after the
-            revision.
+            After these values the revision is bound, then the memory's sequence number.
     """
     cells = dict(assignments) | {"revision": "?"}
     numbers = count(1)
     numbered = {name: _numbered(cell, numbers) for name, cell in cells.items()}
-    condition = _numbered(where or _WHERE[table], numbers)
+    condition = _numbered("sequence = ?", numbers)
     covered = COVERED[table]
     numbered["checksum"] = checksum_after(
         {name: cell for name, cell in numbered.items() if name in covered}

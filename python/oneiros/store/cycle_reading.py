@@ -12,8 +12,9 @@ from oneiros.errors import StoreCorrupt
 from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
 from oneiros.store.checksums import RawRow
+from oneiros.store.index_checking import IndexChecking
 from oneiros.store.lifecycle_rows import LIFECYCLE
-from oneiros.store.reading import CHANGED, Reading
+from oneiros.store.reading import CHANGED
 
 __all__ = ["CycleReading", "DayTaken", "StoredContent", "StoredCycle"]
 
@@ -53,7 +54,6 @@ _LAST: Final = 30  # cycles of which one may be the next commit's: of others no 
 _AT_ONCE: Final = 10_000
 _Rows: TypeAlias = list[tuple[Any, ...]]
 _MANY: Final = 20_000  # ids to look up: with more of them all are read
-_ALL_SEQUENCES: Final = "SELECT id, sequence FROM memory INDEXED BY sqlite_autoindex_memory_1"
 # By the texts' numbers alone: to sort by the texts would take the room of all that is said often.
 _SAID_OFTEN: Final = """
 SELECT text_digest, min(sequence) AS first FROM memory INDEXED BY memory_by_text
@@ -107,7 +107,7 @@ class StoredContent(NamedTuple):
     after: Any
 
 
-class CycleReading(Reading):
+class CycleReading(IndexChecking):
     """Reads what cycles left."""
 
     def dream_cycles(self, limit: int) -> list[StoredCycle]:
@@ -209,9 +209,9 @@ ORDER BY number DESC LIMIT 1"""
                     live = before
         return DayTaken(taken, live)
 
-    def deleted_before(self, time: float) -> list[str]:
-        """Return the ids of the memories that were soft-deleted before a moment, in order."""
-        sql = "SELECT id FROM memory WHERE deleted_at < ? ORDER BY sequence"
+    def deleted_before(self, time: float) -> list[int]:
+        """Return the sequence numbers of the memories soft-deleted before a moment, in order."""
+        sql = "SELECT sequence FROM memory WHERE deleted_at < ? ORDER BY sequence"
         return [row[0] for row in self._rows(sql, (time,))]
 
     def replayed_at(self) -> dict[int, float]:
@@ -230,15 +230,6 @@ ORDER BY number DESC LIMIT 1"""
         gave another type.
         """
         return {row[0] for row in self._rows(_LINKED, (revision,)) if isinstance(row[0], int)}
-
-    def sequences(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the sequence numbers of ids, in their order; None where there is none."""
-        if len(ids) > _MANY:
-            known: dict[str, int] = dict(self._rows(_ALL_SEQUENCES))
-        else:
-            rows = (self._rows("SELECT id, sequence FROM memory WHERE id = ?", (id,)) for id in ids)
-            known = dict(found[0] for found in rows if found)
-        return [known.get(id) for id in ids]
 
     def ids(self, sequences: Sequence[int]) -> list[str | None]:
         """Return the ids of sequence numbers, in their order; None where there is none."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.fields import FIELDS
 from oneiros.store.assignments import assigned, update_of
@@ -110,7 +109,7 @@ class CycleWriting(RowWriting):
         for table, names in zip(("memory", "lifecycle"), parted(values), strict=True):
             if names:
                 self._has_changed = True
-                sql = update_of(table, tuple(map(assigned, names)), "sequence = ?")
+                sql = update_of(table, tuple(map(assigned, names)))
                 revisions = [self.revision] * len(sequences)
                 columns = (*(values[name] for name in names), revisions, sequences)
                 self._run_many(sql, zip(*columns, strict=True))
@@ -121,8 +120,6 @@ class CycleWriting(RowWriting):
         Raises:
             UnknownMemory: there is none.
         """
-        values = (text, text_digest(text), self.revision, id)
+        values = (text, text_digest(text), self.revision, self._number(id))
         changes = [("text", "?"), ("text_digest", "?"), ("new_embedding", "NULL")]
-        if self._assign(changes, [values]) == 0:
-            msg = f"no memory has the id {id!r}"
-            raise UnknownMemory(msg)
+        self._assign(changes, [values])

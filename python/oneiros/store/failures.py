@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import apsw
 
 from oneiros.errors import (
@@ -31,6 +33,9 @@ _MEANING: tuple[tuple[tuple[type[apsw.Error], ...], type[OneirosError], str], ..
 )
 
 
+_CORRUPT_INDEX: Final = apsw.mapping_extended_result_codes["SQLITE_CORRUPT_INDEX"]
+
+
 def translated(error: apsw.Error, path: str) -> Exception:
     """Return the exception to raise for SQLite's.
 
@@ -38,12 +43,24 @@ def translated(error: apsw.Error, path: str) -> Exception:
     """
     if isinstance(error, apsw.NoMemError):
         return MemoryError(f"{path}: {error}")
+    if _is_of_an_index(error):
+        words = "an index of the store is damaged; check() rebuilds it (oneiros doctor)"
+        return StoreCorrupt(f"{path}: {words} ({error})")
     for kinds, meaning, words in _MEANING:
         if isinstance(error, kinds):
             return meaning(f"{path}: {words} ({error})")
     return StoreIOError(f"{path}: {type(error).__name__}: {error}")
 
 
+def _is_of_an_index(error: BaseException) -> bool:
+    return getattr(error, "extendedresult", 0) == _CORRUPT_INDEX
+
+
 def is_failed_write(error: BaseException) -> bool:
-    """Return whether the error leaves it open what the disk holds, so that writing must stop."""
+    """Return whether the error leaves it open what the disk holds, so that writing must stop.
+
+    An index that differs from its table does not: nothing was written, and it can be made again.
+    """
+    if _is_of_an_index(error):
+        return False
     return isinstance(error, (apsw.IOError, apsw.CorruptError, apsw.NotADBError))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from oneiros.errors import StoreCorrupt
-from oneiros.store.checksums import checksum, checksum_after, insert_of, is_sound
+from oneiros.store.checksums import checksum_after, insert_of, is_sound
 
 __all__ = [
     "ALL_LINKS",
@@ -15,7 +15,6 @@ __all__ = [
     "KINDS",
     "REMOVE",
     "SET",
-    "SET_BY_SEQUENCE",
     "StoredLink",
     "stored_link",
 ]
@@ -28,18 +27,11 @@ SELECT one.id, other.id, link.kind, link.weight, link.created_at, link.co_retrie
   {is_sound("link", alias="link")}
 FROM link JOIN memory AS one ON one.sequence = link.first
 JOIN memory AS other ON other.sequence = link.second"""
-ALL_LINKS: Final = f"{_SELECT} WHERE link.revision > ? AND link.weight > 0"
+# All are read from the table, as the plus sign has it: a damaged index would hide some.
+ALL_LINKS: Final = f"{_SELECT} WHERE +link.revision > ? AND link.weight > 0"
 CHANGED_LINKS: Final = f"{_SELECT} WHERE link.revision > ?"
 
-_BY_IDS: Final = """
-FROM memory AS one, memory AS other WHERE one.id = ?6 AND other.id = ?7"""
 _HELD: Final = ("revision", "kind", "weight", "created_at", "co_retrieved_at")
-_VALUES: Final = {name: f"?{number}" for number, name in enumerate(_HELD, 1)}
-_BY_ID: Final = {
-    "first": "min(one.sequence, other.sequence)",
-    "second": "max(one.sequence, other.sequence)",
-} | _VALUES
-_COLUMNS: Final = f"INSERT INTO link ({', '.join(_BY_ID)}, checksum)"
 _REPLACED: Final = {name: f"excluded.{name}" for name in _HELD} | {
     "created_at": "iif(weight > 0, created_at, excluded.created_at)"
 }
@@ -47,17 +39,12 @@ _REPLACING: Final = f"""
 ON CONFLICT (first, second) DO UPDATE SET
   {", ".join(f"{name} = {cell}" for name, cell in _REPLACED.items())},
   checksum = {checksum_after(_REPLACED)}"""
-SET: Final = (
-    f"{_COLUMNS} SELECT {', '.join(_BY_ID.values())}, {checksum(_BY_ID)}{_BY_IDS}{_REPLACING}"
-)
-SET_BY_SEQUENCE: Final = f"{insert_of('link')}{_REPLACING}"
+SET: Final = f"{insert_of('link')}{_REPLACING}"
 """The ends by their sequence numbers, the smaller first."""
 REMOVE: Final = f"""
 UPDATE link SET weight = 0, revision = ?1,
   checksum = {checksum_after({"weight": "0", "revision": "?1"})}
-WHERE weight > 0 AND (first, second) = (
-  SELECT {_BY_ID["first"]}, {_BY_ID["second"]}
-  FROM memory AS one, memory AS other WHERE one.id = ?2 AND other.id = ?3)"""
+WHERE weight > 0 AND first = ?2 AND second = ?3"""
 
 
 class StoredLink(NamedTuple):

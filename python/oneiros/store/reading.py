@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -21,7 +22,7 @@ from oneiros.store.checksums import (
 )
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
-from oneiros.store.rows import Damaged, StoredMemory, select, undecoded
+from oneiros.store.rows import Damaged, StoredMemory, index_damage, select, undecoded
 from oneiros.store.states import CHANGED_STATES, StoredStates, states_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ SNAPSHOT_SETTING: Final = "snapshot"
 REEMBEDDING_SETTING: Final = "reembedding"
 """The setting that names the embedder of an unfinished reembed, if any."""
 
+_NO_ROW: Final = "its row is not in the store's table"
 _AT_ONCE: Final = 1_000
 _MOST_LISTED: Final = 100
 MOST_REVISIONS: Final = 2**62
@@ -65,7 +67,9 @@ _CHANGED_OWN: Final = (
     "memory.sequence IN ("
     "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
 )
-_BY_ID: Final = select("memory.id = ?")
+# By the number, since the index of ids gives its own word for the id, and not that of the row.
+_BY_NUMBER: Final = select("memory.sequence = ?")
+_NUMBER: Final = "SELECT sequence FROM memory INDEXED BY sqlite_autoindex_memory_1 WHERE id = ?"
 _BY_SEQUENCE: Final = "memory.sequence IN (SELECT value FROM json_each(?1))"
 _KNOWN: Final = "SELECT sequence, id FROM memory INDEXED BY sqlite_autoindex_memory_1"
 # Each memory has a row in both tables.
@@ -194,7 +198,7 @@ class Reading:
             seen = set(found)
             for sequence, id in self._rows(_KNOWN):
                 if sequence not in seen:
-                    on_damage(Damaged(sequence, id, "its row is not in the store's table"))
+                    on_damage(Damaged(sequence, id, _NO_ROW))
 
     def _stored(
         self,
@@ -316,24 +320,52 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
         return [row[0].decode(errors="replace") for row in self._rows(sql, (after,))]
 
-    def load_stored(self, ids: Sequence[str]) -> list[StoredMemory | None]:
+    def load_stored(
+        self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
+    ) -> list[StoredMemory | None]:
         """Return the rows of the ids, in their order; None where there is none.
 
-        Raises:
-            StoreCorrupt: a memory cannot be read; it is named.
-        """
-        return list(map(self._stored_one, ids))
+        Args:
+            ids: of memories.
+            numbers: their sequence numbers, as far as they are known: where the row of a number is
+                of the id, no index is asked for it.
 
-    def _stored_one(self, id: str) -> StoredMemory | None:
+        Raises:
+            StoreCorrupt: a memory cannot be read, or an index leads to another one; it is named.
+        """
+        return list(map(self._stored_one, ids, numbers or [None] * len(ids)))
+
+    def _stored_one(self, id: str, number: int | None = None) -> StoredMemory | None:
+        if number is not None:
+            row = self._at(number, id)
+            if row is not None and row.id == id:
+                return row
+        found = self._rows(_NUMBER, (id,))
+        if not found:
+            return None
+        row = self._at(found[0][0], id)
+        if row is None:
+            raise Damaged(found[0][0], id, _NO_ROW).error()
+        if row.id != id:
+            raise index_damage(id)
+        return row
+
+    def _at(self, number: int, id: str) -> StoredMemory | None:
+        """Return the row of a sequence number; None where there is none.
+
+        Args:
+            number: of the row.
+            id: names it where it is damaged.
+        """
         try:
-            rows = list(self._run(_BY_ID, (id,)))
+            rows = list(self._run(_BY_NUMBER, (number,)))
         except apsw.Error as error:
             raise self._failed(error) from error
         except UnicodeDecodeError as error:
-            ((sequence,),) = self._rows("SELECT sequence FROM memory WHERE id = ?", (id,))
             reason = f"a text in the store is not UTF-8 ({error})"
-            raise Damaged(sequence, id, reason).error() from error
-        return stored(rows)[0] if rows else None
+            raise Damaged(number, id, reason).error() from error
+        found = stored(rows, partial(_raise_damage_of, id))
+        return found[0] if found else None
 
     def of_sequences(
         self,
@@ -353,27 +385,35 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
             part = list(dict.fromkeys(sequences[start : start + batch]))
             yield from self._stored(_BY_SEQUENCE, (json.dumps(part),), batch, on_damage)
 
-    def load(self, ids: Sequence[str]) -> list[Memory | None]:
+    def load(
+        self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
+    ) -> list[Memory | None]:
         """Return the memories of the ids, soft-deleted ones too; None where there is none.
 
         Embeddings come only where the store was given a ``decode_embedding``.
 
+        Args:
+            ids: of memories.
+            numbers: as :meth:`load_stored` takes them.
+
         Raises:
             StoreCorrupt: a memory cannot be read; it is named.
         """
-        found = self.load_each(ids)
+        found = self.load_each(ids, numbers)
         for one in found:
             if isinstance(one, StoreCorrupt):
                 raise one
         return cast("list[Memory | None]", found)
 
-    def load_each(self, ids: Sequence[str]) -> list[Memory | StoreCorrupt | None]:
+    def load_each(
+        self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
+    ) -> list[Memory | StoreCorrupt | None]:
         """Return what :meth:`load` does, but the error in place of a memory that cannot be read."""
-        return list(map(self._load_one, ids))
+        return list(map(self._load_one, ids, numbers or [None] * len(ids)))
 
-    def _load_one(self, id: str) -> Memory | StoreCorrupt | None:
+    def _load_one(self, id: str, number: int | None = None) -> Memory | StoreCorrupt | None:
         try:
-            row = self._stored_one(id)
+            row = self._stored_one(id, number)
             return None if row is None else self._memory(row)
         except StoreCorrupt as error:
             return error
@@ -527,6 +567,10 @@ WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)
+
+
+def _raise_damage_of(id: str, damaged: Damaged) -> None:
+    raise damaged._replace(id=id).error()
 
 
 def _rising(rows: list[tuple[Any, ...]], last: int) -> list[tuple[Any, ...]]:

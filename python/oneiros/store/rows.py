@@ -27,6 +27,7 @@ __all__ = [
     "Damaged",
     "StoredMemory",
     "fresh_row",
+    "index_damage",
     "metadata_of",
     "select",
     "select_anew",
@@ -112,6 +113,18 @@ class Damaged(NamedTuple):
         error = StoreCorrupt(f"memory {self.id!r}: {self.reason}")
         error.sequence, error.memory_id, error.reason = self
         return error
+
+
+def index_damage(id: str) -> StoreCorrupt:
+    """Return the error of an index that does not lead to the memory of an id.
+
+    Its ``sequence`` is 0: no row of the store is known to be damaged.
+    """
+    reason = (
+        "an index of the store is damaged and does not lead to it; check() rebuilds the index "
+        "(oneiros doctor)"
+    )
+    return Damaged(0, id, reason).error()
 
 
 class StoredMemory(_Row):

@@ -10,35 +10,35 @@ from typing import Final
 
 import apsw
 
-from oneiros.errors import UnknownMemory
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
-from oneiros.store.links import REMOVE, SET, SET_BY_SEQUENCE, StoredLink
+from oneiros.store.links import REMOVE, SET, StoredLink
 from oneiros.store.rows import without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
 
 VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
-_SEQUENCE: Final = "SELECT id, sequence FROM memory WHERE id = ?"
-_SESSIONS: Final = """
-SELECT id, lifecycle.sessions, session_spread
-FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence WHERE id = ?"""
+_SESSIONS: Final = "SELECT sequence, sessions, session_spread FROM lifecycle WHERE sequence = ?"
 _VERDICT: Final = {"sequence": "sequence", "kind": "kind", "verdict": "?1", "time": "?2"}
 _ADD_VERDICT: Final = f"""
 INSERT INTO feedback_event ({", ".join(_VERDICT)}, checksum)
-SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE id = ?3"""
+SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE sequence = ?3"""
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
-_SUPERSEDED: Final = "SELECT id, metadata FROM memory WHERE superseded_by = ?1 AND id <> ?1"
+# What the rows themselves say: a damaged index leads to others.
+_SUPERSEDED: Final = """
+SELECT older.sequence, older.id, older.metadata
+FROM memory AS found INDEXED BY successor
+CROSS JOIN memory AS older NOT INDEXED ON older.sequence = found.sequence
+WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1"""
 _SUCCESSOR: Final = """
-SELECT newer.id FROM memory AS gone JOIN memory AS newer ON newer.id = gone.superseded_by
-WHERE gone.id = ?1 AND newer.id <> ?1"""
-_OF_MEMORY: Final = "(SELECT sequence FROM memory WHERE id = ?)"
+SELECT newer.id FROM memory AS gone NOT INDEXED JOIN memory AS newer ON newer.id = gone.superseded_by
+WHERE gone.sequence = ?1 AND newer.id <> gone.id"""
 _ERASE: Final = tuple(
-    f"DELETE FROM {table} WHERE {column} = {_OF_MEMORY}"
+    f"DELETE FROM {table} WHERE {column} = ?"
     for table, column in (
         ("feedback_event", "sequence"),
         ("link", "first"),
@@ -46,12 +46,13 @@ _ERASE: Final = tuple(
         ("dream_content", "sequence"),
         ("replay", "sequence"),
         ("lifecycle", "sequence"),
+        ("memory", "sequence"),
     )
 )
 
 _KEEP_NEW_VECTOR: Final = "UPDATE memory SET new_embedding = ? WHERE sequence = ?"
 _NEW_VECTORS: Final = """
-SELECT sequence, id, new_embedding FROM memory
+SELECT sequence, new_embedding FROM memory
 WHERE sequence > ? AND (embedding IS NOT NULL OR new_embedding > x'')
 ORDER BY sequence LIMIT 1000"""
 
@@ -113,18 +114,19 @@ class Transaction(CycleWriting):
         added: dict[str, set[str]] = {}
         for id, sessions in rows:
             added.setdefault(id, set()).update(sessions)
-        self._require_whole()
+        sessions_of = {number: added[id] for id, number in self.sequences_of(added).items()}
         try:
-            found = list(self._connection.executemany(_SESSIONS, [(id,) for id in added]))
+            numbers = [(number,) for number in sessions_of]
+            found = list(self._connection.executemany(_SESSIONS, numbers))
         except apsw.Error as error:
             raise self._failed(error) from error
         values = []
-        for id, text, spread in found:
+        for number, text, spread in found:
             before = set() if text is None else set(json.loads(text))
-            after = before.union(added[id])
+            after = before.union(sessions_of[number])
             if after != before:
                 values.append(
-                    (json_text(sorted(after)), max(spread, len(after)), self.revision, id)
+                    (json_text(sorted(after)), max(spread, len(after)), self.revision, number)
                 )
         if not values:
             return 0
@@ -145,10 +147,9 @@ class Transaction(CycleWriting):
         """
         if verdict not in VERDICTS:
             raise ValueError(wrong("verdict", "one of " + ", ".join(VERDICTS), verdict))
-        if not self.increment([(id, {"feedback": VERDICTS[verdict]})]):
-            msg = f"no memory has the id {id!r}"
-            raise UnknownMemory(msg)
-        self._run(_ADD_VERDICT, (verdict, time, id))
+        number = self._number(id)
+        self.increment([(id, {"feedback": VERDICTS[verdict]})])
+        self._run(_ADD_VERDICT, (verdict, time, number))
 
     def set_link(self, link: StoredLink) -> bool:
         """Make a link what it says, whether there was one or not.
@@ -159,33 +160,35 @@ class Transaction(CycleWriting):
         Returns:
             Whether both memories are there.
         """
-        self._has_changed = True
-        values = (self.revision, link.kind, link.weight, link.created_at, link.co_retrieved_at)
-        self._run(SET, (*values, link.one, link.other))
-        return self._connection.changes() > 0
+        return self.set_links([link]) > 0
 
-    def set_links(self, links: Iterable[StoredLink]) -> None:
-        """Make many links what they say; those of memories that are gone are passed over."""
-        self._require_whole()
+    def set_links(self, links: Iterable[StoredLink]) -> int:
+        """Make many links what they say; those of memories that are gone are passed over.
+
+        Returns:
+            How many were set.
+        """
         self._has_changed = True
         links = list(links)
-        ids = {id for link in links for id in link[:2]}
+        numbers = self.sequences_of(id for link in links for id in link[:2])
+        values = [
+            (*sorted((numbers[one], numbers[other])), self.revision, *held)
+            for one, other, *held in links
+            if one in numbers and other in numbers
+        ]
         try:
-            known = self._connection.executemany(_SEQUENCE, [(id,) for id in ids])
-            sequence_of: dict[str, int] = dict(known)
-            values = [
-                (*sorted((sequence_of[one], sequence_of[other])), self.revision, *held)
-                for one, other, *held in links
-                if one in sequence_of and other in sequence_of
-            ]
-            self._connection.executemany(SET_BY_SEQUENCE, values)
+            self._connection.executemany(SET, values)
         except apsw.Error as error:
             raise self._failed(error) from error
+        return len(values)
 
     def remove_link(self, one: str, other: str) -> bool:
         """Take a link away; returns whether there was one."""
         self._has_changed = True
-        self._run(REMOVE, (self.revision, one, other))
+        ends = sorted(self.sequences_of([one, other]).values())
+        if len(ends) != 2:
+            return False
+        self._run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
     def erase(self, id: str, *, is_replaced: bool = False) -> bool:
@@ -201,17 +204,27 @@ class Transaction(CycleWriting):
 
         Returns:
             Whether there was such a memory.
+
+        Raises:
+            StoreCorrupt: the index of ids does not lead to the memory, and could not let it go.
         """
         self._has_changed = True
-        if not is_replaced:
-            self._relink(id)
-        for sql in _ERASE:
-            self._run(sql, (id,))
-        self._run("DELETE FROM memory WHERE id = ?", (id,))
-        if not self._connection.changes():
+        self.require_indexed([id])
+        number = self._indexed([id])[id]
+        if number is None:
             return False
+        if not is_replaced:
+            self._relink(id, number)
+        for sql in _ERASE:
+            self._run(sql, (number,))
         self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
+        self._erased.add(id)
         return True
+
+    def rebuild_index(self, name: str) -> None:
+        """Make an index again from its table. This is no revision of anything."""
+        self._has_changed = True
+        self._run(f"REINDEX {name}")
 
     def keep_new_vectors(self, rows: Iterable[tuple[int, bytes | None]]) -> None:
         """Store vectors of a new embedder apart from those that searches use.
@@ -245,27 +258,27 @@ class Transaction(CycleWriting):
         count = self.new_vector_count()
         after = 0
         while rows := self._rows(_NEW_VECTORS, (after,)):
-            self.update_columns((id, {"embedding": blob or None}) for _, id, blob in rows)
+            self._update_numbered((number, {"embedding": blob or None}) for number, blob in rows)
             after = rows[-1][0]
         self._has_changed = True
         self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
         return count
 
-    def _relink(self, id: str) -> None:
+    def _relink(self, id: str, number: int) -> None:
         """Point what a memory superseded to the memory's own successor, or bring it back."""
         older = self._rows(_SUPERSEDED, (id,))
         if not older:
             return
-        found = self._rows(_SUCCESSOR, (id,))
+        found = self._rows(_SUCCESSOR, (number,))
         successor = found[0][0] if found else None
-        for name, metadata in older:
+        for older_number, name, metadata in older:
             changes: dict[str, object] = {"superseded_by": None}
             if successor is not None and successor != name:
                 changes["superseded_by"] = successor
             else:
                 with suppress(TypeError, ValueError, RecursionError):  # damaged: it stays as it is
                     changes["metadata"] = without_supersession(metadata)
-            self.update_columns([(name, changes)])
+            self._update_numbered([(older_number, changes)])
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
