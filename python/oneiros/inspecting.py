@@ -90,8 +90,9 @@ class Inspecting(Bounded):
         ]
         with parts.store.read() as reading:
             problems += [
-                f"memory {id!r}: superseded by {successor!r}, which was forgotten"
-                for id, successor in reading.lost_successors()
+                f"memory {id!r}: superseded by {successor!r}, which "
+                f"{'was forgotten' if was_erased else 'is not in this store'}; searches return it"
+                for id, successor, was_erased in reading.lost_successors()
             ]
             return problems + problems_of_cycles(reading)
 

@@ -234,8 +234,8 @@ class Lifecycle:
         values["sequence"] = held["sequence"]
         for name, column, _limit in _CODED_COLUMNS:
             values[column] = self._codes[name].of(held[name])
-        if not are_new or held["superseded_by"].count(None) != len(batch):
-            values["superseded"] = [by is not None for by in held["superseded_by"]]
+        if not are_new or any(held["is_superseded"]):
+            values["superseded"] = held["is_superseded"]
         asks = [asking_share(text) for text in held["text"]]
         if not are_new or any(asks):
             values["asks"] = asks

@@ -193,7 +193,7 @@ class RowSets:
         self.attributes.apply(rows, batch)
         pairs = list(zip(rows, batch, strict=True))
         archived = [row for row, memory in pairs if memory.status == _ARCHIVED]
-        superseded = [row for row, memory in pairs if memory.superseded_by is not None]
+        superseded = [row for row, memory in pairs if memory.is_superseded]
         cold = [row for row, memory in pairs if memory.tier != _HOT]
         perishable = [
             row

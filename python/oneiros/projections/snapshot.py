@@ -42,7 +42,7 @@ __all__ = ["FEWEST_ROWS", "Snapshot"]
 FEWEST_ROWS: Final = 2_000
 """Fewer are projected anew as fast."""
 
-_FORMAT: Final = 3  # another one for any change of what a part holds
+_FORMAT: Final = 4  # another one for any change of what a part holds
 _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _NO_SENSE: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)

@@ -105,7 +105,7 @@ class Adding(Embedding):
     ) -> AddReport:
         seen = bounds.seen
         fresh: list[Entry] = []
-        updated: list[str] = []
+        changed: list[tuple[Entry, StoredMemory]] = []
         ids = [entry.id for entry in batch.entries]
         with self._writing(after_events_of=ids) as transaction:
             known = {
@@ -133,12 +133,15 @@ class Adding(Embedding):
                 elif on_conflict != "update" or not seen(held):
                     batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
                 elif held.deleted_at is not None:
-                    # Only restore brings back what was deleted: this is another memory.
-                    transaction.erase(memory_id, is_replaced=True)
+                    # Only restore brings back what was deleted: this is another memory, which
+                    # supersedes nothing.
+                    transaction.erase(memory_id)
                     fresh.append(entry)
                 else:
-                    self._update_existing(transaction, entry, held, now)
-                    updated.append(memory_id)
+                    changed.append((entry, held))
+            for entry, held in changed:  # the last: they may name what replaces a deleted memory
+                self._update_existing(transaction, entry, held, now)
+            updated = [entry.id for entry, _ in changed]
             sequences = transaction.insert_cells(
                 [cells_of(entry.values) for entry in self._while_wanted(fresh)],
                 [entry.blob for entry in fresh],

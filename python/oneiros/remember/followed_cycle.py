@@ -59,6 +59,9 @@ def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) 
         own.sequences += changed_by_contents(reading.dream_contents(origin.number))
     except StoreCorrupt:
         return None
+    if cycle.undoes is not None:  # what it erased may have superseded others, which came back
+        noted = {number for column in columns for number in column.sequences.tolist()}
+        own.sequences += reading.memories_changed_by(cycle.revision).difference(noted)
     return own
 
 

@@ -115,7 +115,7 @@ class Undoing:
         self._restore_links(links)
         for content in reversed(contents):
             self._restore_content(content)
-        own.sequences += changed_by_contents(contents)
+        own.sequences += changed_by_contents(contents) + self._transaction.relinked
         stays = len({one.id for one in self._not_restored})
         told = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=stays)
         report = replace(

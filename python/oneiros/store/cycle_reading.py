@@ -223,6 +223,11 @@ ORDER BY number DESC LIMIT 1"""
         """Return the sequence numbers of the memories that a later commit added or changed."""
         return {row[0] for row in self._rows(CHANGED, (revision,))}
 
+    def memories_changed_by(self, revision: int) -> set[int]:
+        """Return the sequence numbers of the rows of ``memory`` that a commit was the last to change."""
+        sql = "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision = ?"
+        return {row[0] for row in self._rows(sql, (revision,))}
+
     def linked_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of memories of which a later commit made, changed or took a link.
 

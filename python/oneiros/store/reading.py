@@ -100,9 +100,8 @@ memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
 _TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
 _LOST_SUCCESSORS: Final = """
-SELECT id, superseded_by FROM memory INDEXED BY successor
-WHERE superseded_by IS NOT NULL AND superseded_by IN (SELECT id FROM erased)
-  AND superseded_by NOT IN (SELECT id FROM memory)
+SELECT id, superseded_by, superseded_by IN (SELECT id FROM erased) FROM memory INDEXED BY successor
+WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
 ORDER BY sequence LIMIT 100"""
 
 
@@ -527,12 +526,13 @@ WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
         while rows := self._fetch(cursor, _AT_ONCE):
             yield from raw_rows(table, rows)
 
-    def lost_successors(self) -> list[tuple[str, str]]:
-        """Return id and ``superseded_by`` of memories whose successor was erased.
+    def lost_successors(self) -> list[tuple[str, str, bool]]:
+        """Return id, ``superseded_by`` and was-erased of memories whose successor is not there.
 
         At most a hundred, in order of insertion.
         """
-        return self._rows(_LOST_SUCCESSORS)
+        found = self._rows(_LOST_SUCCESSORS)
+        return [(id, successor, bool(was_erased)) for id, successor, was_erased in found]
 
     def _memory(self, row: StoredMemory) -> Memory:
         if row.embedding is None or self._decode is None:

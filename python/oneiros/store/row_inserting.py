@@ -45,6 +45,8 @@ class RowInserting(CycleReading):
         # What was inserted, as the two tables hold it.
         self._fresh: list[tuple[_Rows, _Rows]] = []
         self._has_changed = False  # something that is no fresh row
+        self.relinked: list[int] = []
+        """Numbers of memories that an erased one superseded."""
         self._erased: set[str] = set()  # ids whose former numbers do not count any more
 
     def insert(self, memory: Memory, *, embedding_blob: bytes | None = None) -> int:

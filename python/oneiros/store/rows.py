@@ -91,6 +91,8 @@ class _Row(NamedTuple):
     sessions_json: str | None
     makes_sense: int | None
     """1 where every value lies in its field's range, None without lifecycle; no other row is handed out."""
+    is_superseded: int
+    """1 where the store holds the memory that ``superseded_by`` names, deleted or not."""
     own_revision: int
     """Of the row in ``memory`` alone; what follows is read only to be verified."""
     state_revision: int | None
@@ -215,6 +217,10 @@ _SENSE: Final = f"memory.sequence BETWEEN 1 AND {2**53} AND " + in_range(
 )
 
 
+_IS_SUPERSEDED: Final = """memory.superseded_by NOT NULL
+  AND EXISTS (SELECT 1 FROM memory AS newer WHERE newer.id = memory.superseded_by)"""
+
+
 def select(condition: str = "", *, hint: str = "", as_bytes: bool = False) -> str:
     """Return SQL that reads memories in order of insertion.
 
@@ -232,7 +238,7 @@ def select(condition: str = "", *, hint: str = "", as_bytes: bool = False) -> st
         states = ", ".join(map(_bytes_of, LIFECYCLE))
     return f"""
 SELECT memory.sequence, {_REVISION}, {own}, {states}, {_SENSE} AND {in_range(LIFECYCLE)},
-  memory.revision, lifecycle.revision, text_digest, memory.checksum, lifecycle.checksum
+  {_IS_SUPERSEDED}, memory.revision, lifecycle.revision, text_digest, memory.checksum, lifecycle.checksum
 FROM memory {hint} LEFT JOIN lifecycle ON lifecycle.sequence = memory.sequence{where}
 ORDER BY memory.sequence"""
 
@@ -269,12 +275,12 @@ def select_anew(condition: str) -> str:
     """
     states = ", ".join("?" * len(LIFECYCLE))
     return f"""
-SELECT sequence, revision, {_OWN}, {states}, {_SENSE}, revision, NULL, text_digest, checksum, NULL
+SELECT sequence, revision, {_OWN}, {states}, {_SENSE}, 0, revision, NULL, text_digest, checksum, NULL
 FROM memory WHERE {condition}"""
 
 
 def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
-    """Return what :func:`select` reads of a memory that was inserted.
+    """Return what :func:`select` reads of a memory that was inserted and names no successor.
 
     Args:
         row: the values of :data:`INSERT`.
@@ -283,7 +289,7 @@ def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
     sequence, revision, *own, digest, checksum = row
     _, state_revision, *states, state_checksum = lifecycle
     verified = (revision, state_revision, digest, checksum, state_checksum)
-    return StoredMemory._make((sequence, revision, *own, *states, 1, *verified))
+    return StoredMemory._make((sequence, revision, *own, *states, 1, 0, *verified))
 
 
 @lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Final
@@ -12,11 +12,11 @@ import apsw
 
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
-from oneiros.store.cells import json_text
+from oneiros.store.cells import Cells, json_text
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, StoredLink
-from oneiros.store.rows import without_supersession
+from oneiros.store.rows import MEMORY, without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -37,6 +37,11 @@ WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1""
 _SUCCESSOR: Final = """
 SELECT newer.id FROM memory AS gone NOT INDEXED JOIN memory AS newer ON newer.id = gone.superseded_by
 WHERE gone.sequence = ?1 AND newer.id <> gone.id"""
+_WAITING: Final = """
+SELECT older.sequence FROM memory AS fresh NOT INDEXED
+CROSS JOIN memory AS older INDEXED BY successor ON older.superseded_by = fresh.id
+WHERE fresh.sequence BETWEEN ?1 AND ?2 AND older.sequence NOT BETWEEN ?1 AND ?2"""
+_SUPERSEDED_BY: Final = MEMORY.index("superseded_by") - 2  # of a memory's cells
 _ERASE: Final = tuple(
     f"DELETE FROM {table} WHERE {column} = ?"
     for table, column in (
@@ -191,7 +196,24 @@ class Transaction(CycleWriting):
         self._run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
-    def erase(self, id: str, *, is_replaced: bool = False) -> bool:
+    def insert_cells(
+        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
+    ) -> range:
+        """Add memories, and mark those as changed that name one of them as their successor.
+
+        A memory is superseded from the moment when the store holds its successor; whoever follows
+        reads it again then.
+        """
+        sequences = super().insert_cells(memories, embedding_blobs)
+        if any(cells[_SUPERSEDED_BY] is not None for cells in memories):
+            self._has_changed = True  # whether it is superseded depends on other rows
+        if sequences:
+            waiting = self._rows(_WAITING, (sequences[0], sequences[-1]))
+            if waiting:
+                self._assign([], [(self.revision, number) for (number,) in waiting])
+        return sequences
+
+    def erase(self, id: str) -> bool:
         """Forget a memory for good: its rows, its vector, feedback, links and dreams.
 
         The bytes are overwritten in the pages at once; older copies of these stand in the log
@@ -200,7 +222,6 @@ class Transaction(CycleWriting):
 
         Args:
             id: the memory.
-            is_replaced: another memory gets the id in this transaction, so that names of it stay.
 
         Returns:
             Whether there was such a memory.
@@ -213,8 +234,7 @@ class Transaction(CycleWriting):
         number = self._indexed([id])[id]
         if number is None:
             return False
-        if not is_replaced:
-            self._relink(id, number)
+        self._relink(id, number)
         for sql in _ERASE:
             self._run(sql, (number,))
         self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
@@ -279,6 +299,7 @@ class Transaction(CycleWriting):
                 with suppress(TypeError, ValueError, RecursionError):  # damaged: it stays as it is
                     changes["metadata"] = without_supersession(metadata)
             self._update_numbered([(older_number, changes)])
+            self.relinked.append(older_number)
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
