@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneiros.dream.drift_over import drift_over as drift_over
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
+    from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
@@ -67,6 +68,7 @@ _HOME = {  # public name -> the module it lives in
     "LexicalIndex": "lexical",
     "Link": "association",
     "Memory": "memory",
+    "DamagedMemoriesWarning": "errors",
     "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
     "Profile": "ranking.profile",
@@ -97,6 +99,7 @@ __all__ = [
     "AsyncEngine",
     "CallableFactor",
     "Context",
+    "DamagedMemoriesWarning",
     "DreamBusy",
     "DreamSchedule",
     "DuplicateId",

@@ -20,12 +20,13 @@ from typing import (
     overload,
 )
 
-from oneiros.async_workers import Workers
+from oneiros.async_workers import Workers, noting_never_began
 from oneiros.engine import Engine
 from oneiros.memories import Memories
 from oneiros.named_calls import named_calls, plain_function
 from oneiros.ranking.declaration import require_int
 from oneiros.response import SearchResponse
+from oneiros.warning_places import Place, caller, pointing_at
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -52,8 +53,10 @@ def _awaited(
     method = plain_function(method)
 
     async def call(self: AsyncMemories[Any], /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
-        mind = await self._opened()
-        return await self._workers.run(partial(_loaded, method, mind, *args, **kwargs))
+        place = caller() or self._place
+        with noting_never_began():
+            mind = await self._opened()
+        return await self._workers.run(partial(_loaded, place, method, mind, *args, **kwargs))
 
     wrapped = update_wrapper(call, method)
     return cast(
@@ -62,13 +65,18 @@ def _awaited(
 
 
 def _loaded(
+    place: Place | None,
     method: Callable[Concatenate[Any, Given], Told],
     mind: Memories,
     *args: Given.args,
     **kwargs: Given.kwargs,
 ) -> Told:
-    """Call it, and read what its results would read when they are touched: the loop must not."""
-    told = method(mind, *args, **kwargs)
+    """Call it, and read what its results would read when they are touched: the loop must not.
+
+    Warnings point at the place.
+    """
+    with pointing_at(place):
+        told = method(mind, *args, **kwargs)
     for response in told if isinstance(told, list) else (told,):
         if isinstance(response, SearchResponse):
             response.load()
@@ -80,10 +88,15 @@ class AsyncMemories(Generic[Mind]):
     """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
 
     def __init__(
-        self, open_one: Callable[[], Awaitable[Mind]], workers: Workers, shown: str = ""
+        self,
+        open_one: Callable[[], Awaitable[Mind]],
+        workers: Workers,
+        place: Place | None,
+        shown: str = "",
     ) -> None:
         self._opened = open_one
         self._workers = workers
+        self._place = place  # where it was made
         self._shown = shown
 
     add = _awaited(Memories.add)
@@ -115,13 +128,14 @@ class AsyncMemories(Generic[Mind]):
 
     async def scope(self, **bounds: str) -> AsyncMemories[Memories]:
         """Return the memories within bounds, as :meth:`oneiros.Engine.scope` does."""
+        place = caller() or self._place
         mind = await self._opened()
         scoped = mind.scope(**bounds)
 
         async def opened() -> Memories:
             return scoped
 
-        return AsyncMemories(opened, self._workers, f"<AsyncScope: {scoped!r}>")
+        return AsyncMemories(opened, self._workers, place, f"<AsyncScope: {scoped!r}>")
 
     def __repr__(self) -> str:
         return self._shown
@@ -139,8 +153,9 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     Each call runs on one of a bounded number of threads; the others wait in the loop. An await that
     is cancelled before its call began leaves no trace; a call that runs is let end, as a whole, and
-    keeps its thread until then. The memories of a search's results come with it. One object belongs
-    to one event loop.
+    keeps its thread until then. A note on the ``CancelledError`` reports which: the call never began
+    and nothing is stored, it had ended, or it goes on and a write is stored whole. The memories of a search's results
+    come with it. One object belongs to one event loop.
 
     Args:
         path: of the store; opened by ``async with``, or by the first call.
@@ -153,7 +168,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     def __init__(self, path: str | os.PathLike[str], *, workers: int = 4, **options: Any) -> None:
         require_int("workers", workers, low=1, high=_MOST_WORKERS)
-        super().__init__(self._open, Workers(workers))
+        super().__init__(self._open, Workers(workers), caller())
         self._make = partial(Engine, path, **options)
         self._opening = asyncio.Lock()
         self._making = threading.Lock()
@@ -230,7 +245,8 @@ class AsyncEngine(AsyncMemories[Engine]):
         from oneiros.async_dream_plan import AsyncDreamPlan  # noqa: PLC0415 - a search dreams not
         from oneiros.dream.plan import DreamPlan  # noqa: PLC0415
 
-        mind = await self._open()
+        with noting_never_began():
+            mind = await self._open()
         told = await self._workers.run(
             lambda: mind.dream(
                 now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
@@ -262,7 +278,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         if self._engine is None:
             async with self._opening:
                 if self._engine is None:
-                    await self._workers.run(self._keep)
+                    await self._workers.run(self._keep, is_noted=False)
         assert self._engine is not None
         return self._engine
 
@@ -270,7 +286,8 @@ class AsyncEngine(AsyncMemories[Engine]):
         # Kept by the thread: whoever waited for it may be cancelled, and others ask again.
         with self._making:
             if self._engine is None:
-                self._engine = self._make()
+                with pointing_at(self._place):
+                    self._engine = self._make()
 
     def _close(self) -> None:
         if self._engine is not None:

@@ -55,6 +55,8 @@ class Parts:
     watch: Watch | None = None
     reranker: Reranker | None = None
     expander: Expander | None = None
+    is_quiet: bool = False
+    """Whether nobody is warned that the embedder is missing."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import TYPE_CHECKING, get_args
 
 from oneiros.argument_checks import (
@@ -27,6 +26,7 @@ from oneiros.rerank import require_reranker
 from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded
+from oneiros.warning_places import warn
 from oneiros.watching import Watch, require_watch
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         EmbedderMismatch: its vectors come from another embedder.
         ValueError, TypeError: an argument breaks its rule.
     """
+
+    _is_quiet = False
 
     def __init__(
         self,
@@ -152,6 +154,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             watch=watch,
             reranker=reranker,
             expander=query_expander,
+            is_quiet=self._is_quiet,
         )
         super().__init__(parts, bounds={})
         self._options = options
@@ -230,7 +233,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         """Replace every vector by this embedder's, and use it for searches from then on.
 
         The new vectors are stored apart, 256 a commit, and replace all old ones in one transaction
-        once they are complete. Until then searches use the old vectors, in every process and after
+        once they are complete. A damaged memory gets none, and loses the old one; :meth:`stats`
+        counts them. Until then searches use the old vectors, in every process and after
         a reopen, and other writers do not wait for the embedder. After an error, an interrupt or a
         crash call it again with the same embedder: it continues where it stopped.
 
@@ -267,7 +271,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             "added or changed now get no vector, and searches use words alone. Open it with "
             "embedder=; embed_missing() makes the vectors that are missing"
         )
-        warnings.warn(msg, MissingEmbedderWarning, stacklevel=4)
+        warn(msg, MissingEmbedderWarning)
 
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""
@@ -291,6 +295,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
 
 class QuietEngine(Engine):
     """An engine that does not warn when it lacks the store's embedder."""
+
+    _is_quiet = True
 
     def _warn_without_embedder(self, name: str) -> None:
         """Do not warn."""

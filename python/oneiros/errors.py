@@ -7,6 +7,7 @@ rule; what stands here is for the conditions a caller may want to catch by name.
 from __future__ import annotations
 
 __all__ = [
+    "DamagedMemoriesWarning",
     "DreamBusy",
     "DuplicateId",
     "EmbedderMismatch",
@@ -102,4 +103,11 @@ class StoreVersionError(OneirosError):
 
 
 class MissingEmbedderWarning(UserWarning):
-    """An engine without an embedder opened a store whose vectors were made by one."""
+    """An engine without an embedder opened a store whose vectors were made by one, or dropped a vector.
+
+    The vector of a text that was changed is dropped unless another is given with the new text.
+    """
+
+
+class DamagedMemoriesWarning(UserWarning):
+    """An export left out memories that are damaged."""

@@ -33,7 +33,8 @@ class Inspecting(Bounded):
         projections = parts.projections
         vectors = projections.indexes.vectors
         with parts.store.read() as reading:
-            without_vector, name = reading.count_without_vector(), reading.reembedding()
+            without_vector = reading.count_without_vector(without=list(parts.remember.damaged))
+            name = reading.reembedding()
             reembedding = None
             if name is not None:
                 reembedding = {"embedder": name, "done": reading.new_vector_count()}

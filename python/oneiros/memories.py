@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
 from oneiros.comparing import Comparing
+from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.linking import Linking
 from oneiros.looking import Looking
@@ -20,9 +21,10 @@ from oneiros.named_calls import named_calls
 from oneiros.records import records_of
 from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
-from oneiros.response import readable
+from oneiros.response import load_each
 from oneiros.store.transaction import VERDICTS
 from oneiros.visible_text import shortened
+from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,7 @@ __all__ = ["Memories"]
 _SCOPE_FIELDS = ("project", "session", "topic")
 _LOAD_BATCH = 1_000
 _BOUND = 60  # characters of a bound that are shown
+_MOST_NAMED = 20
 
 
 @named_calls("Scope")
@@ -128,6 +131,7 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
             ingest=self._parts.profile.ingest,
             links=links,
         )
+        self._warn_of_dropped_vectors()
         return replace(report, look=OnFirstLook(partial(self._repeats_among, report.ids)))
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
@@ -135,6 +139,9 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
         A changed text or title is embedded by the engine's embedder. Without an embedder the old
         vector is dropped, unless a new ``embedding`` is given too.
+
+        Warns:
+            MissingEmbedderWarning: a vector was dropped; once an engine.
 
         Raises:
             UnknownMemory: no live memory has this id.
@@ -147,6 +154,7 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
                 raise ValueError(msg)
         require_utf8("id", id)
         self._parts.remember.update(id, changes, now=self._now(now), seen=self._seen)
+        self._warn_of_dropped_vectors()
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Record what someone says of a memory: its ``feedback`` is the sum of such verdicts.
@@ -238,6 +246,10 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         Returns:
             How many memories were written.
 
+        Warns:
+            DamagedMemoriesWarning: memories are damaged and were left out; they are named. A scope
+                names those that are known to lie within.
+
         Raises:
             ValueError, TypeError: no path for a file, or the store's own.
             OSError: the file cannot be written.
@@ -248,7 +260,12 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         target = self._foreign(path)
         self._follow_others()
         ids = [self._parts.projections.lifecycle.ids[row] for row in self._matching(None)]
-        return write_jsonl(target, self._pages(ids), embeddings=embeddings)
+        left_out: list[str] = []
+        count = write_jsonl(target, self._pages(ids, left_out), embeddings=embeddings)
+        if not self._bounds:
+            left_out += [one.id for one in self._parts.remember.damaged.values()]
+        self._warn_of_damage(list(dict.fromkeys(left_out)))
+        return count
 
     def scope(self, **bounds: str) -> Memories:
         """Return a view of the memories of one project, session or topic that can see nothing else.
@@ -305,8 +322,32 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
 
         return foreign_file("path", file_name("path", path), self._parts.store.path)
 
-    def _pages(self, ids: Sequence[str]) -> Iterator[Memory]:
+    def _pages(self, ids: Sequence[str], left_out: list[str]) -> Iterator[Memory]:
+        """Yield memories; the ids of damaged ones go to ``left_out``."""
         for start in range(0, len(ids), _LOAD_BATCH):
-            for memory in readable(self._load_live, ids[start : start + _LOAD_BATCH]):
-                if memory is not None:
+            part = ids[start : start + _LOAD_BATCH]
+            for id, memory in zip(part, load_each(self._load_live, part), strict=True):
+                if isinstance(memory, StoreCorrupt):
+                    left_out.append(id)
+                elif memory is not None:
                     yield memory
+
+    def _warn_of_damage(self, ids: Sequence[str]) -> None:
+        if ids:
+            names = ", ".join(map(repr, ids[:_MOST_NAMED])) + (", ..." if ids[_MOST_NAMED:] else "")
+            memories = "1 memory is" if len(ids) == 1 else f"{len(ids)} memories are"
+            warn(
+                f"{memories} damaged in the store and left out of the export: {names}",
+                DamagedMemoriesWarning,
+            )
+
+    def _warn_of_dropped_vectors(self) -> None:
+        remember = self._parts.remember
+        if remember.has_dropped_vectors and not (remember.has_warned or self._parts.is_quiet):
+            remember.has_warned = True
+            warn(
+                "a text was changed, and its vector, which is of the old text, was dropped: this "
+                "engine has no embedder to make another. Give embedding= with the text, or open the "
+                "store with embedder=. Further vectors are dropped without a warning",
+                MissingEmbedderWarning,
+            )

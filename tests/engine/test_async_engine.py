@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -124,16 +125,59 @@ def test_cancelled_while_it_waits_it_never_starts_and_while_it_runs_it_ends_whol
             await asyncio.to_thread(slow.entered.acquire)
             waiting = asyncio.create_task(mind.add("two", id="two"))
             await asyncio.sleep(0)
-            for task in (waiting, running):
+            for task, words in ((waiting, "never began; nothing"), (running, "goes on")):
                 task.cancel()
-                with pytest.raises(asyncio.CancelledError):
+                with pytest.raises(asyncio.CancelledError) as caught:
                     await task
+                (note,) = caught.value.__notes__
+                assert words in note
             slow.gate.set()
             return [memory.id for memory in await mind.list()]
 
     slow = Slow()
     assert asyncio.run(asked(slow)) == ["one"]
     assert slow.calls == 1
+
+
+def test_a_call_cancelled_while_the_engine_opens_never_began(tmp_path: Path) -> None:
+    async def asked() -> list[str]:
+        mind = oneiros.AsyncEngine(tmp_path / "a.db")
+        first = asyncio.create_task(mind.add("one", id="one"))
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await first
+        assert caught.value.__notes__ == ["oneiros: the call never began; nothing of it is stored"]
+        found = [memory.id for memory in await mind.list()]
+        await mind.close()
+        return found
+
+    assert asyncio.run(asked()) == []
+
+
+def waited() -> None:
+    time.sleep(0.5)
+
+
+def test_a_call_cancelled_after_its_end_says_how_it_ended() -> None:
+    async def asked(given: dict[str, str]) -> str:
+        async with opened() as mind:
+            await mind.add("one", id="one")
+            task = asyncio.create_task(mind.add("two", **given))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            waited()  # the loop does not hear of the end, the thread comes to it
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            (note,) = caught.value.__notes__
+            return str(note)
+
+    assert (
+        asyncio.run(asked({"id": "two"})) == "oneiros: the call had ended; what it wrote is stored"
+    )
+    failed = asyncio.run(asked({"id": "one"}))
+    assert failed.startswith("oneiros: the call had failed with DuplicateId: id: 'one' exists")
 
 
 def test_closing_waits_for_what_runs_and_refuses_the_rest(tmp_path: Path) -> None:

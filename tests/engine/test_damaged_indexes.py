@@ -134,13 +134,14 @@ def test_other_indexes_are_rebuilt_by_check(tmp_path: Path) -> None:
         mind.add_many([{"text": f"memory topic{id} here", "id": id} for id in IDS])
         mind.link_many([("m001", id) for id in IDS[2:]])
         mind.supersede("m003", "m004")
-    names = ("memory_by_text", "memory_by_revision", "lifecycle_by_revision", *LINK_INDEXES)
+    names = whole_indexes(path)
+    assert {"memory_by_revision", "memory_by_text", *LINK_INDEXES} <= set(names)
     for name in names:
         misplace(path, name)
     with oneiros.Engine(path) as mind:
         assert len(mind.links()) == COUNT - 2  # read from the table
         found = [one.partition(":")[0] for one in mind.check()]
-        assert found == [f"index {name}" for name in names]
+        assert sorted(found) == sorted(f"index {name}" for name in names)
         assert mind.check(deep=True) == []
 
 
@@ -157,6 +158,18 @@ def test_a_delete_that_meets_a_damaged_index_is_refused_and_writing_goes_on(tmp_
         for id in list(mind.list(limit=200)):
             mind.forget(id.id)
         assert mind.check(deep=True) == []
+
+
+def whole_indexes(path: Path) -> list[str]:
+    """Return the indexes of memories and links that hold every row."""
+    connection = apsw.Connection(str(path))
+    try:
+        sql = """
+SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT LIKE '%WHERE%'
+AND tbl_name IN ('memory', 'lifecycle', 'link')"""
+        return [str(row[0]) for row in connection.execute(sql)]
+    finally:
+        connection.close()
 
 
 def misplace(path: Path, index: str) -> None:

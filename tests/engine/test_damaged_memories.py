@@ -13,6 +13,7 @@ import pytest
 import oneiros
 from oneiros import StoreCorrupt
 from oneiros.projections import snapshot
+from tests.engine.embedders import LetterCounts
 
 NOW = 1_770_000_000.0
 DAY = 86_400.0
@@ -90,7 +91,12 @@ def test_it_is_named_and_the_others_are_read(path: Path, kind: str) -> None:
 def test_what_reads_many_leaves_it_out(path: Path, tmp_path: Path) -> None:
     damage(path, DAMAGE["text"])
     with oneiros.Engine(path, clock=lambda: NOW) as mind:
-        assert mind.export(tmp_path / "out.jsonl") == 19
+        for _ in range(2):  # also where it is known already
+            with pytest.warns(
+                oneiros.DamagedMemoriesWarning, match=r"^1 memory is .*: 'm1'$"
+            ) as of:
+                assert mind.export(tmp_path / "out.jsonl") == 19
+            assert [one.filename for one in of] == [__file__]
         lines = (tmp_path / "out.jsonl").read_text().splitlines()
         assert {json.loads(line)["id"] for line in lines} == OTHERS
         with pytest.raises(StoreCorrupt, match="memory 'm1'"):
@@ -100,6 +106,31 @@ def test_what_reads_many_leaves_it_out(path: Path, tmp_path: Path) -> None:
             pages += page
         assert {memory.id for memory in pages} == OTHERS
         assert mind.similar("m2")  # type: ignore[truthy-bool]
+
+
+def test_an_export_of_a_scope_names_what_is_damaged_within(tmp_path: Path, path: Path) -> None:
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        damage(path, DAMAGE["text"])
+        assert mind.scope(project="p").export(tmp_path / "out.jsonl") == 10  # m1 lies in q
+        with pytest.warns(oneiros.DamagedMemoriesWarning, match="'m1'"):
+            assert mind.scope(project="q").export(tmp_path / "out.jsonl") == 9
+
+
+def test_an_id_that_is_not_utf8_is_named_by_its_number(path: Path) -> None:
+    damage(path, "id = CAST(X'6DFF' AS TEXT)")
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        assert any("memory number 2 in the store" in one for one in mind.check(deep=True))
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_all_others_are_embedded_again(path: Path, kind: str) -> None:
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        damage(path, DAMAGE[kind])
+        assert mind.reembed(LetterCounts()) == 19
+        stats = mind.stats()
+        assert (stats["damaged"], stats["vectors"], stats["without_vector"]) == (1, 19, 0)
+        assert mind.embed_missing() == 0
+        assert all(mind.get(id).embedding is not None for id in OTHERS)
 
 
 def test_reranking_passes_it_over(path: Path) -> None:
@@ -192,6 +223,7 @@ def test_a_scope_tells_nothing_of_what_lies_beyond(path: Path) -> None:
         mind.forget("m1")
 
 
+@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 def test_another_process_that_follows_leaves_it_out(path: Path) -> None:
     with oneiros.Engine(path, clock=lambda: NOW) as mind, oneiros.Engine(path) as other:
         mind.update("m1", title="changed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,67 @@ def test_an_engine_without_the_embedder_of_the_store_warns(path: Path) -> None:
         with pytest.raises(oneiros.MissingEmbedderWarning):
             oneiros.Engine(path)
         oneiros.Engine(path, embedder=LetterCounts(name="one")).close()  # nothing was left open
+
+
+def test_the_warning_of_an_async_engine_points_at_where_it_was_made(path: Path) -> None:
+    with oneiros.Engine(path, embedder=LetterCounts(name="one")) as engine:
+        engine.add("aaa")
+    line = 0
+
+    async def opened() -> None:
+        nonlocal line
+        made = oneiros.AsyncEngine(path)
+        line = made_at()
+        await asyncio.create_task(made.count())
+        await made.close()
+
+    with pytest.warns(oneiros.MissingEmbedderWarning) as caught:
+        asyncio.run(opened())
+    assert [(one.filename, one.lineno) for one in caught] == [(__file__, line - 1)]
+
+
+def made_at() -> int:
+    """Return the caller's line."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def changed(engine: oneiros.Engine) -> None:
+    engine.update("a", text="another")
+
+
+def added_over(engine: oneiros.Engine) -> None:
+    engine.add("another", id="a", on_conflict="update")
+
+
+@pytest.mark.parametrize("change", [changed, added_over])
+def test_a_vector_of_the_users_own_is_dropped_with_one_warning(
+    path: Path, change: Callable[[oneiros.Engine], None]
+) -> None:
+    with oneiros.Engine(path) as engine:
+        engine.add_many([{"text": "aaa", "id": id, "embedding": A} for id in "abc"])
+        engine.update("b", title="new", embedding=B)  # no vector is dropped
+        engine.update("c", importance=0.7)
+        with pytest.warns(oneiros.MissingEmbedderWarning, match="was dropped") as caught:
+            change(engine)
+        assert [one.filename for one in caught] == [__file__]
+        assert engine.get("a").embedding is None
+        engine.update("b", text="without another warning")
+    with oneiros.Engine(path, embedder=LetterCounts(name="one")) as engine:
+        engine.update("c", text="this one has an embedder")
+
+
+def test_an_async_engine_warns_of_a_dropped_vector_where_it_was_called(path: Path) -> None:
+    async def lose() -> None:
+        async with oneiros.AsyncEngine(path) as engine:
+            await engine.add("aaa", id="a", embedding=A)
+            await engine.update("a", text="another")
+
+    with pytest.warns(oneiros.MissingEmbedderWarning, match="was dropped") as caught:
+        asyncio.run(lose())
+    assert [one.filename for one in caught] == [__file__]
 
 
 def test_a_store_without_an_embedder_warns_nobody(path: Path) -> None:

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
@@ -157,6 +159,30 @@ def test_what_was_cut_off_is_gone_on_with(path: Path, stop: Callable[[], None]) 
         again.restore("m4")
         assert again.stats()["without_vector"] == 0
         assert again.check() == []
+
+
+def test_a_new_vector_that_is_damaged_before_the_switch_is_made_again(path: Path) -> None:
+    with oneiros.Engine(path, embedder=old()) as engine, pytest.raises(RuntimeError):
+        engine.reembed(new(at={1: fail}))
+    flip_new_vector(path, "m7")
+    with oneiros.Engine(path) as engine:
+        assert [one for one in engine.check(deep=True) if "its new vector is damaged" in one]
+        embedder = new(at={1: lambda: flip_new_vector(path, "m300")})  # between batch and switch
+        assert engine.reembed(embedder) == COUNT
+        asked = [text for call in embedder.calls for text in call]
+        assert (asked.count("a 7"), asked.count("a 300"), len(asked)) == (1, 2, 346)
+        assert goes_by(engine) == "new"
+        assert engine.check(deep=True) == []
+
+
+def flip_new_vector(path: Path, id: str) -> None:
+    """Change one byte of a component of a memory's new vector."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.set_busy_timeout(5_000)
+        ((blob,),) = connection.execute("SELECT new_embedding FROM memory WHERE id = ?", (id,))
+        assert isinstance(blob, bytes)
+        damaged = blob[:-6] + bytes([blob[-6] ^ 1]) + blob[-5:]
+        connection.execute("UPDATE memory SET new_embedding = ? WHERE id = ?", (damaged, id))
 
 
 DIES = """

@@ -13,6 +13,7 @@ from oneiros.remember.embedding import Embedding
 from oneiros.remember.following import uncollected
 from oneiros.remember.write_rules import (
     Bounds,
+    drops_own_vector,
     exists,
     is_rewritten,
     keep_spread,
@@ -106,6 +107,7 @@ class Adding(Embedding):
         seen = bounds.seen
         fresh: list[Entry] = []
         changed: list[tuple[Entry, StoredMemory]] = []
+        is_dropped = False
         ids = [entry.id for entry in batch.entries]
         with self._writing(after_events_of=ids) as transaction:
             known = {
@@ -140,7 +142,7 @@ class Adding(Embedding):
                 else:
                     changed.append((entry, held))
             for entry, held in changed:  # the last: they may name what replaces a deleted memory
-                self._update_existing(transaction, entry, held, now)
+                is_dropped |= self._update_existing(transaction, entry, held, now)
             updated = [entry.id for entry, _ in changed]
             sequences = transaction.insert_cells(
                 [cells_of(entry.values) for entry in self._while_wanted(fresh)],
@@ -152,6 +154,7 @@ class Adding(Embedding):
                 if new_links:
                     transaction.set_links(new_links)
                 raise_alike(transaction, self._projections, fresh, ingest, bounds.fields)
+        self.has_dropped_vectors |= is_dropped
         return batch.report({entry.id for entry in fresh}.union(updated), updated)
 
     def _while_wanted(self, items: Sequence[Item]) -> Iterator[Item]:
@@ -168,7 +171,8 @@ class Adding(Embedding):
 
     def _update_existing(
         self, transaction: Transaction, entry: Entry, held: StoredMemory, now: float
-    ) -> None:
+    ) -> bool:
+        """Update a memory; return whether that dropped a vector of the user's own."""
         changes = validate_changes(
             {
                 name: value
@@ -176,14 +180,17 @@ class Adding(Embedding):
                 if name not in ("id", "learned_at") and value is not None
             }
         )
+        is_dropped = False
         if entry.blob is not None:
             changes["embedding"] = entry.blob
         elif is_rewritten(held, changes):
             changes["embedding"] = None  # the old vector is of the old text
+            is_dropped = drops_own_vector(held, self.vectors.recorded_name)
         keep_spread(held, changes)
         restage(held, changes)
         changes.setdefault("updated_at", now)
         transaction.update(entry.id, changes)
+        return is_dropped
 
     def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
         transaction.require_indexed([memory_id])

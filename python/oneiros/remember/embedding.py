@@ -119,21 +119,28 @@ class Embedding(Cycles):
         )
         raise StoreBusy(msg)
 
+    def _current(
+        self, transaction: Transaction, batch: Sequence[StoredMemory]
+    ) -> list[StoredMemory]:
+        """Return what the memories of a batch are by now, without those that are gone or damaged."""
+        numbers = [memory.sequence for memory in batch]
+        found = transaction.of_sequences(numbers, on_damage=self.note_damage)
+        return [held for part in found for held in part]
+
     def _last_sequence(self) -> int:
         with self._store.read() as reading:
             return reading.last_sequence()
 
     def _without_vector(self, after: int, up_to: int) -> list[StoredMemory]:
         with self._store.read() as reading:
-            return reading.without_vector(after, up_to, _BATCH)
+            return reading.without_vector(after, up_to, _BATCH, on_damage=self.note_damage)
 
     @whole_write
     def _give(self, batch: Sequence[StoredMemory], made: MadeVectors) -> tuple[int, bool]:
         """Write the vectors of unchanged texts; return their number and whether none had changed."""
         known = set(map(embedded_text, batch))
         with self._writing() as transaction:
-            now = transaction.load_stored([memory.id for memory in batch])
-            lacking = [held for held in now if held is not None and _lacks_vector(held)]
+            lacking = [held for held in self._current(transaction, batch) if _lacks_vector(held)]
             same = [held for held in lacking if embedded_text(held) in known]
             try:
                 made.require(map(embedded_text, same), self.vectors)
@@ -156,6 +163,7 @@ class Embedding(Cycles):
         assert made.name is not None
         with self._writing() as transaction:
             if resume and transaction.reembedding() == made.name:
+                transaction.drop_damaged_new_vectors()
                 blob = transaction.a_new_vector()
                 return None if blob is None else _core.embedding_dimension(blob=blob)
             transaction.drop_new_vectors()
@@ -171,7 +179,7 @@ class Embedding(Cycles):
         after, up_to = 0, self._last_sequence()
         while True:
             with self._store.read() as reading:
-                batch = reading.to_reembed(after, up_to, _BATCH)
+                batch = reading.to_reembed(after, up_to, _BATCH, on_damage=self.note_damage)
             if not batch:
                 return True
             made = MadeVectors(vectors)
@@ -191,12 +199,11 @@ class Embedding(Cycles):
         with self._writing() as transaction:
             if _is_done(transaction, vectors):
                 return False
-            texts = [embedded_text(memory) for memory in batch]
-            now = transaction.load_stored([memory.id for memory in batch])
+            text_of = {memory.sequence: embedded_text(memory) for memory in batch}
             transaction.keep_new_vectors(
-                (held.sequence, made.of(text)[0])
-                for held, text in zip(now, texts, strict=True)
-                if held is not None and embedded_text(held) == text
+                (held.sequence, made.of(embedded_text(held))[0])
+                for held in self._current(transaction, batch)
+                if embedded_text(held) == text_of[held.sequence]
             )
         return True
 
@@ -214,7 +221,10 @@ class Embedding(Cycles):
         with self._writing() as transaction:
             if _is_done(transaction, made):
                 return 0
-            if not has_to and transaction.to_reembed(0, transaction.last_sequence(), 1):
+            is_damaged = transaction.drop_damaged_new_vectors() > 0
+            last = transaction.last_sequence()
+            lacking = transaction.to_reembed(0, last, 1, on_damage=self.note_damage)
+            if not has_to and (is_damaged or lacking):
                 return None
             count = transaction.take_new_vectors()
             made.record_anew(transaction)

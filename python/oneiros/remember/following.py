@@ -58,6 +58,9 @@ class Following:
         self._snapshot = Snapshot(store.path)
         self.damaged: dict[int, Damaged] = {}
         """By their numbers in the store, the memories that were found damaged."""
+        self.has_dropped_vectors = False
+        """Whether texts of the user's own vectors changed, and no embedder made other vectors."""
+        self.has_warned = False  # of that
         self._unhidden: list[int] = []  # those of them that searches may still find
 
     @property

@@ -11,6 +11,7 @@ from oneiros.memory import validate_changes
 from oneiros.remember.adding import Adding
 from oneiros.remember.batch import titled
 from oneiros.remember.write_rules import (
+    drops_own_vector,
     is_rewritten,
     is_superseded_by,
     keep_spread,
@@ -66,6 +67,7 @@ class Remember(Adding):
         seen: Seen,
     ) -> None:
         with self._writing(after_events_of=[memory_id]) as transaction:
+            is_dropped = False
             vector = self.vectors.accept(changes.get("embedding"))
             held = self._live(transaction, memory_id, seen)
             text = _text_to_embed(held, changes)
@@ -74,7 +76,9 @@ class Remember(Adding):
                 self.vectors.record(transaction, len(vector), is_made_here=False)
             elif text is not None:
                 changes["embedding"] = None  # the old vector is of the old text
-                if self.vectors.is_present:
+                if not self.vectors.is_present:
+                    is_dropped = drops_own_vector(held, self.vectors.recorded_name)
+                else:
                     made.require([text], self.vectors)
                     changes["embedding"], width = made.of(text)
                     if width:
@@ -85,6 +89,7 @@ class Remember(Adding):
             self._lifecycle.require_kinds([changes.get("kind")])
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
+        self.has_dropped_vectors |= is_dropped
 
     @whole_write
     def feedback(self, memory_id: str, verdict: str, *, now: float, seen: Seen) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "drops_own_vector",
     "exists",
     "is_rewritten",
     "is_superseded_by",
@@ -59,6 +60,14 @@ def is_rewritten(held: StoredMemory, changes: Mapping[str, object]) -> bool:
     return any(
         name in changes and changes[name] != getattr(held, name) for name in ("text", "title")
     )
+
+
+def drops_own_vector(held: StoredMemory, recorded_name: str | None) -> bool:
+    """Whether a memory has a vector of which no embedder is known.
+
+    Where one is recorded, an engine without it warned when it was opened.
+    """
+    return held.embedding is not None and recorded_name is None
 
 
 def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:

@@ -21,17 +21,16 @@ _KEYS: Final = {
 }
 """The tables that have indexes, and what tells their rows apart."""
 _OF_IDS: Final = "sqlite_autoindex_memory_1"
-_PARTIAL: Final = {"successor": "superseded_by IS NOT NULL"}
 _MOST_LISTED: Final = 100
 _AT_ONCE: Final = 1_000
 
-# {same}: the indexed columns; {own}: the key.
+# {same}: the indexed columns; {own}: the key; {partial}: of the rows in the index.
 # The conditions on types are always true. SQLite must read the checksums, which are in no index, and
 # thus the table; and must not count the rows of whichever index is the smallest.
 _OF_TABLE: Final = "{table} AS held NOT INDEXED WHERE typeof(held.checksum) <> '' AND {partial}"
 _UNFOUND: Final = f"""
 SELECT {{key}} FROM {_OF_TABLE} AND NOT EXISTS (
-  SELECT 1 FROM {{table}} AS found INDEXED BY {{index}} WHERE {{same}} AND {{own}})"""
+  SELECT 1 FROM {{table}} AS found INDEXED BY {{index}} WHERE {{same}} AND {{own}} AND {{partial}})"""
 _EXTRA: Final = f"""
 SELECT (SELECT count(*) FROM {{table}} AS held INDEXED BY {{index}}
         WHERE typeof(held.{{column}}) <> '' AND {{partial}})
@@ -93,13 +92,19 @@ class IndexChecking(Reading):
         found = self._rows(f"PRAGMA index_list({table})")
         return [name for _, name, _, origin, *_ in found if origin != "pk"]
 
+    def _condition(self, index: str) -> str:
+        """Return SQL for the rows that an index holds, as its own text has it."""
+        ((sql,),) = self._rows("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
+        _, _, condition = (sql or "").partition("WHERE")
+        return condition or "1"
+
     def _damage_of(self, table: str, index: str) -> IndexDamage | None:
         columns = [name for _, _, name in self._rows(f"PRAGMA index_info({index})")]
         parts = {
             "table": table,
             "index": index,
             "column": columns[0],
-            "partial": _PARTIAL.get(index, "1"),
+            "partial": self._condition(index),
             "key": ", ".join(_KEYS[table]),
             "same": " AND ".join(f"found.{name} = held.{name}" for name in columns),
             "own": " AND ".join(f"found.{name} = held.{name}" for name in _KEYS[table]),

@@ -91,14 +91,11 @@ AND NOT (?2 AND memory.new_embedding IS NOT NULL)
 AND (trim(memory.text, ?1) <> '' OR trim(memory.title, ?1) <> '')"""
 _COUNT_LACKING: Final = f"""
 SELECT count(*) FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
-WHERE {_LACKS_VECTOR}"""
-_LACKING: Final = (
-    f"{select(f'memory.sequence > ?3 AND memory.sequence <= ?4 AND {_LACKS_VECTOR}')} LIMIT ?5"
-)
+WHERE {_LACKS_VECTOR} AND memory.sequence NOT IN (SELECT value FROM json_each(?3))"""
+_LACKING: Final = f"memory.sequence > ?3 AND memory.sequence <= ?4 AND {_LACKS_VECTOR}"
 _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
-_TO_REEMBED: Final = f"{select(_REEMBEDS)} LIMIT ?3"
 _LOST_SUCCESSORS: Final = """
 SELECT id, superseded_by, superseded_by IN (SELECT id FROM erased) FROM memory INDEXED BY successor
 WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
@@ -258,31 +255,41 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         """Return the name of the embedder of an unfinished reembed; None: there is none."""
         return self.settings().get(REEMBEDDING_SETTING) or None
 
-    def count_without_vector(self) -> int:
-        """Return the number of live memories that lack a vector which their text could have."""
-        values = (_BLANKS, self.reembedding() is None)
+    def count_without_vector(self, *, without: Iterable[int] = ()) -> int:
+        """Return the number of live memories that lack a vector which their text could have.
+
+        Args:
+            without: numbers of memories that are not counted.
+        """
+        values = (_BLANKS, self.reembedding() is None, json.dumps(list(without)))
         return int(self._rows(_COUNT_LACKING, values)[0][0])
 
-    def without_vector(self, after: int, up_to: int, limit: int) -> list[StoredMemory]:
+    def without_vector(
+        self, after: int, up_to: int, limit: int, *, on_damage: OnDamage = raise_damage
+    ) -> list[StoredMemory]:
         """Return the first live memories that lack a vector which their text could have.
 
         Args:
             after: a sequence number; memories above it are returned.
             up_to: the highest sequence number to return.
             limit: the most memories to return.
+            on_damage: is given each memory that cannot be read, which is left out.
         """
-        values = (_BLANKS, self.reembedding() is None, after, up_to, limit)
-        return stored(self._rows(_LACKING, values))
+        values = (_BLANKS, self.reembedding() is None, after, up_to)
+        return next(self._stored(_LACKING, values, limit, on_damage), [])
 
-    def to_reembed(self, after: int, up_to: int, limit: int) -> list[StoredMemory]:
+    def to_reembed(
+        self, after: int, up_to: int, limit: int, *, on_damage: OnDamage = raise_damage
+    ) -> list[StoredMemory]:
         """Return the first memories without a new vector, soft-deleted ones too.
 
         Args:
             after: a sequence number; memories above it are returned.
             up_to: the highest sequence number to return.
             limit: the most memories to return.
+            on_damage: is given each memory that cannot be read, which is left out.
         """
-        return stored(self._rows(_TO_REEMBED, (after, up_to, limit)))
+        return next(self._stored(_REEMBEDS, (after, up_to), limit, on_damage), [])
 
     def last_sequence(self) -> int:
         """Return the highest sequence number of a memory; 0 where there is none."""
@@ -292,6 +299,23 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         """Return the number of memories that the new embedder has processed."""
         sql = "SELECT count(*) FROM memory WHERE new_embedding IS NOT NULL"
         return int(self._rows(sql)[0][0])
+
+    def damaged_new_vectors(self) -> list[int]:
+        """Return the sequence numbers of the memories whose new vectors are damaged.
+
+        Nothing where the store was given no ``decode_embedding``. No checksum of a row covers them.
+        """
+        if self._decode is None:
+            return []
+        damaged = []
+        cursor = self._run("SELECT sequence, new_embedding FROM memory WHERE new_embedding > x''")
+        while rows := self._fetch(cursor, _AT_ONCE):
+            for number, blob in rows:
+                try:
+                    self._decode(blob)
+                except StoreCorrupt:
+                    damaged.append(number)
+        return damaged
 
     def a_new_vector(self) -> bytes | None:
         """Return one of the new vectors, encoded; None where there is none."""
@@ -501,7 +525,10 @@ WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
                 problems += islice(self._damage_in(table), _MOST_LISTED)
             except StoreCorrupt as error:
                 problems.append(f"table {table}: {error}")
-        return problems
+        return problems + [
+            f"memory number {number}: its new vector is damaged; reembed() makes it again"
+            for number in self.damaged_new_vectors()[:_MOST_LISTED]
+        ]
 
     def _damage_in(self, table: str) -> Iterator[str]:
         if table == "lifecycle":  # which is read with the memories

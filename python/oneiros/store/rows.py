@@ -265,7 +265,10 @@ def undecoded(
         except UnicodeDecodeError as error:
             id = row[_ID]
             name = id.decode(errors="replace") if isinstance(id, bytes) else str(id)
-            on_damage(Damaged(row[0], name, f"a text in the store is not UTF-8 ({error})"))
+            reason = f"a text in the store is not UTF-8 ({error})"
+            if "\ufffd" in name:
+                reason = f"memory number {row[0]} in the store, {reason}"
+            on_damage(Damaged(row[0], name, reason))
 
 
 def select_anew(condition: str) -> str:

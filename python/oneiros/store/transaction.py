@@ -267,6 +267,15 @@ class Transaction(CycleWriting):
         self._has_changed = True
         self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
 
+    def drop_damaged_new_vectors(self) -> int:
+        """Delete the new vectors that are damaged, so that they are made again; return how many."""
+        damaged = self.damaged_new_vectors()
+        if damaged:
+            self._has_changed = True
+            sql = "UPDATE memory SET new_embedding = NULL WHERE sequence = ?"
+            self._run_many(sql, [(number,) for number in damaged])
+        return len(damaged)
+
     def take_new_vectors(self) -> int:
         """Replace the vector of every memory by its new one, or by none.
 
