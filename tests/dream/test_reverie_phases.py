@@ -60,7 +60,7 @@ def by_the_page(
         kept_importance=rails.kept_importance,
         kept_priority=rails.kept_priority,
         taken_before=0 if day is None else day.memories,
-        live_at_first=None if day is None else day.live,
+        live_at_first=None if day is None else day.shown,
     )
     for name in names:
         dreaming.PHASES[name](cycle, **(scan if name == "scan" else {}))

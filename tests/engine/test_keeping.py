@@ -346,6 +346,46 @@ def test_cycles_that_were_undone_do_not_count() -> None:
         assert (report.taken_away, report.taken_before, report.day_limit) == (10, 0, 10)
 
 
+def test_what_an_undoing_does_not_bring_back_counts() -> None:
+    with engine(profile=TENTH) as mind:
+        mind.add_many(stale(1_000), now=NOW - 400 * DAY)
+        for step in range(5):
+            report = mind.dream(NOW + step * 60)
+            mind.purge(0.0, now=NOW + step * 60 + 1)
+            undone = mind.undo_dream(report.id, now=NOW + step * 60 + 2)
+            assert undone.brought_back == 0
+        assert len(mind) == 900
+        assert mind.dream(NOW + HALF_HOUR).taken_before == 100
+
+
+def test_only_what_an_undoing_brings_back_can_be_taken_again() -> None:
+    with engine(profile=TENTH) as mind:
+        mind.add_many(stale(100), now=NOW - 400 * DAY)
+        report = mind.dream(NOW)
+        away = [one.id for one in report.named]
+        for id in away[:4]:
+            mind.forget(id)
+        mind.restore(away[4], now=NOW)  # which is not the undoing's doing
+        undone = mind.undo_dream(report.id, now=NOW)
+        assert (undone.brought_back, undone.brought_back_shown) == (5, 5)
+        again = mind.dream(NOW + HALF_HOUR)
+        assert (again.taken_away, again.taken_before, again.day_limit) == (5, 5, 10)
+        assert mind.dreams(limit=2)[1].brought_back == 5  # as the store keeps it
+
+
+def test_archived_memories_that_are_deleted_raise_no_limit() -> None:
+    with engine(profile=TENTH) as mind:
+        mind.add_many(
+            [{"text": f"away {n}", "status": "archived"} for n in range(500)], now=NOW - 700 * DAY
+        )
+        mind.add_many(stale(100), now=NOW - 400 * DAY)
+        limits = []
+        for step in range(4):
+            report = mind.dream(NOW + step * 60)
+            limits.append((report.day_limit, report.taken_away + report.taken_before))
+        assert limits == [(10, 10)] * 4
+
+
 def test_what_is_archived_counts_and_is_counted_once() -> None:
     sessions = one_rule("reverie", Prune(), rails=SafetyRails(most_pruned=0.1))
     with engine(profile=sessions) as mind:

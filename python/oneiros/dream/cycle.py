@@ -64,6 +64,8 @@ def planned(
         live_before=live_before,
         live_after=int(np.count_nonzero(draft.live)) + len(draft.added),
         taken_away=len(draft.taken_rows()),
+        taken_shown=draft.newly_hidden(draft.taken_rows()),
+        shown_before=draft.shown_count,
         taken_before=draft.day.memories,
         day_limit=draft.day_limit(draft.day),
         phases=tuple(_phase_reports(draft, seconds)),

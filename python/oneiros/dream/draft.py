@@ -108,9 +108,10 @@ class Draft:
         """Which rows are memories that are not deleted, as the draft stands; not to be written to."""
         self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
-        # What a cycle can still remove: archived memories are removed already.
-        shown = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
-        self._shown_count = int(np.count_nonzero(shown))
+        # Archived memories are removed already: they are not part of what a tenth is taken of.
+        self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
+        self.shown_count = int(np.count_nonzero(self._shown))
+        """How many memories were neither deleted nor archived before the cycle."""
         self._pruned = np.zeros(len(self.live), np.bool_)
         self._changed = np.zeros(len(self.live), np.bool_)
 
@@ -138,6 +139,12 @@ class Draft:
         _, first = np.unique(rows, return_index=True)
         return rows[np.sort(first)]
 
+    def newly_hidden(self, rows: Rows) -> int:
+        """Return how many of these rows were neither deleted nor archived before, and are now."""
+        rows = rows[self._shown[rows]]
+        is_hidden = ~self.live[rows] | (self.column("status")[rows] == _ARCHIVED)
+        return int(np.count_nonzero(is_hidden))
+
     def day_limit(self, day: DayTaken) -> int | None:
         """Return how many memories the cycles of a day may take away; None: there is no limit.
 
@@ -147,8 +154,10 @@ class Draft:
         share = self.rails.most_pruned
         if share == 1.0:
             return None
-        live = self._shown_count
-        return int(share * (live if day.live is None else min(day.live, live + day.memories)))
+        count = self.shown_count
+        return int(
+            share * (count if day.shown is None else min(day.shown, count + day.taken_shown))
+        )
 
     def age_days(self, name: str) -> npt.NDArray[np.float64]:
         """Return the days since a time of every row, 0 where it lies ahead, NaN where there is none."""

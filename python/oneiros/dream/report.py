@@ -153,8 +153,17 @@ class DreamReport:
     live_after: int = 0
     taken_away: int = 0
     """Memories that were soft-deleted, archived or cut to a stub."""
+    taken_shown: int = 0
+    """Of these, the memories that were neither deleted nor archived before, and are now."""
+    shown_before: int | None = None
+    """The memories before the cycle that were neither deleted nor archived; None: an older report."""
     taken_before: int = 0
-    """Memories that other cycles took away within 24 hours; undone cycles do not count."""
+    """Memories that other cycles took away within 24 hours, less those that undoing brought back."""
+    brought_back: int = 0
+    """Of an undoing, the memories that the cycle took away and that are back: not those that were
+    purged, or changed again."""
+    brought_back_shown: int = 0
+    """Of these, the memories that are neither deleted nor archived, and were before."""
     day_limit: int | None = None
     """How many memories the cycles of 24 hours may take away; None: there is no limit."""
     phases: tuple[PhaseReport, ...] = ()

@@ -252,6 +252,8 @@ class Applying:
     def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
         deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")
         report = self._plan.report
+        taken = self._draft.taken_rows()
+        taken = taken[~self._stays[taken]]
         left = np.flatnonzero(self._stays & ~self._over).tolist()
         changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
         over = np.flatnonzero(self._over).tolist()
@@ -267,7 +269,8 @@ class Applying:
             report,
             is_dry_run=False,
             live_after=report.live_before - deleted + added,
-            taken_away=int(np.count_nonzero(~self._stays[self._draft.taken_rows()])),
+            taken_away=len(taken),
+            taken_shown=self._draft.newly_hidden(taken),
             taken_before=self._day.memories,
             day_limit=self._draft.day_limit(self._day),
             left_alone=told,

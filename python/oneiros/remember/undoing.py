@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
 from oneiros.dream import ledger
+from oneiros.dream.counting import removals
 from oneiros.dream.kept_contents import require_sense
 from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
+from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite, LongNumbers
 from oneiros.remember.applying import kept_report
@@ -23,7 +25,7 @@ from oneiros.store.links import StoredLink
 from oneiros.store.rows import metadata_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -38,6 +40,7 @@ __all__ = ["Undoing", "undoable"]
 
 _PHASE = "undo"
 _RULE = "R19"
+_ARCHIVED = ENUMS["status"].index("archived")
 
 
 def _moved(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
@@ -49,6 +52,15 @@ def _moved(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
     """
     to = np.flatnonzero(np.isin(places, long.places))
     return LongNumbers(to, long.values[np.searchsorted(long.places, places[to])])
+
+
+def _are_shown(
+    states: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Return which rows are neither deleted nor archived."""
+    shown: npt.NDArray[np.bool_] = np.isnan(states["deleted_at"][rows])
+    shown &= states["status"][rows] != _ARCHIVED
+    return shown
 
 
 def undoable(reading: CycleReading, id: str) -> StoredCycle:
@@ -98,6 +110,8 @@ class Undoing:
         self._report = report
         self._not_restored: list[FieldChange] = []
         self._restored = 0
+        self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle took away, by column
+        self._stuck: list[npt.NDArray[np.int64]] = []  # those of them that stay so
         self._kept: list[ledger.KeptColumn] = []
         self.has_erased = False
         """Whether a memory that the cycle added is gone for good."""
@@ -121,6 +135,8 @@ class Undoing:
         report = replace(
             self._report,
             undoes=self._cycle.id,
+            brought_back=self._brought_back,
+            brought_back_shown=self._brought_back_shown,
             change_count=self._restored,
             left_alone=(told,) if stays else (),
             not_restored=tuple(self._not_restored),
@@ -151,6 +167,9 @@ class Undoing:
             stands = held == after
             if held.dtype.kind == "f":
                 stands |= np.isnan(held) & np.isnan(after)
+            removed = removals(column.field, after)
+            self._removed.append(rows[removed])
+            self._stuck.append(rows[removed & ~stands])
             self._tell(column.field, rows[~stands], held[~stands], before[~stands])
             if stands.any():
                 order = np.flatnonzero(stands)[np.argsort(rows[stands], kind="stable")]
@@ -161,8 +180,22 @@ class Undoing:
                     ledger.KeptColumn(column.field, sequence_of[restored], after[order], was)
                 )
                 self._restored += len(restored)
+        self._count_brought_back(writes)
         write_columns(self._transaction, writes, sequence_of)
         own.columns += writes
+
+    def _count_brought_back(self, writes: Sequence[ColumnWrite]) -> None:
+        """Count the memories that the cycle took away and that are back after these writes."""
+        nothing = np.empty(0, np.int64)
+        rows = np.unique(np.concatenate([nothing, *self._removed]))
+        rows = np.setdiff1d(rows, np.concatenate([nothing, *self._stuck]))
+        states = {name: self._lifecycle.column(name).copy() for name in ("deleted_at", "status")}
+        was_shown = _are_shown(states, rows)
+        for write in writes:
+            if write.field in states:
+                states[write.field][write.rows] = write.values
+        self._brought_back = len(rows)
+        self._brought_back_shown = int(np.count_nonzero(_are_shown(states, rows) & ~was_shown))
 
     def _tell(
         self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]

@@ -37,9 +37,12 @@ FROM replay WHERE NOT coalesce(replayed_at {0}, 0) LIMIT 100"""
 _LINKED: Final = """
 SELECT first FROM link INDEXED BY link_by_revision WHERE revision > ?1
 UNION SELECT second FROM link INDEXED BY link_by_revision WHERE revision > ?1"""
-_COUNTS: Final = ("taken_away", "live_before", "live_after")
+_COUNTS: Final = (
+    *("taken_away", "taken_shown", "shown_before", "live_before", "live_after"),
+    *("brought_back", "brought_back_shown"),
+)
 _COUNTED: Final = ", ".join(
-    f"""CASE WHEN dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0 THEN
+    f"""CASE WHEN undoes NOT NULL OR dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0 THEN
   CASE WHEN typeof(report) = 'text' AND json_valid(report) THEN
     CASE WHEN json_type(report, '$.{name}') = 'integer' THEN
       max(0, min({2**53}, json_extract(report, '$.{name}'))) END END END"""
@@ -92,9 +95,12 @@ class DayTaken(NamedTuple):
     """What the cycles of a day took away."""
 
     memories: int
-    """How many, each time that one went."""
-    live: int | None
-    """The live memories at the first of these cycles; None: there was none."""
+    """How many, each time that one went, less those that undoing brought back."""
+    shown: int | None
+    """The memories that were neither deleted nor archived at the first of these cycles; None: there
+    was none."""
+    taken_shown: int = 0
+    """Of ``memories``, those that were neither deleted nor archived before, and are now."""
 
 
 class StoredContent(NamedTuple):
@@ -188,26 +194,35 @@ ORDER BY number DESC LIMIT 1"""
     def taken_in_day(self, now: float) -> DayTaken:
         """Return what cycles took away within 24 hours of a moment, by their clocks.
 
-        Cycles that were undone do not count, nor do those whose report is damaged. Those ahead of
-        the moment count as well, since another process may have another clock.
+        Of a cycle that was undone, what the undoing brought back does not count: what was purged
+        before, or changed since, is still away. Cycles whose report is damaged do not count. Those
+        ahead of the moment do, since another process may have another clock.
 
         Args:
             now: seconds UTC.
         """
         cursor = self._run(_TAKEN, (now,))
-        taken, live = 0, None
-        undone: set[bytes] = set()
+        taken, taken_shown, shown = 0, 0, None
+        back: dict[bytes, tuple[int, int]] = {}
         while rows := self._fetch(cursor, _OLDER):
             if not any(is_within for _, _, is_within, *_ in rows):
                 break
-            for id, undoes, is_within, count, before, after in rows:
+            for id, undoes, is_within, *counts in rows:
+                count, count_shown, before_shown, before, after, again, again_shown = counts
                 if undoes is not None:
-                    undone.add(undoes)
-                elif is_within and before is not None and id not in undone:
-                    # A report of an older version counts the deleted ones alone.
-                    taken += max(0, before - (after or 0)) if count is None else count
-                    live = before
-        return DayTaken(taken, live)
+                    back[undoes] = again or 0, again_shown or 0
+                elif is_within and before is not None:
+                    if count is None:  # an older version's report, which counts the deleted alone
+                        count = max(0, before - (after or 0))
+                    again, again_shown = back.get(id, (0, 0))
+                    if id in back and again >= count:
+                        continue  # as if it had not been
+                    taken += count - again
+                    taken_shown += max(
+                        0, (count if count_shown is None else count_shown) - again_shown
+                    )
+                    shown = before if before_shown is None else before_shown
+        return DayTaken(taken, shown, taken_shown)
 
     def deleted_before(self, time: float) -> list[int]:
         """Return the sequence numbers of the memories soft-deleted before a moment, in order."""
