@@ -54,7 +54,7 @@ class _LeftBehind:
 
     def forget(self) -> None:
         """Start anew: in the child of a fork, where these threads do not run."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may ask, too
         self._running: Counter[int] = Counter()  # by id of what is asked, which its threads hold
 
     def within(

@@ -3,6 +3,9 @@
 A child gets the locks of its parent as they stand, but none of the threads that would release them.
 So every lock is acquired before a fork and released after it on both sides: what it guards is whole
 in the child.
+
+A thread may acquire one again that it holds: a signal handler may search while the main thread is
+inside a search. What a lock guards must therefore be whole between any two lines of its block.
 """
 
 from __future__ import annotations
@@ -14,20 +17,20 @@ import weakref
 __all__ = ["fork_safe_lock"]
 
 
-def fork_safe_lock() -> threading.Lock:
+def fork_safe_lock() -> threading.RLock:
     """Return a lock that no fork leaves acquired. Do not hold two of them, nor fork inside one.
 
     It is the interpreter's own lock: no interrupt comes between acquiring it by ``with`` and the
     block that releases it.
     """
-    lock = threading.Lock()
+    lock = threading.RLock()
     _locks.add(lock)
     return lock
 
 
 _forking: threading.Lock = threading.Lock()  # one fork at a time
-_locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
-_held: list[threading.Lock] = []
+_locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
+_held: list[threading.RLock] = []
 
 
 def _before() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -66,13 +67,10 @@ class RecentAnswers:
         with self._lock:
             if revision != self._revision:
                 return None
-            held = self._kept.get(key)
-            if held is None:
+            held = self._kept.pop(key, None)
+            if held is None or not 0 <= now - held.response.now <= held.seconds:
                 return None
-            if not 0 <= now - held.response.now <= held.seconds:
-                del self._kept[key]
-                return None
-            self._kept.move_to_end(key)
+            self._kept[key] = held  # the last now
             return held
 
     def put(self, key: Hashable, kept: Kept, *, revision: int, most: int) -> None:
@@ -90,10 +88,11 @@ class RecentAnswers:
             if revision > self._revision:
                 self._kept.clear()
                 self._revision = revision
+            self._kept.pop(key, None)
             self._kept[key] = kept
-            self._kept.move_to_end(key)
             while len(self._kept) > most:
-                self._kept.popitem(last=False)
+                with suppress(KeyError):  # a signal handler may have emptied it
+                    self._kept.popitem(last=False)
 
 
 class Same:

@@ -64,7 +64,7 @@ class _Shelf:
     def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
         self._ids = ids
         self._load = load
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may look on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
 
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:

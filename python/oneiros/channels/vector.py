@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
-from oneiros.channels.inner_products import Matrix, limited_to
+from oneiros.channels.inner_products import Matrix, Positions, limited_to
 from oneiros.channels.kept_graph import Restored
 from oneiros.channels.position_table import ABSENT
 from oneiros.channels.vector_batch import search_batch
@@ -207,8 +207,7 @@ class VectorIndex:
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:
         """Return the unit vectors of rows, shape (n, dimension); zeros where a row has none."""
         numbers = read_rows(rows)
-        with self._lock:  # the table of positions belongs to this very state
-            now, positions = self._state.now, self._state.positions_of(numbers)
+        now, positions = self._located(numbers)
         has_vector = positions != ABSENT
         if has_vector.all():
             return now.vectors_at(positions)
@@ -222,13 +221,19 @@ class VectorIndex:
         The same bits as :meth:`search` gives. NaN where a row has no vector, or ``vector`` is zero.
         """
         query, numbers = read_query(vector, self.dimension), read_rows(rows)
-        with self._lock:
-            now, positions = self._state.now, self._state.positions_of(numbers)
+        now, positions = self._located(numbers)
         found = np.full(len(numbers), np.nan, np.float64)
         has_vector = positions != ABSENT
         if query.any():
             with limited_to(1):
                 found[has_vector] = now.scores_of(query, positions[has_vector])
+        return found
+
+    def _located(self, rows: Positions) -> tuple[Snapshot, Positions]:
+        """Return the latest state and the positions of rows in it."""
+        while (found := self._state.located(rows)) is None:
+            with self._lock:
+                self._state.mend()
         return found
 
     def settle(self, timeout_seconds: float | None = None) -> bool:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import sleep
+from typing import Final
+
 import numpy as np
 
 from oneiros.channels.growing_array import GrowingArray
@@ -13,6 +18,8 @@ from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
 
 __all__ = ["VectorState"]
+
+_PAUSE_SECONDS: Final = 0.0002
 
 
 class VectorState:
@@ -26,6 +33,7 @@ class VectorState:
         self._rows = GrowingArray(np.empty(0, np.int64))
         self._table = PositionTable()
         self._is_cut_off = False  # or in the middle of a change
+        self._version = 0  # odd while it changes
         self.now = Snapshot(None, self._fresh.values, self._rows.values, None, 0, 0, True)
         """The latest state."""
 
@@ -38,12 +46,40 @@ class VectorState:
         return now.fresh.nbytes + now.rows.nbytes + live + sealed + self._table.nbytes
 
     def positions_of(self, rows: Positions) -> Positions:
-        """Return each row's position in the latest state, or ABSENT."""
-        self._mend()
+        """Return each row's position in the latest state, or ABSENT. For the thread that changes it."""
+        self.mend()
         return self._table.of(rows)
+
+    def located(self, rows: Positions) -> tuple[Snapshot, Positions] | None:
+        """Return the latest state and each row's position in it, or ABSENT; for any thread.
+
+        There is no lock: a signal handler may come at any point in here, and wait for a thread that
+        changes the state.
+
+        Returns:
+            None where a change was cut off: :meth:`mend` the books first.
+        """
+        while True:
+            version, is_cut_off = self._version, self._is_cut_off
+            now, positions = self.now, self._table.of(rows)
+            if version % 2 == 0 and version == self._version:
+                return None if is_cut_off else (now, positions)
+            sleep(_PAUSE_SECONDS)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        self._version += 1
+        try:
+            yield
+        finally:
+            self._version += 1
 
     def begin(self, restored: Restored) -> None:
         """Publish a graph that was kept. REQUIRES: there was no vector before."""
+        with self._changing():
+            self._begin(restored)
+
+    def _begin(self, restored: Restored) -> None:
         rows, live = restored.rows, restored.live
         held = np.arange(len(rows)) if live is None else positions_in(live)
         self._rows = GrowingArray(rows, room=len(rows) // 2)
@@ -61,6 +97,10 @@ class VectorState:
 
     def change(self, *, dead: Positions, rows: Positions, vectors: Matrix) -> None:
         """Publish the state without the vectors of the rows ``dead`` and with these new ones."""
+        with self._changing():
+            self._change(dead, rows, vectors)
+
+    def _change(self, dead: Positions, rows: Positions, vectors: Matrix) -> None:
         self._mend()
         now = self.now
         row_end = max(now.row_end, int(rows.max(initial=-1)) + 1)
@@ -88,8 +128,13 @@ class VectorState:
         )
         self._is_cut_off = False
 
-    def _mend(self) -> None:
+    def mend(self) -> None:
         """Bring the books back to the latest state, if a change of them was cut off."""
+        if self._is_cut_off:
+            with self._changing():
+                self._mend()
+
+    def _mend(self) -> None:
         if self._is_cut_off:
             now = self.now
             self._rows.keep(now.count)
@@ -101,6 +146,10 @@ class VectorState:
 
     def take_over(self, built: Built, former: Snapshot) -> None:
         """Publish what was built from ``former``, with all that changed since."""
+        with self._changing():
+            self._take_over(built, former)
+
+    def _take_over(self, built: Built, former: Snapshot) -> None:
         now = self.now
         newer = np.arange(former.count, now.count)
         order = np.concatenate((built.order, newer))

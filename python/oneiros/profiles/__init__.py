@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_environment", "get", "names", "presets_from", "register"]
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may ask on the thread that holds it
 _profiles: dict[str, Profile] = {}
 _presets: dict[str, dict[str, Profile]] = {}
 _read_systems: set[str] = set()

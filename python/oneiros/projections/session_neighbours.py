@@ -40,6 +40,7 @@ class SessionNeighbours:
             with self._making:
                 if not self._is_whole:
                     # Whoever changes a memory from here on places it too, before or after this does.
+                    self._is_whole = False  # as it is again where a signal handler made it
                     order = self._order = _core.SessionOrder()
                     order.place_all(columns=self._lifecycle.columns)
                     self._is_whole = True

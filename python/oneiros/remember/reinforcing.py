@@ -5,12 +5,13 @@ Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from time import sleep
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros.fields import ENUMS
 from oneiros.remember.strengthening import Strengthening, rows_of_pairs
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Reinforcing"]
 
+Result = TypeVar("Result")
+
+_PAUSE_SECONDS: Final = 0.0002
 _ROWS_AT_ONCE: Final = 65_536
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
 _PROMOTED: Final = ("core", "tier")
@@ -61,9 +65,11 @@ class Reinforcing:
         self._write = write
         self._lifecycle = lifecycle
         self._associations = associations
-        # Guards columns, links and waiting events against each other: an event must never be counted
-        # twice or lost when a row is read anew from the store.
-        self._lock = threading.Lock()
+        # Columns, links and waiting events are changed by the thread that writes alone, so that an
+        # event is never counted twice or lost when a row is read anew from the store. Others read
+        # without a lock, and again where a change came between: a signal handler may come at any
+        # point of a read, and wait for the thread that writes.
+        self._changes = 0  # odd while something changes
         self._strengthening = Strengthening(lifecycle, associations)
         self._behind = WriteBehind()
         # What searches returned and the columns do not hold yet. A search appends to it, the thread
@@ -73,7 +79,7 @@ class Reinforcing:
 
     def move_to(self, lifecycle: Lifecycle, associations: Associations) -> None:
         """Work on other columns and links; what waits is strengthened there as they are read."""
-        with self._lock:
+        with self._changing():
             self._lifecycle = lifecycle
             self._associations = associations
             self._strengthening = Strengthening(lifecycle, associations)
@@ -111,7 +117,7 @@ class Reinforcing:
         return self._behind.due_in()
 
     def _apply(self, event: ReinforcementEvent) -> None:
-        with self._lock:
+        with self._changing():
             strengthening = self._strengthening
             rows = strengthening.rows_of((*event.ids, *event.direct))
             event = strengthening.knowing_what_it_saw(event, rows)
@@ -135,7 +141,7 @@ class Reinforcing:
 
     def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
         """Read rows from the store, and strengthen again what it does not know of yet."""
-        with self._lock:
+        with self._changing():
             self._lifecycle.apply(batch)
             waiting = self._behind.waiting()
             if waiting:
@@ -149,7 +155,7 @@ class Reinforcing:
 
         Returns the rows.
         """
-        with self._lock:
+        with self._changing():
             rows = self._lifecycle.apply_states(states)
             waiting = self._behind.waiting()
             if waiting:
@@ -168,11 +174,11 @@ class Reinforcing:
         columns = self._lifecycle.columns
         for start in range(0, len(write.rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            with self._lock:
+            with self._changing():
                 columns.write(rows=write.rows[part], values={write.field: write.values[part]})
         if write.field != "tier":
             return
-        with self._lock:
+        with self._changing():
             touched = set(write.rows.tolist())
             for event in self._behind.waiting():
                 rows = self._strengthening.rows_of(event.ids).values()
@@ -180,7 +186,7 @@ class Reinforcing:
 
     def apply_links(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says, and strengthen again what it does not know of yet."""
-        with self._lock:
+        with self._changing():
             self._associations.apply(batch)
             waiting = self._behind.waiting()
             if waiting:
@@ -191,7 +197,7 @@ class Reinforcing:
 
     def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
         """Take all links of the store, strengthened by what it does not know of yet."""
-        with self._lock:
+        with self._changing():
             self._associations.read(batches)
             for event in self._behind.waiting():
                 pairs = event.pairs()
@@ -221,7 +227,7 @@ class Reinforcing:
         self,
     ) -> tuple[list[ReinforcementEvent], list[tuple[str, dict[str, object]]], list[StoredLink]]:
         """Return the waiting events, and the fields and links to write for them."""
-        with self._lock:
+        with self._changing():
             events = list(self._behind.waiting())
             found = self._strengthening.rows_of(i for event in events for i in event.ids)
             ids, rows = list(found), list(found.values())
@@ -239,7 +245,7 @@ class Reinforcing:
 
     def forget(self, memory_id: str) -> None:
         """Drop what waits for a memory that was erased: another may come by its id."""
-        with self._lock:
+        with self._changing():
             self._behind.drop(memory_id)
 
     def settle(self, events: Sequence[ReinforcementEvent]) -> None:
@@ -267,6 +273,27 @@ class Reinforcing:
         row = self._lifecycle.row_of.get(memory.id)
         if row is None:
             return memory
-        with self._lock:
+
+        def read() -> Memory:
             (values,) = self._values((*_REINFORCED, *_PROMOTED, "session_spread"), [row])
             return replace(memory, sessions=self._lifecycle.sessions_of(row), **values)
+
+        return self._read_whole(read)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change columns, links or events. REQUIRES: the thread that writes."""
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes += 1
+
+    def _read_whole(self, read: Callable[[], Result]) -> Result:
+        """Return what ``read`` returns when nothing changed meanwhile."""
+        while True:
+            before = self._changes
+            found = read()
+            if before == self._changes and before % 2 == 0:
+                return found
+            sleep(_PAUSE_SECONDS)

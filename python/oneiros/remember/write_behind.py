@@ -7,7 +7,7 @@ waits here and nothing else. Source: docs/systems/reverie.md R20.
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from dataclasses import dataclass, replace
 from itertools import combinations
 from time import monotonic
@@ -57,15 +57,16 @@ class ReinforcementEvent:
 class WriteBehind:
     """Events that wait for the store, and when they are due to be written.
 
-    The thread that writes puts them in and takes them out; any thread may read them.
+    The thread that writes puts them in and takes them out; any thread may call :meth:`waiting` and
+    :meth:`raise_failure`, which are single operations of the interpreter on what the other changes. So
+    there is no lock, which a signal handler could find taken.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._events: list[ReinforcementEvent] = []
         self._waiting_count = 0
         self._due_at = 0.0  # of ``monotonic``, while events wait
-        self._failure: Exception | None = None
+        self._failures: deque[Exception] = deque(maxlen=1)  # the last
         self._has_stopped = False  # the store takes no more writes
         self._pause_seconds = FLUSH_SECONDS
 
@@ -75,66 +76,60 @@ class WriteBehind:
         A store that takes no more writes is owed nothing more: the event is dropped, and ``flush``
         and ``close`` raise what stopped the writes.
         """
-        with self._lock:
-            if self._has_stopped:
-                return
-            if not self._events:
-                self._due_at = monotonic() + FLUSH_SECONDS
-            self._events.append(event)
-            self._waiting_count += len(event.ids)
+        if self._has_stopped:
+            return
+        if not self._events:
+            self._due_at = monotonic() + FLUSH_SECONDS
+        self._events.append(event)
+        self._waiting_count += len(event.ids)
 
     def due_in(self) -> float | None:
         """Return the seconds until the events are due to be written; None while none waits."""
-        with self._lock:
-            if not self._events:
-                return None
-            if self._waiting_count >= FLUSH_EVENTS and self._failure is None:
-                return 0.0
-            return max(0.0, self._due_at - monotonic())
+        if not self._events:
+            return None
+        if self._waiting_count >= FLUSH_EVENTS and not self._failures:
+            return 0.0
+        return max(0.0, self._due_at - monotonic())
 
     def waiting(self) -> tuple[ReinforcementEvent, ...]:
         """Return the events not yet written, oldest first."""
-        with self._lock:
-            return tuple(self._events)
+        return tuple(self._events)
 
     def forget_written(self, count: int) -> None:
         """Drop the oldest ``count`` events: the store holds them now."""
-        with self._lock:
-            written = self._events[:count]
-            del self._events[:count]
-            self._waiting_count -= sum(len(event.ids) for event in written)
-            self._due_at = monotonic() + FLUSH_SECONDS
+        written = self._events[:count]
+        del self._events[:count]
+        self._waiting_count -= sum(len(event.ids) for event in written)
+        self._due_at = monotonic() + FLUSH_SECONDS
 
     def drop(self, memory_id: str) -> None:
         """Remove an erased memory from every event."""
-        with self._lock:
-            for place, event in enumerate(self._events):
-                if memory_id in event.ids or memory_id in event.direct:
-                    left = tuple(other for other in event.ids if other != memory_id)
-                    self._waiting_count -= len(event.ids) - len(left)
-                    found = tuple(other for other in event.direct if other != memory_id)
-                    self._events[place] = replace(event, ids=left, direct=found)
+        for place, event in enumerate(self._events):
+            if memory_id in event.ids or memory_id in event.direct:
+                left = tuple(other for other in event.ids if other != memory_id)
+                self._waiting_count -= len(event.ids) - len(left)
+                found = tuple(other for other in event.direct if other != memory_id)
+                self._events[place] = replace(event, ids=left, direct=found)
 
     def note_success(self) -> None:
         """Record that the events were written in the background."""
-        with self._lock:
-            self._failure = None
-            self._pause_seconds = FLUSH_SECONDS
+        self._failures.clear()
+        self._pause_seconds = FLUSH_SECONDS
 
     def note_failure(self, error: Exception) -> None:
         """Record that they could not be, for :meth:`raise_failure`; the next try is later."""
-        with self._lock:
-            self._failure = error
-            self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
-            self._due_at = monotonic() + self._pause_seconds
-            if isinstance(error, StorePoisoned):
-                self._has_stopped = True
-                self._events.clear()
-                self._waiting_count = 0
+        self._failures.append(error)
+        self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+        self._due_at = monotonic() + self._pause_seconds
+        if isinstance(error, StorePoisoned):
+            self._has_stopped = True
+            self._events.clear()
+            self._waiting_count = 0
 
     def raise_failure(self) -> None:
         """Raise what the last write in the background failed with, once."""
-        with self._lock:
-            failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        try:
+            failure = self._failures.pop()
+        except IndexError:
+            return
+        raise failure

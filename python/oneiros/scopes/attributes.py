@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from pyroaring import BitMap
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AttributeIndex"]
 
 
+_LONGEST_WAIT_SECONDS: Final = 0.1
 _MOST_TRIES: Final = 4
 """Beside a writer that never rests, before a reader has it wait."""
 
@@ -42,7 +44,6 @@ class AttributeIndex:
         self._known = BitMap()
         self._sets: dict[Place, RowsByValue] = {}
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
-        self._reading = fork_safe_lock()
         self._replacing = fork_safe_lock()
         self._replaced = 0  # odd while a row is given other values
 
@@ -111,15 +112,18 @@ class AttributeIndex:
         before, after = set(values_of(old)), set(values_of(new))
         gained = [(self._at(place), value) for place, value in after - before]
         lost = [(self._at(place), value) for place, value in before - after]
-        with self._replacing:
+        # A reader that has it wait may itself be held up by a signal handler, which waits for this one.
+        is_held = self._replacing.acquire(timeout=_LONGEST_WAIT_SECONDS)
+        self._replaced += 1
+        try:
+            for sets, value in gained:
+                sets.add(value, row)
+            for sets, value in lost:
+                sets.discard(value, row)
+        finally:
             self._replaced += 1
-            try:
-                for sets, value in gained:
-                    sets.add(value, row)
-                for sets, value in lost:
-                    sets.discard(value, row)
-            finally:
-                self._replaced += 1
+            if is_held:
+                self._replacing.release()
         if self._own_ids is not None and old.id != new.id:
             self._own_ids.pop(old.id, None)
             self._own_ids[new.id] = row
@@ -134,10 +138,8 @@ class AttributeIndex:
         """Return the sets of a place, if there are any."""
         sets = self._sets.get(place)
         if sets is None and place in self._unread:
-            with self._reading:  # a search and a writer may ask at once
-                sets = self._sets.get(place)
-                if sets is None:
-                    sets = self._sets[place] = self._unread[place]()
+            # A search and a writer may ask at once: whichever has read them first is right.
+            sets = self._sets.setdefault(place, self._unread[place]())
         return sets
 
     def add_many(
@@ -248,14 +250,22 @@ class AttributeIndex:
     def _consistent(self, read: Callable[[], BitMap]) -> BitMap:
         """Return the known rows that ``read`` finds in one state of the index."""
         for _ in range(_MOST_TRIES):
-            replaced = self._replaced
-            if replaced % 2 == 0:
-                matched = read() & self._known
-                # Else one set may have been read before a row came into it, the other after it went.
-                if self._replaced == replaced:
-                    return matched
-        with self._replacing:  # by now every set is read, so that no second lock is asked for
-            return read() & self._known
+            matched = self._matched(read)
+            if matched is not None:
+                return matched
+        with self._replacing:
+            while (matched := self._matched(read)) is None:
+                sleep(0)
+            return matched
+
+    def _matched(self, read: Callable[[], BitMap]) -> BitMap | None:
+        """Return the known rows that ``read`` finds; None where a row was replaced meanwhile."""
+        replaced = self._replaced
+        if replaced % 2:
+            return None
+        matched = read() & self._known
+        # Else one set may have been read before a row came into it, the other after it went.
+        return matched if self._replaced == replaced else None
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
         from oneiros.scopes import conditions  # noqa: PLC0415 - only who filters makes its classes

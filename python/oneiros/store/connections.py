@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -191,7 +190,6 @@ class Readers:
         self._vfs = vfs
         self._busy_milliseconds = math.ceil(timeout_seconds * 1000)
         self._idle: deque[apsw.Connection] = deque()
-        self._lock = threading.Lock()
         self._is_closed = False
 
     @contextmanager
@@ -212,10 +210,16 @@ class Readers:
 
     def close(self) -> None:
         """Close the idle connections; those lent out close when they come back."""
-        with self._lock:
-            self._is_closed = True
-            idle, self._idle = self._idle, deque()
-        for connection in idle:
+        self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        """Close the idle connections, if they are not wanted any more."""
+        while self._is_closed and self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # it was lent, or closed, meanwhile
+                return
             connection.close()
 
     def idle(self) -> list[apsw.Connection]:
@@ -234,9 +238,9 @@ class Readers:
     def _take_back(self, connection: apsw.Connection) -> None:
         # An interrupt may come after a transaction began and before anyone would take it back.
         is_left_open = connection.in_transaction
-        with self._lock:
-            is_kept = not (is_left_open or self._is_closed) and len(self._idle) < _IDLE_READERS
-            if is_kept:
-                self._idle.append(connection)
-        if not is_kept:
+        if is_left_open or self._is_closed or len(self._idle) >= _IDLE_READERS:
             connection.close(is_left_open)
+            return
+        # No lock: a signal handler that reads may come at any point in here.
+        self._idle.append(connection)
+        self._close_idle()  # where it was closed meanwhile

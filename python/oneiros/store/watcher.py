@@ -1,8 +1,13 @@
-"""Noticing that anybody, in any process, has committed."""
+"""Noticing that anybody, in any process, has committed.
+
+There is no lock: a signal handler may search while the main thread is inside here, and a lock that
+this thread holds would keep the handler, or the thread that the handler waits for, waiting for ever.
+"""
 
 from __future__ import annotations
 
-import threading
+from collections import deque
+from typing import NamedTuple
 
 import apsw
 
@@ -13,16 +18,22 @@ from oneiros.store.reading import Reading
 __all__ = ["Watcher"]
 
 
+class _Look(NamedTuple):
+    """A connection, and what it found when it last looked."""
+
+    connection: apsw.Connection
+    data_version: int
+    revision: int
+
+
 class Watcher:
     """Knows the last revision; asking costs microseconds while there is no new one. Thread-safe."""
 
     def __init__(self, path: str, readers: Readers) -> None:
         self._path = path
         self._readers = readers
-        self._lock = threading.Lock()
-        self._connection: apsw.Connection | None = None  # opened by the first question
-        self._data_version = -1
-        self._revision = 0
+        self._idle: deque[_Look] = deque()  # one for each thread that looked at the same time
+        self._is_closed = False
 
     def revision(self) -> int:
         """Return the number of the last commit."""
@@ -33,23 +44,32 @@ class Watcher:
             GATE.leave(entered)
 
     def _found(self) -> int:
-        with self._lock:
-            if self._connection is None:
-                self._connection = self._readers.opened()
-            # The version moves with every commit of other connections; this one makes none. It is
-            # read first: a commit between the two is then noticed by the next question.
-            data_version = int(self._connection.execute("PRAGMA data_version").get)
-            if data_version != self._data_version:
-                self._revision = Reading(self._connection, self._path, None).last_revision()
-                self._data_version = data_version
-            return self._revision
+        try:
+            look = self._idle.pop()
+        except IndexError:
+            look = _Look(self._readers.opened(), -1, 0)
+        connection = look.connection
+        # The version moves with every commit of other connections; this one makes none. It is read
+        # first: a commit between the two is then noticed by the next question.
+        data_version = int(connection.execute("PRAGMA data_version").get)
+        if data_version != look.data_version:
+            revision = Reading(connection, self._path, None).last_revision()
+            look = _Look(connection, data_version, revision)
+        self._idle.append(look)
+        if self._is_closed:
+            self.close()
+        return look.revision
 
     def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            for connection in self.connections():
-                connection.close()
+        """Close the connections; one that is looking closes at its end."""
+        self._is_closed = True
+        while self._idle:
+            try:
+                look = self._idle.pop()
+            except IndexError:  # whoever looked closed it
+                return
+            look.connection.close()
 
     def connections(self) -> list[apsw.Connection]:
-        """Return the connection, if there is one."""
-        return [] if self._connection is None else [self._connection]
+        """Return the connections that are not looking."""
+        return [look.connection for look in self._idle]
