@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_flag, require_utf8
@@ -86,7 +87,7 @@ class Inspecting(Bounded):
         known = set(problems)
         problems += [
             found
-            for found in parts.remember.writer.run(self._check_read_model)
+            for found in parts.remember.writer.run(partial(self._check_read_model, deep=deep))
             if found not in known
         ]
         with parts.store.read() as reading:
@@ -105,11 +106,18 @@ class Inspecting(Bounded):
         problems: list[str] = remember.writer.run(remember.mend_indexes)
         return problems
 
-    def _check_read_model(self) -> list[str]:
+    def _check_read_model(self, *, deep: bool) -> list[str]:
+        from oneiros.projections.comparing import SUMMED  # noqa: PLC0415 - few check
+
         parts = self._parts
         parts.remember.follow()
         damaged = dict(parts.remember.damaged)
-        problems: list[str] = parts.projections.problems(parts.store.live_count(without=damaged))
+        with parts.store.read() as reading:
+            sums = reading.live_sums(SUMMED, without=damaged)
+            problems = parts.projections.problems(reading.live_count(without=damaged), sums)
+        if deep:
+            problems += parts.remember.differences()
+            damaged = dict(parts.remember.damaged)
         if problems:
             parts.projections = parts.remember.rebuild()
             problems = [f"{problem}; rebuilt from the store" for problem in problems]

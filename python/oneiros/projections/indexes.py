@@ -59,6 +59,11 @@ def _by_cosine(
     return ChannelAnswer(hits, score_rows)
 
 
+def _text_digest(memory: StoredMemory) -> int:
+    """Return what tells what is indexed of a memory from others, in this process; never 0."""
+    return hash((memory.text, memory.title, memory.tags_json)) or 1
+
+
 def vector_digests(blobs: Iterable[bytes]) -> array[int]:
     """Return what tells encoded vectors from others, in this process; never 0."""
     return array("q", [hash(blob) or 1 for blob in blobs])
@@ -208,6 +213,31 @@ class Indexes:
             if index is not None:
                 index.close()
 
+    def hold_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the lexical index has it, and not with another text.
+
+        Of a snapshot's rows it is not known with which text.
+        """
+        held = []
+        for row, memory in zip(rows, batch, strict=True):
+            known = self._text_digests[row] if row < len(self._text_digests) else 0
+            is_same = known in (0, _text_digest(memory))
+            held.append(self.lexical.contains(row=row) and is_same)
+        return held
+
+    def hold_vectors_of(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the vector index has a vector, and not another one."""
+        if self.vectors is None:
+            return [False] * len(rows)
+        vectors = self.vectors.reconstruct(np.array(rows, np.uint32))
+        present = np.asarray(vectors.any(axis=1)).tolist()
+        held = []
+        for row, memory, is_there in zip(rows, batch, present, strict=True):
+            known = self._vector_digests[row] if row < len(self._vector_digests) else 0
+            blob = memory.embedding
+            held.append(is_there and (blob is None or known in (0, *vector_digests([blob]))))
+        return held
+
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
     # an error cuts off is done again by the next follow.
 
@@ -222,7 +252,7 @@ class Indexes:
                 self._text_digests[row] = 0
                 self.lexical.delete(row=row)
                 continue
-            digest = hash((memory.text, memory.title, memory.tags_json)) or 1
+            digest = _text_digest(memory)
             if self._text_digests[row] != digest:
                 changed[row] = digest
                 texts.append(memory.text)

@@ -17,7 +17,7 @@ from oneiros.projections.session_neighbours import SessionNeighbours
 from oneiros.texts.memory_texts import MemoryTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -85,19 +85,31 @@ class Projections:
         rows = np.array(self.row_sets.live.to_array(), np.uint32)
         return self.lifecycle.count_by_kind(rows)
 
-    def problems(self, live_count: int) -> list[str]:
-        """Return where the projections disagree with each other or with the store's count."""
+    def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
+        """Return where the projections disagree with each other or with the store's counts.
+
+        Args:
+            live_count: the store's live memories.
+            sums: by column, the sum over them.
+        """
         counts = {
             "columns": (len(self.lifecycle.columns), len(self.lifecycle.ids)),
             "attributes": (len(self.row_sets), live_count),
             "lexical index": (self.indexes.lexical.document_count, live_count),
             "live memories": (self.live_count, live_count),
         }
-        return [
+        problems = [
             f"{name}: {found} rows, expected {wanted}"
             for name, (found, wanted) in counts.items()
             if found != wanted
         ]
+        rows = np.array(self.row_sets.live.to_array(), np.uint32)
+        rows = rows[rows < len(self.lifecycle.columns)]
+        for name, wanted in sums.items():
+            found = int(self.lifecycle.column(name)[rows].sum(dtype=np.int64))
+            if found != wanted:
+                problems.append(f"column {name}: its sum is {found}, expected {wanted}")
+        return problems
 
     def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
         """Bring the columns to what the store says; memories not seen before get a row."""

@@ -124,6 +124,15 @@ class RowAttributes:
             for row in fresh_rows:
                 del self._unsure[row]
 
+    def are(self, row: int, memory: StoredMemory) -> bool:
+        """Return whether these are what the index was last told of a row; of a deleted one, nothing."""
+        held = self._attributes.get(row)
+        if held is None and self.stored is not None and self.stored.holds(row):
+            held = self._of_snapshot(self.stored, row)
+        if memory.deleted_at is not None or row not in self.index:
+            return (memory.deleted_at is not None) == (row not in self.index)
+        return held == _attributes_of(memory)
+
     def _held(self, row: int) -> _Attributes | None:
         """What the index was last told of a row; from then on also of a snapshot's."""
         held, stored = self._attributes.get(row), self.stored

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.remember.following import Following, uncollected
-from oneiros.remember.reinforcing import Reinforcing
+from oneiros.remember.reinforcing import OF_USE, Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
 from oneiros.remember.write_rules import sessions_of
@@ -141,6 +141,25 @@ class InStep(Following):
             self._use(before, revision)
             raise
         return fresh
+
+    def differences(self) -> list[str]:
+        """Return in what the projections differ from the store. REQUIRES: the thread that writes.
+
+        What searches strengthened is written first. Where that fails, the columns that hold it are not
+        compared.
+        """
+        from oneiros.projections.comparing import Comparison  # noqa: PLC0415 - few compare
+
+        with contextlib.suppress(OneirosError):
+            self._write_events()
+        with uncollected(), self._store.read() as reading:
+            self._follow(reading)
+            without = OF_USE if self.reinforcing.is_owing() else ()
+            comparison = Comparison(self._projections, without=without)
+            for batch in reading.changes(0, on_damage=self.note_damage):
+                comparison.add(batch)
+            self._hide_damaged()
+            return comparison.problems()
 
     def mend_indexes(self) -> list[str]:
         """Rebuild the store's indexes that differ from their tables; return what was wrong.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["Reinforcing"]
+__all__ = ["OF_USE", "Reinforcing"]
 
 Result = TypeVar("Result")
 
@@ -46,6 +46,8 @@ def _as_is(value: object) -> object:
     return value
 
 
+OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
+"""The fields of memories that searches strengthen before the store knows of it."""
 _SAID: Final[dict[str, Callable[[Any], object]]] = {"core": bool, "tier": ENUMS["tier"].__getitem__}
 """How a memory has what a column holds as a number."""
 

@@ -501,6 +501,20 @@ SELECT count(*) FROM memory
 WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
         return int(self._rows(sql, (json.dumps(list(without)),))[0][0])
 
+    def live_sums(self, names: Sequence[str], *, without: Iterable[int] = ()) -> dict[str, int]:
+        """Return sums over the memories that are not soft-deleted, by field.
+
+        Args:
+            names: fields of whole numbers.
+            without: numbers of memories that are not counted.
+        """
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
+        sql = f"""
+SELECT {sums} FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
+WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each(?))"""
+        (found,) = self._rows(sql, (json.dumps(list(without)),))
+        return dict(zip(names, found, strict=True))
+
     def quick_check(self) -> list[str]:
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
         try:

@@ -1,0 +1,173 @@
+"""check(deep=True) finds a read model that differs from the store in any part, and rebuilds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneiros
+from oneiros import Engine
+from oneiros.projections.snapshot import FEWEST_ROWS
+from tests.engine.embedders import LetterCounts
+
+COUNT = 30
+NOW = 1_770_000_000.0
+
+
+def record(number: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "id": f"m{number}",
+        "text": f"ant {number} of hill {number % 3}",
+        "importance": number % COUNT / COUNT,
+        "project": "pq"[number % 2],
+        "tags": [f"t{number % 4}"],
+        "metadata": {"number": number},
+        "session": f"s{number % 5}",
+        "embedding": (1.0, number / COUNT),
+    }
+    if number % 7 == 0:
+        fields["valid_until"] = NOW + 1e9
+    return fields
+
+
+@pytest.fixture
+def mind() -> Iterator[Engine]:
+    with Engine(":memory:", clock=lambda: NOW) as opened:
+        opened.add_many([record(number) for number in range(COUNT)])
+        opened.supersede("m1", "m2")
+        opened.delete("m3")
+        opened.search("ant", session="t")
+        opened.forget("m4")
+        yield opened
+
+
+def column(name: str, value: float) -> Callable[[Engine], object]:
+    def write(mind: Engine) -> None:
+        lifecycle = mind._parts.projections.lifecycle
+        lifecycle.columns.write(rows=[lifecycle.row_of["m5"]], values={name: [value]})
+
+    return write
+
+
+def row(mind: Engine, id: str = "m5") -> int:
+    found = mind._parts.projections.lifecycle.row_of.get(id)
+    assert found is not None
+    return found
+
+
+def text(mind: Engine) -> None:
+    """Have the lexical index hold another text."""
+    indexes = mind._parts.projections.indexes
+    indexes.lexical.add(row=row(mind), text="another text")
+    indexes._text_digests[row(mind)] = 7
+
+
+def attributes(mind: Engine) -> None:
+    held = mind._parts.projections.row_sets.attributes._attributes
+    held[row(mind)] = held[row(mind)]._replace(project="r")
+
+
+def deaf(mind: Engine) -> None:
+    """Miss an update, as an engine that does not follow would."""
+    remember = mind._parts.remember
+    apply = remember._apply
+    remember._apply = lambda _: None  # type: ignore[method-assign]
+    try:
+        mind.update("m5", text="a bee", importance=0.875, project="z")
+    finally:
+        remember._apply = apply  # type: ignore[method-assign]
+
+
+CHANGES: dict[str, Callable[[Engine], object]] = {
+    "column importance": column("importance", 0.875),
+    "column created_at": column("created_at", NOW - 5),
+    "column access_count": column("access_count", 77),
+    "column deleted_at": column("deleted_at", NOW),
+    "column superseded": column("superseded", 1),
+    "column asks": column("asks", 0.5),
+    "column sequence": column("sequence", 4.5),
+    "kind": column("kind", 0),
+    "project": column("project_code", 0),
+    "sessions": lambda mind: mind._parts.projections.lifecycle.remember_session(row(mind), "u"),
+    "live memories": lambda mind: mind._parts.projections.row_sets.live.discard(row(mind)),
+    "superseded memories": lambda mind: mind._parts.projections.row_sets._superseded.add(row(mind)),
+    "archived memories": lambda mind: mind._parts.projections.row_sets._archived.add(row(mind)),
+    "perishable memories": lambda mind: mind._parts.projections.row_sets._perishable.add(row(mind)),
+    "attributes": attributes,
+    "lexical index": text,
+    "vector index": lambda mind: mind._parts.projections.indexes._remove_vectors(
+        np.array([row(mind)], np.uint32)
+    ),
+    "memories": lambda mind: mind._parts.projections.erase("m5"),
+    "column text of an update": deaf,
+}
+
+
+def answers(mind: Engine) -> list[Any]:
+    found = [
+        (result.id, result.score, result.memory.text)
+        for query in ("ant hill", "another text", "a bee")
+        for result in mind.search(query, k=COUNT, embedding=(1.0, 0.5), reinforce=False)
+    ]
+    return [found, mind.count(oneiros.where(project="p")), mind.list(limit=COUNT)]
+
+
+@pytest.mark.parametrize("part", CHANGES)
+@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
+def test_a_difference_is_reported_and_the_read_model_rebuilt(mind: Engine, part: str) -> None:
+    assert mind.check(deep=True) == []
+    CHANGES[part](mind)
+    problems = mind.check(deep=True)
+    assert all(problem.endswith("; rebuilt from the store") for problem in problems)
+    if part != "column text of an update":
+        assert any(problem.startswith(f"{part}: 1 memories differ") for problem in problems)
+    assert problems
+    assert mind.check(deep=True) == []
+    remember = mind._parts.remember
+    after = answers(mind)
+    mind._parts.projections = remember.writer.run(remember.rebuild)
+    assert answers(mind) == after
+
+
+@pytest.mark.parametrize(("name", "value"), [("priority", 1), ("status", 2), ("feedback", 9)])
+def test_sums_of_whole_numbers_are_compared_by_each_check(
+    mind: Engine, name: str, value: int
+) -> None:
+    column(name, value)(mind)
+    (problem,) = mind.check()
+    assert problem.startswith(f"column {name}: its sum is ")
+    assert mind.check() == []
+
+
+def test_a_snapshot_and_what_came_since_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with Engine(path, clock=lambda: NOW) as mind:
+        mind.add_many([record(number) for number in range(FEWEST_ROWS)], links=False)
+        mind.supersede("m1", "m2")
+        mind.delete("m3")
+    assert Path(f"{path}-snapshot").is_file()
+    with Engine(path, clock=lambda: NOW) as mind:
+        assert mind.check(deep=True) == []
+        mind.search("ant hill", session="t")
+        mind.update("m5", importance=0.25, tags=["other"])
+        mind.delete("m6")
+        mind.forget("m7")
+        mind.add("ant late", id="late", superseded_by="m8", session="v")
+        assert mind.check(deep=True) == []
+        attributes(mind)
+        assert mind.check(deep=True) != []
+
+
+def test_cycles_and_reembedding_leave_no_difference(tmp_path: Path) -> None:
+    with Engine(tmp_path / "mind.db", profile="cognitive", clock=lambda: NOW) as mind:
+        mind.add_many([record(number) for number in range(COUNT)], now=NOW - 900 * 86_400.0)
+        report = mind.dream(NOW, summarise=" and ".join)
+        assert mind.check(deep=True) == []
+        mind.reembed(LetterCounts())
+        assert mind.check(deep=True) == []
+        mind.undo_dream(report.id)
+        assert mind.check(deep=True) == []
