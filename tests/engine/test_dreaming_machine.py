@@ -26,6 +26,7 @@ from tests.engine.dream_model import State, after_cycle, after_undoing, within_r
 from tests.engine.dream_stores import called, tables
 from tests.engine.dreaming_life import CHANGES, ONE, WHICH, Life
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 LONG = bool(os.environ.get("ONEIROS_LONG"))
 
 

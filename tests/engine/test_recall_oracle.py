@@ -35,6 +35,8 @@ from tests.engine.world import (
 )
 from tests.oracles import reverie
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
+
 
 def filters() -> st.SearchStrategy[tuple[oneiros.Where, Callable[[Known], bool]]]:
     """Pairs of a filter and the same in plain Python."""

@@ -15,6 +15,7 @@ import oneiros
 from oneiros.clock import VirtualClock
 from tests.engine.embedders import LetterCounts
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1_750_000_000.0
 
 

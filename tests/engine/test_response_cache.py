@@ -21,6 +21,7 @@ from oneiros.response import SearchResponse
 from oneiros.trace import SearchTrace
 from tests.oracles.recent_answers import Recent
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1_750_000_000.0
 OMEGA = profiles.get("omega")
 QUESTION: Any = None  # the store of answers does not look into it

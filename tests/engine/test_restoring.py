@@ -267,14 +267,17 @@ def test_a_cycle_undone_gives_an_added_id_nothing_back(tmp_path: Path) -> None:
         assert mind.check() == []
 
 
-def test_what_an_added_id_superseded_stays_superseded(tmp_path: Path) -> None:
+def test_what_a_deleted_memory_superseded_comes_back_when_another_takes_its_id(
+    tmp_path: Path,
+) -> None:
     with oneiros.Engine(tmp_path / "mind.db") as mind:
         mind.add("old", id="old")
         mind.add("new", id="new")
         mind.supersede("old", "new")
         mind.delete("new")
         mind.add("newest", id="new", on_conflict="update")
-        assert mind.get("old").superseded_by == "new"
+        assert mind.get("old").superseded_by is None
+        assert mind.check() == []
 
 
 def test_a_scope_replaces_only_what_it_sees(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import oneiros
 from oneiros.channels import vector_upkeep
 from oneiros.projections import snapshot
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1.8e9
 WORDS = [f"word{number}" for number in range(30)]
 KINDS = ["fact", "lesson", "plan", "note"]

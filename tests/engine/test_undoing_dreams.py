@@ -20,6 +20,7 @@ from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, called, filled_mind, links, memories
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 LATER = NOW + DAY
 
 

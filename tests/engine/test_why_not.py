@@ -138,6 +138,7 @@ def test_a_hidden_memory_has_its_reason_and_the_place_it_would_have(
     mind: oneiros.Engine, fields: Fields, reason: str, words: str
 ) -> None:
     mind.add("ant bee", id="shown")
+    mind.add("bee", id="new")
     mind.add("ant ant", id="a", **fields)
     told = mind.why_not("ant", "a")
     assert [one.reason for one in told.hidden] == [reason]
@@ -149,6 +150,7 @@ def test_a_hidden_memory_has_its_reason_and_the_place_it_would_have(
 
 
 def test_what_a_profile_does_not_hide_is_not_hidden(mind: oneiros.Engine) -> None:
+    mind.add("bee", id="new")
     mind.add("ant", id="a", superseded_by="new", valid_until=NOW - 1)
     reverie = profiles.get("reverie")
     bare = reverie.replace(

@@ -18,6 +18,7 @@ from oneiros.store.cycle_reading import CycleReading
 from tests.engine.dream_stores import called
 from tests.engine.test_dream_in_step import DAY, state, world
 
+pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 PROFILES = ("reverie", "oneiros", "cognitive", "omega")
 
 

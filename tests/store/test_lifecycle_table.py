@@ -167,7 +167,7 @@ def test_who_follows_takes_no_state_that_makes_no_sense(path: Path, assignment: 
 def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store:
         with store.write() as transaction:
-            transaction.insert(FULL, embedding_blob=b"v")
+            transaction.insert(replace(FULL, superseded_by=None), embedding_blob=b"v")
             transaction.insert_many([memory("a"), memory("b")])
             told: list[StoredMemory] = []
             for batch in transaction.fresh_rows() or ():

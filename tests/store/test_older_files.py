@@ -140,7 +140,7 @@ def test_what_a_forgotten_memory_hid_comes_back(tmp_path: Path, metadata: str | 
         assert replaced.superseded_by == "kept"
         assert {row.id for row in rows(store, after=8)} == {"kept", "deleted"}  # for who follows
         with store.read() as reading:
-            assert reading.lost_successors() == []
+            assert [one for one in reading.lost_successors() if one[2]] == []
 
 
 # Damaged ones

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,14 @@ def test_an_exception_takes_everything_back(store: Store) -> None:
     assert (store.count(), store.revision(), store.settings()) == (0, 0, {})
 
 
+# Whether a memory is superseded depends on other rows.
+ALONE = replace(FULL, superseded_by=None)
 PLAIN = [memory("plain"), memory("empty", text=""), memory("old", created_at=-0.0, ttl=1)]
 
 
-@pytest.mark.parametrize("memories", [[FULL], PLAIN, [*PLAIN, FULL]], ids=["full", "plain", "both"])
+@pytest.mark.parametrize(
+    "memories", [[ALONE], PLAIN, [*PLAIN, ALONE]], ids=["full", "plain", "both"]
+)
 def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list[Memory]) -> None:
     add(store, memory("before"))
     with store.write() as transaction:
@@ -42,6 +47,10 @@ def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list
 
 
 def test_nothing_is_said_of_fresh_rows_where_more_was_written(store: Store) -> None:
+    with store.write() as transaction:
+        transaction.insert(FULL)  # names a successor
+        assert transaction.fresh_rows() is None
+        transaction.erase(FULL.id)
     add(store, memory("a"))
     with store.write() as transaction:
         assert transaction.fresh_rows() is None
