@@ -43,7 +43,7 @@ struct Neighbour {
 // there once. When a write is done no reader is left in the blocks it replaced, and they are free.
 class AssociationGraph {
  public:
-  static constexpr std::size_t kMostRows = std::size_t{1} << kRowBits;
+  static constexpr std::size_t kMostRows = std::size_t{1} << kLinkRowBits;
 
   AssociationGraph();
 

@@ -13,7 +13,7 @@ enum class LinkKind : std::uint8_t { co_retrieval, ingest, explicit_link, summar
 inline constexpr std::array<std::string_view, 5> kLinkKindNames{"co_retrieval", "ingest",
                                                                 "explicit", "summary", "relation"};
 
-inline constexpr unsigned kRowBits = 28;  // as many rows as Columns holds
+inline constexpr unsigned kLinkRowBits = 28;  // as many rows as Columns holds
 
 // A link as it stands with one of its two memories. Two of them fill a cache line.
 struct HalfLink {
@@ -21,12 +21,12 @@ struct HalfLink {
   double last_seconds;     // of the last co-retrieval; NaN: never, and then it does not fade
   double created_seconds;  // finite
   float standing;          // see link_order.h
-  std::uint32_t end;       // the row at the other end, and above kRowBits the kind
+  std::uint32_t end;       // the row at the other end, and above kLinkRowBits the kind
 
-  [[nodiscard]] std::uint32_t neighbour() const { return end & ((1U << kRowBits) - 1U); }
-  [[nodiscard]] LinkKind kind() const { return static_cast<LinkKind>(end >> kRowBits); }
+  [[nodiscard]] std::uint32_t neighbour() const { return end & ((1U << kLinkRowBits) - 1U); }
+  [[nodiscard]] LinkKind kind() const { return static_cast<LinkKind>(end >> kLinkRowBits); }
   [[nodiscard]] static std::uint32_t end_of(std::uint32_t neighbour, LinkKind kind) {
-    return neighbour | static_cast<std::uint32_t>(kind) << kRowBits;
+    return neighbour | static_cast<std::uint32_t>(kind) << kLinkRowBits;
   }
 };
 static_assert(sizeof(HalfLink) == 32);

@@ -8,7 +8,6 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
-#include "bindings/hits.h"
 #include "bindings/interrupts.h"
 #include "bindings/registration.h"
 #include "bindings/searches.h"
@@ -103,14 +102,6 @@ void register_lexical(py::module_& module) {
   py::class_<WeighedQuery>(
       module, "WeighedQuery",
       "A query as the texts of one moment weighed it: LexicalIndex makes one.");
-  py::class_<Hits>(module, "Hits",
-                   "Rows and their scores, best first: LexicalIndex.hits makes one.")
-      .def(py::init<>(), "Of nothing found.")
-      .def_property_readonly("size", [](const Hits& hits) { return hits.rows.size(); })
-      .def_property_readonly(
-          "rows", [](const Hits& hits) { return copied(hits.rows); }, "A new array.")
-      .def_property_readonly(
-          "scores", [](const Hits& hits) { return copied(hits.scores); }, "A new array.");
   LexicalIndexClass index(module, "LexicalIndex",
                           "Texts in, rows ranked by BM25 out; thread-safe.");
   index

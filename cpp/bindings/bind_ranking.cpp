@@ -5,7 +5,7 @@
 #include "bindings/arrays.h"
 #include "bindings/candidates.h"
 #include "bindings/gil.h"
-#include "bindings/hits.h"
+#include "bindings/ranked.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "ranking/plan.h"
@@ -14,26 +14,6 @@
 namespace oneiros {
 
 namespace {
-
-// What a plan answered, of which Python takes what it needs.
-struct RankedAnswer {
-  Ranked ranked;
-  bool is_explained;
-  std::size_t channel_count;
-  std::size_t factor_count;
-  std::size_t part_count;
-
-  template <typename T>
-  py::object explained(const std::vector<T>& values, std::size_t line_count) const {
-    return is_explained ? py::object(copied(values, line_count, ranked.rows.size()))
-                        : py::object(py::none());
-  }
-};
-
-RankedAnswer answer_of(Ranked ranked, const Plan& plan, bool is_explained) {
-  return {std::move(ranked), is_explained, plan.channels().size(), plan.factor_count(),
-          plan.part_count()};
-}
 
 py::list results_of(const RankedAnswer& answer) {
   const Ranked& ranked = answer.ranked;
@@ -49,15 +29,8 @@ py::list results_of(const RankedAnswer& answer) {
 struct GivenHits {
   explicit GivenHits(const py::list& given) {
     for (const py::handle item : given) {
-      if (py::isinstance<Hits>(item)) {  // asked first: to ask for an array loads NumPy
-        items.push_back(py::reinterpret_borrow<py::object>(item));
-        const auto& hits = item.cast<const Hits&>();
-        channels.push_back({hits.rows, std::span<const double>(hits.scores)});
-        continue;
-      }
       if (!py::isinstance<py::tuple>(item) || py::len(item) != 2) {
-        throw py::type_error("hits: expected Hits or (rows, scores), got " +
-                             text(py::type::of(item)));
+        throw py::type_error("hits: expected (rows, scores), got " + text(py::type::of(item)));
       }
       const py::array rows = array_at(item, 0);
       const py::array scores = array_at(item, 1);
@@ -298,10 +271,10 @@ void register_ranking(py::module_& module) {
            py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
            py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
            py::arg("parts"))
-      .def(
-          "candidates", &make_candidates, py::kw_only(), py::arg("hits"),
-          "The union of the channels' lists, one each, best first, with their raw scores: Hits, or "
-          "arrays of rows and scores.")
+      .def("candidates", &make_candidates, py::kw_only(), py::arg("hits"),
+           "The union of the channels' lists, one each, best first, with their raw scores: arrays "
+           "of "
+           "rows and scores.")
       .def("rank", &rank, py::kw_only(), py::arg("columns"), py::arg("candidates").none(false),
            py::arg("now_seconds"), py::arg("k"), py::arg("signals"), py::arg("explain"),
            "The best k of the candidates: higher score first, then the smaller row.")

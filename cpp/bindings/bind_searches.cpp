@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,8 +8,6 @@
 #include <vector>
 
 #include "bindings/arrays.h"
-#include "bindings/candidates.h"
-#include "bindings/hits.h"
 #include "bindings/interrupts.h"
 #include "bindings/searches.h"
 #include "bindings/texts.h"
@@ -64,26 +61,6 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
   HitArrays arrays(found.hits.size());
   arrays.append(found.hits);
   return py::make_tuple(arrays.rows, arrays.scores, std::move(found.query));
-}
-
-py::tuple hits(const LexicalIndex& index, const py::object& query, std::size_t k,
-               const std::optional<py::array>& allowed, const std::string& syntax) {
-  const QueryReading reading = reading_of(syntax, 0);
-  const std::string_view utf8 = utf8_of(query, "query");
-  const AllowedRows rows = read_allowed(allowed);
-  Found found;
-  auto held = std::make_unique<Hits>();
-  {
-    const LongCall call;
-    found = index.search(utf8, k, rows, reading);
-    held->rows.reserve(found.hits.size());
-    held->scores.reserve(found.hits.size());
-    for (const Hit& hit : found.hits) {
-      held->rows.push_back(hit.row);
-      held->scores.push_back(hit.score);
-    }
-  }
-  return py::make_tuple(std::move(held), std::move(found.query));
 }
 
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
@@ -145,22 +122,6 @@ py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& qu
   return scores;
 }
 
-// Without an array on the way: a search by words then needs no NumPy.
-std::size_t fill_scores(const LexicalIndex& index, const WeighedQuery& query,
-                        GuardedCandidates& guarded, std::size_t channel) {
-  guarded.require_channel(channel);
-  const LongCall call;
-  const std::scoped_lock lock(guarded.mutex);
-  const std::vector<std::uint32_t> rows = guarded.candidates.missing(channel);
-  if (rows.empty()) {
-    return 0;
-  }
-  std::vector<double> scores(rows.size());
-  index.score_rows(query, rows, scores);
-  guarded.candidates.fill(channel, scores);
-  return rows.size();
-}
-
 }  // namespace
 
 void define_searches(LexicalIndexClass& index) {
@@ -169,8 +130,6 @@ void define_searches(LexicalIndexClass& index) {
            py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
            "The best k rows and their scores, higher score first, then the smaller row; and the "
            "query as it was weighed.")
-      .def("hits", &hits, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
-           py::arg("syntax"), "search(), for a plan: no array is made unless it is asked for.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
            py::arg("minimum_should_match") = 0,
@@ -184,11 +143,7 @@ void define_searches(LexicalIndexClass& index) {
            py::arg("minimum_should_match") = 0, "The query as the texts now weigh it.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
            "The score of each row for a weighed query: the bits that a search gives, 0 for no "
-           "match.")
-      .def("fill_scores", &fill_scores, py::kw_only(), py::arg("query"), py::arg("candidates"),
-           py::arg("channel"),
-           "Gives the candidates that have no raw score of a channel score_rows()'s; returns how "
-           "many.");
+           "match.");
 }
 
 }  // namespace oneiros

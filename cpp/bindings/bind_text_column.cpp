@@ -175,8 +175,6 @@ void register_text_column(py::module_& module) {
            py::arg("words"), py::arg("stems"),
            "How many of the words, or else their stems, are a part of the canonical form of each "
            "row's text and tags; an empty stem is none.")
-      .def("count_tags", &counted<&count_tags>, py::kw_only(), py::arg("rows"), py::arg("words"),
-           "How many of the words are one of each row's tags.")
       .def("trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
            py::arg("characters"), py::arg("least"),
            "Jaccard of the trigrams of each row's first characters, in canonical form, with those "

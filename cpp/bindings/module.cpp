@@ -8,10 +8,12 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_row_checksum(module);
   oneiros::register_columns(module);
   oneiros::register_text_column(module);
+  oneiros::register_vector_column(module);
   oneiros::register_association(module);
   oneiros::register_lexical(module);
   oneiros::register_programs(module);
   oneiros::register_ranking(module);
   oneiros::register_sessions(module);
+  oneiros::register_search(module);
   oneiros::register_snapshot(module);
 }

@@ -11,7 +11,7 @@ namespace oneiros {
 
 using LexicalIndexClass = pybind11::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>;
 
-// REQUIRES: WeighedQuery and Hits are registered.
+// REQUIRES: WeighedQuery is registered.
 void define_searches(LexicalIndexClass& index);
 
 }  // namespace oneiros

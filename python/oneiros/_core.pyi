@@ -34,15 +34,6 @@ def parse_query(*, text: str | bytes, syntax: str) -> list[tuple[str, str, int, 
 class WeighedQuery:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
 
-class Hits:
-    def __init__(self) -> None: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def rows(self) -> Rows: ...
-    @property
-    def scores(self) -> npt.NDArray[np.float64]: ...
-
 class LexicalIndex:
     def __init__(
         self,
@@ -75,9 +66,6 @@ class LexicalIndex:
         syntax: str = "plain",
         minimum_should_match: int = 0,
     ) -> tuple[Rows, npt.NDArray[np.float64], WeighedQuery]: ...
-    def hits(
-        self, *, query: str, k: int, allowed: npt.NDArray[np.uint8] | None, syntax: str
-    ) -> tuple[Hits, WeighedQuery]: ...
     def search_many(
         self,
         *,
@@ -95,7 +83,6 @@ class LexicalIndex:
         self, *, query: str, syntax: str = "plain", minimum_should_match: int = 0
     ) -> WeighedQuery: ...
     def score_rows(self, *, query: WeighedQuery, rows: Rows) -> npt.NDArray[np.float64]: ...
-    def fill_scores(self, *, query: WeighedQuery, candidates: Candidates, channel: int) -> int: ...
     def seal(self) -> None: ...
     @property
     def document_count(self) -> int: ...
@@ -219,9 +206,6 @@ class TextColumn:
     def count_canonical_words(
         self, *, rows: Rows | Sequence[int], words: list[str], stems: list[str]
     ) -> npt.NDArray[np.uint32]: ...
-    def count_tags(
-        self, *, rows: Rows | Sequence[int], words: list[str]
-    ) -> npt.NDArray[np.uint32]: ...
     def trigram_similarities(
         self, *, rows: Rows | Sequence[int], text: str, characters: int, least: float
     ) -> npt.NDArray[np.float64]: ...
@@ -237,6 +221,65 @@ class TextColumn:
         among: Rows | Sequence[int],
         among_groups: npt.NDArray[np.int64] | Sequence[int],
     ) -> npt.NDArray[np.float64]: ...
+
+class VectorColumn:
+    def __init__(self, *, dimension: int) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def resident_bytes(self) -> int: ...
+    def write(self, *, rows: Rows | Sequence[int], vectors: npt.NDArray[np.float32]) -> int: ...
+    def remove(self, *, rows: Rows | Sequence[int]) -> int: ...
+    def has(self, *, rows: Rows | Sequence[int]) -> npt.NDArray[np.bool_]: ...
+    def rows(
+        self,
+        *,
+        allowed: npt.NDArray[np.uint8] | None = None,
+        minus: npt.NDArray[np.uint8] | None = None,
+    ) -> Rows: ...
+    def count(
+        self,
+        *,
+        allowed: npt.NDArray[np.uint8] | None = None,
+        minus: npt.NDArray[np.uint8] | None = None,
+    ) -> int: ...
+    def reconstruct(self, *, rows: Rows | Sequence[int]) -> npt.NDArray[np.float32]: ...
+    def cosines(
+        self, *, query: npt.NDArray[np.float32], rows: Rows | Sequence[int]
+    ) -> npt.NDArray[np.float64]: ...
+    def nearest(
+        self,
+        *,
+        query: npt.NDArray[np.float32],
+        k: int,
+        allowed: npt.NDArray[np.uint8] | None = None,
+        minus: npt.NDArray[np.uint8] | None = None,
+    ) -> tuple[Rows, npt.NDArray[np.float64]]: ...
+    def nearest_many(
+        self,
+        *,
+        queries: npt.NDArray[np.float32],
+        k: int,
+        allowed: npt.NDArray[np.uint8] | None = None,
+        minus: npt.NDArray[np.uint8] | None = None,
+        threads: int = 1,
+    ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+    def nearest_nodes(
+        self,
+        *,
+        query: npt.NDArray[np.float32],
+        k: int,
+        nodes: npt.NDArray[np.int64],
+        wanted: int,
+        graph_rows: Rows,
+        heads: npt.NDArray[np.uint32],
+        live: npt.NDArray[np.uint8] | None,
+        under: npt.NDArray[np.uint8],
+        allowed: npt.NDArray[np.uint8] | None,
+    ) -> tuple[Rows, npt.NDArray[np.float64], int]: ...
+
+def count_bits(*, bits: npt.NDArray[np.uint8]) -> int: ...
 
 class Reached:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # AssociationGraph makes one
@@ -374,7 +417,7 @@ class Plan:
     def candidates(
         self,
         *,
-        hits: Sequence[Hits | tuple[Rows, npt.NDArray[np.float64] | npt.NDArray[np.float32]]],
+        hits: Sequence[tuple[Rows, npt.NDArray[np.float64] | npt.NDArray[np.float32]]],
     ) -> Candidates: ...
     def rank(
         self,
@@ -403,21 +446,143 @@ class NeighbourRule:
 
 class SessionOrder:
     def __init__(self) -> None: ...
-    @property
-    def is_empty(self) -> bool: ...
     def place(self, *, columns: Columns, rows: Sequence[int]) -> None: ...
     def place_all(self, *, columns: Columns) -> None: ...
     def remove(self, *, row: int) -> None: ...
-    def bring(
+
+# --- search ---------------------------------------------------------------------------------------
+
+Bits: TypeAlias = npt.NDArray[np.uint8]
+"""Packed bits of rows: bit r % 8 of byte r // 8 for row r."""
+
+Scoring: TypeAlias = tuple[Plan, bool]
+"""A plan, and whether it reads every channel's score of every candidate."""
+
+class SearchPlan:
+    def __init__(
         self,
         *,
-        plan: Plan,
-        candidates: Candidates,
-        rule: NeighbourRule,
-        allowed: npt.NDArray[np.uint8] | None,
-    ) -> tuple[list[int], list[int]]: ...
-    def lend(self, *, plan: Plan, candidates: Candidates, rule: NeighbourRule) -> None: ...
+        channels: Sequence[tuple[Any, ...]],
+        scoring: Scoring,
+        needs: Sequence[str],
+        neighbours: NeighbourRule | None,
+        hot_set: tuple[int, float, float] | None,
+        fast_path: tuple[float, int] | None,
+        at_once: SearchPlan | None,
+        strong_signal: tuple[float, float] | None,
+        by_words: SearchPlan | None,
+        before_cluster: Scoring | None,
+        expansion: tuple[str, tuple[Any, ...]] | None,
+        rerank: tuple[int, bool] | None,
+        duplicates: tuple[int, float] | None,
+        abstention: tuple[str, tuple[Any, ...]] | None,
+        retry: tuple[float, int] | None,
+        relaxed: SearchPlan | None,
+        is_normalised: bool,
+    ) -> None: ...
+    @property
+    def has_functions(self) -> bool: ...
+    @property
+    def has_neighbours(self) -> bool: ...
 
+RankedHits: TypeAlias = tuple[Rows, npt.NDArray[np.float64]]
+SoughtWords: TypeAlias = tuple[list[str], list[str], int]
+"""Words, a stem for each or none at all, and by how many their share is taken."""
+Surfacing: TypeAlias = tuple[float, float, float, int]
+Result: TypeAlias = tuple[int, float, float, float]
+"""A row with its relevance, retention and score."""
+Far: TypeAlias = tuple[bool, float, float | None, float]
+
+class SearchRun:
+    def __init__(
+        self,
+        *,
+        plan: SearchPlan,
+        lexical: LexicalIndex,
+        columns: Columns,
+        sessions: SessionOrder | None,
+        graph: AssociationGraph | None,
+        texts: TextColumn | None,
+        lowered: TextColumn | None,
+        vectors: VectorColumn | None,
+        host: object,
+        has_user_code: bool,
+        query: str,
+        spoken: str,
+        syntax: str,
+        k: int,
+        now_seconds: float,
+        allowed: Bits | None,
+        allowed_count: int,
+        bounds_count: int,
+        follows_links: bool,
+        reach: Bits | None,
+        vector: npt.NDArray[np.float32] | None,
+        hits: RankedHits | None,
+        time: tuple[float, float, bool, float] | None,
+        leaves_time: bool,
+        is_keyword_like: bool,
+        lapsed: Rows | None,
+        words: SoughtWords | None,
+        overlap: SoughtWords | None,
+        weak: SoughtWords | None,
+        constants: Sequence[tuple[str, float]],
+        by_kind: Sequence[tuple[str, Sequence[float], float]],
+        surroundings: tuple[list[str], Bits | None] | None,
+        variants: Sequence[tuple[Any, ...]],
+        variant_rule: tuple[float, float, bool, Sequence[float]] | None,
+        surfacing: Surfacing | None,
+        relaxed_surfacing: Surfacing | None,
+        has_reranker: bool,
+        explain: bool,
+        is_whole: bool,
+    ) -> None: ...
+    def run(self) -> None: ...
+    def results(self) -> list[Result]: ...
+    def uncut(self) -> list[Result]: ...
+    def misses(self) -> list[Result]: ...
+    def stages(
+        self,
+    ) -> list[tuple[str, bool, int, int, float, int, float, float, str, int, int]]: ...
+    def linked(self) -> list[tuple[int, tuple[int, ...], float, int, float, float]]: ...
+    def bridges(self) -> dict[int, tuple[int, ...]]: ...
+    def far(self) -> dict[int, Far]: ...
+    def brought(self) -> dict[int, int]: ...
+    def ranked(self, *, linked: bool) -> Ranked: ...
+    def place_of(self, *, row: int, plan: Plan | None) -> tuple[Ranked, int | None] | None: ...
+    def alone(self, *, row: int) -> tuple[Ranked, int | None] | None: ...
+    def score_of(self, *, channel: int, row: int) -> float: ...
+    @property
+    def direct(self) -> tuple[int, ...] | None: ...
+    @property
+    def duplicates(self) -> list[tuple[int, int]]: ...
+    @property
+    def reranked(self) -> list[tuple[int, float]]: ...
+    @property
+    def reasons(self) -> list[tuple[int, float, float, int, Far]]: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def best(self) -> float | None: ...
+    @property
+    def raw_scores(self) -> list[float]: ...
+    @property
+    def short_cut(self) -> int: ...
+    @property
+    def is_relaxed(self) -> bool: ...
+    @property
+    def future_count(self) -> int: ...
+
+def run_searches(*, runs: Sequence[SearchRun], threads: int) -> None: ...
+def first_of_each(
+    *,
+    texts: TextColumn,
+    vectors: VectorColumn | None,
+    rows: Sequence[int],
+    most: int,
+    characters: int,
+    cosine: float,
+) -> tuple[list[int], list[tuple[int, int]]]: ...
 def simd_paths() -> list[str]: ...
 def simd_path() -> str: ...
 def use_simd_path(*, name: str) -> None: ...

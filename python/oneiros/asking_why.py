@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
-    from oneiros.gathering import Question
     from oneiros.projections import Limits
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
     from oneiros.ranking.profile import Profile
     from oneiros.rerank import Reranker
     from oneiros.scopes import Where
+    from oneiros.search.request import SearchRequest
     from oneiros.why_not import WhyNot
 
 __all__ = ["AskingWhy"]
@@ -105,7 +105,7 @@ class AskingWhy(Searching):
         question = self._question(query, embedding, k, moment, chosen, True, syntax, asking)
         return self._answer(id, self._in_depth(question, limits), limits)
 
-    def _answer(self, id: str, question: Question, limits: Limits) -> WhyNot:
+    def _answer(self, id: str, question: SearchRequest, limits: Limits) -> WhyNot:
         from oneiros.hiding import hidings  # noqa: PLC0415
         from oneiros.placing import Placing  # noqa: PLC0415
 

@@ -16,11 +16,11 @@ from oneiros.remember.write_behind import ReinforcementEvent
 
 if TYPE_CHECKING:
     from oneiros.bounded import Time
-    from oneiros.gathering import Question
     from oneiros.projections import Visible
     from oneiros.ranking.selection import Selection
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
+    from oneiros.search.request import SearchRequest
 
 __all__ = ["DeepLimits", "Limiting"]
 
@@ -81,12 +81,12 @@ class Limiting(Bounded):
             includes_lapsed=bool(deep.includes_lapsed),
         )
 
-    def _in_depth(self, question: Question, limits: Limits) -> Question:
+    def _in_depth(self, question: SearchRequest, limits: Limits) -> SearchRequest:
         """The question as deep recall asks it, where it is one."""
         back_again = self._parts.projections.row_sets.came_back(limits)
         return question if back_again is None else replace(question, back_again=back_again)
 
-    def _visible(self, question: Question, limits: Limits) -> Visible:
+    def _visible(self, question: SearchRequest, limits: Limits) -> Visible:
         """What the search may return, and where links may lead it."""
         parts = self._parts
         row_sets, scope = parts.projections.row_sets, self._scope()
@@ -106,7 +106,7 @@ class Limiting(Bounded):
     def _reinforced(
         self,
         responses: list[SearchResponse],
-        question: Question,
+        question: SearchRequest,
         session: str | None,
         reinforce: bool | None,
     ) -> list[SearchResponse]:

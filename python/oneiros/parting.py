@@ -10,14 +10,15 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from oneiros import _core
 from oneiros.response import SearchResponse, shelve
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
     from oneiros.explaining import Explanation
-    from oneiros.gathering import Question
     from oneiros.projections import Projections
     from oneiros.response import LoadMemories, SearchResult
+    from oneiros.search.request import SearchRequest
 
 __all__ = ["merged_answer"]
 
@@ -38,7 +39,7 @@ class _Found(NamedTuple):
 
 def merged_answer(
     query: str,
-    parts: Sequence[Question],
+    parts: Sequence[SearchRequest],
     answers: Sequence[SearchResponse],
     projections: Projections,
     load: LoadMemories,
@@ -91,7 +92,7 @@ def merged_answer(
 
 
 def _merged(
-    parts: Sequence[Question], answers: Sequence[SearchResponse], projections: Projections
+    parts: Sequence[SearchRequest], answers: Sequence[SearchResponse], projections: Projections
 ) -> list[_Found]:
     """All that the parts found, each once, best first."""
     row_of, reader = projections.lifecycle.row_of, parts[0].profile.understanding
@@ -114,15 +115,21 @@ def _merged(
 
 
 def _without_duplicates(
-    found: list[_Found], question: Question, projections: Projections
+    found: list[_Found], question: SearchRequest, projections: Projections
 ) -> tuple[list[_Found], tuple[Duplicate, ...]]:
     """The best ``k``, and what is left out for one of another part that it is like. O26."""
     k, rule = question.k, question.profile.duplicates
     if rule is None or not found:
         return found[:k], ()
-    from oneiros.finishing.duplicates import first_of_each  # noqa: PLC0415 - few profiles ask
-
-    kept, left = first_of_each(rule, projections, [one.row for one in found], k)
+    vectors = projections.indexes.vectors
+    kept, left = _core.first_of_each(
+        texts=projections.texts.column,
+        vectors=vectors.column if vectors else None,
+        rows=[one.row for one in found],
+        most=k,
+        characters=rule.characters,
+        cosine=rule.cosine,
+    )
     again = tuple(Duplicate(found[one].best.id, found[better].best.id) for one, better in left)
     return [found[place] for place in kept], again
 

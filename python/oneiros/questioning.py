@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from oneiros import _core
 from oneiros.argument_checks import count, require_flag, require_text, require_utf8
 from oneiros.fields import FIELDS
-from oneiros.gathering import Question
 from oneiros.limiting import Limiting
 from oneiros.query.understood import ranked_by
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.reranking import with_place
 from oneiros.recent_answers import Same
+from oneiros.search.request import SearchRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Questioning(Limiting):
         is_explained: bool,
         syntax: str,
         asking: Asking,
-    ) -> Question:
+    ) -> SearchRequest:
         require_text("query", query)
         require_utf8("syntax", syntax)
         is_explained = require_flag("explain", is_explained)
@@ -64,11 +64,11 @@ class Questioning(Limiting):
         placed = chosen if reranker is None else with_place(chosen)
         ranked, ranks = ranked_by(placed, understood), None
         if expanded is not None and expanded.variants:
-            from oneiros.varying import fused_by_shares  # noqa: PLC0415 - few are expanded
+            from oneiros.ranking.weighing import fused_by_shares  # noqa: PLC0415 - few
 
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
             ranks, ranked = ranked.fusion, fused_by_shares(ranked)
-        return Question(
+        return SearchRequest(
             query=query,
             spoken=spoken,
             syntax=syntax,
@@ -223,7 +223,7 @@ class Questioning(Limiting):
         self,
         queries: Sequence[str],
         counts: Sequence[int],
-        questions: Sequence[Question],
+        questions: Sequence[SearchRequest],
         responses: Sequence[SearchResponse],
     ) -> list[SearchResponse]:
         """Merge the answers to the parts of each compound question; ``counts``: of the parts."""

@@ -13,8 +13,8 @@ from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.gathering import Question
     from oneiros.response import LoadMemories, SearchResponse
+    from oneiros.search.request import SearchRequest
 
 __all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
 
@@ -23,7 +23,7 @@ __all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
 class Kept:
     """An answer, and for how long it is given again."""
 
-    question: Question
+    request: SearchRequest
     response: SearchResponse
     seconds: float
 
@@ -110,16 +110,16 @@ class Same:
         return id(self._held)
 
 
-def has_fallen_short(question: Question, response: SearchResponse) -> bool:
+def has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
     """Whether a reranker or an expander, where there is one, said less than it might next time.
 
     Args:
-        question: one that was searched whole, or a part of a compound one.
+        request: one that was searched whole, or a part of a compound one.
         response: the answer to it.
     """
-    if question.expanded is not None and question.expanded.has_failed:
+    if request.expanded is not None and request.expanded.has_failed:
         return True
     stages = response.trace.stages
-    return question.reranker is not None and any(
+    return request.reranker is not None and any(
         stage.name.endswith("rerank") and stage.note for stage in stages
     )

@@ -193,7 +193,7 @@ class Rescoring(Bounded):
 
     def _columns(self, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
         """The columns that the profile reads, and what verdicts say of every row."""
-        from oneiros.ranking.factors.thompson import verdict_signals  # noqa: PLC0415 - as above
+        from oneiros.ranking.factors.thompson import verdict_tables  # noqa: PLC0415 - as above
         from oneiros.ranking.row_scores import columns_read  # noqa: PLC0415
 
         lifecycle = self._parts.projections.lifecycle
@@ -203,7 +203,8 @@ class Rescoring(Bounded):
         if verdicts:
             codes = lifecycle.column("kind")
             factors = compiled.profile.factors
-            columns |= verdict_signals(factors, verdicts, lifecycle.kinds, codes, now)
+            tables = verdict_tables(factors, verdicts, lifecycle.kinds, now)
+            columns |= {name: np.array(values)[codes] for name, values, _ in tables}
         return columns
 
     def _promoted(

@@ -16,21 +16,21 @@ from oneiros.query.asking import Asking, one_each, require_asking, require_reinf
 from oneiros.questioning import Questioning, spoken_in
 from oneiros.ranking.profile import Profile
 from oneiros.ranking.threads import checked_threads
-from oneiros.recall import answer, answer_many
 from oneiros.recent_answers import Kept, has_fallen_short
+from oneiros.search.pipeline import answer, answer_many
 from oneiros.watching import watched
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.bounded import Time
-    from oneiros.gathering import Question
     from oneiros.projections import Limits
     from oneiros.query.asking import TimePair
     from oneiros.query.context import Context
     from oneiros.rerank import Reranker
     from oneiros.response import SearchResponse
     from oneiros.scopes import Where
+    from oneiros.search.request import SearchRequest
 
 __all__ = ["Searching"]
 
@@ -148,7 +148,7 @@ class Searching(Questioning):
             kept = self._parts.recent.get(key, revision=revision, now=moment)
             if kept is not None:
                 response = kept.again(moment, started, self._load_seen)
-                question = replace(kept.question, now=moment)
+                question = replace(kept.request, now=moment)
                 return self._reinforced([response], question, session, reinforce)[0]
         question, response, fell_short = self._answered(
             query, embedding, k, moment, chosen, explain, syntax, asking, limits
@@ -171,7 +171,7 @@ class Searching(Questioning):
         syntax: str,
         asking: Asking,
         limits: Limits,
-    ) -> tuple[Question, SearchResponse, bool]:
+    ) -> tuple[SearchRequest, SearchResponse, bool]:
         """Search anew, part by part where the question has several.
 
         Returns:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneiros.channels import kept_graph, vector_sealed, vector_upkeep
-from oneiros.channels.inner_products import library
+from oneiros.channels import kept_graph, vector_snapshot, vector_upkeep
+from oneiros.channels.hnsw import library
 from oneiros.channels.kept_graph import KeptGraph, Restoring
 from oneiros.channels.vector import VectorIndex
 from oneiros.channels.vector_sealed import hashes_of
@@ -26,14 +26,14 @@ Held = dict[int, np.ndarray]
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph, though looking at so few vectors one by one would be faster."""
-    monkeypatch.setattr(vector_sealed, "SCORED_PER_CANDIDATE", 0.05)
-    monkeypatch.setattr(vector_sealed, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 0.05)
+    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
 
 
 @pytest.fixture
 def _narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk so narrowly that any other graph, or breadth, finds something else."""
-    monkeypatch.setattr(vector_sealed, "LEAST_BREADTH", 1)
+    monkeypatch.setattr(vector_snapshot, "LEAST_BREADTH", 1)
 
 
 def lived(*, dead: bool = True) -> tuple[VectorIndex, Held]:
@@ -152,7 +152,9 @@ def test_vectors_that_nobody_has_any_more_cost_little() -> None:
         assert again.search(held[row], 1).rows.tolist() == [row]
     left = kept_of(again)
     left.require_sense(COUNT + 600)
-    np.testing.assert_array_equal(left.hashes, hashes_of(again.lasting.sealed.graph.vectors))  # type: ignore[union-attr]
+    nodes = np.flatnonzero(left.are_live()[: len(left.hashes)])
+    vectors = again.reconstruct(left.rows[nodes])
+    np.testing.assert_array_equal(left.hashes[nodes], hashes_of(vectors))
     once_more = back(left, held)
     assert once_more is not None
     assert answers(once_more) == answers(again)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.channels.growing_array import GrowingArray
-from oneiros.channels.position_table import PositionTable
+from oneiros import _core
 from oneiros.channels.vector import VectorIndex
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
@@ -74,7 +73,6 @@ def test_search_is_brute_force(
 
 @pytest.mark.parametrize("count", [1, 9, 40, 400])
 def test_a_batch_answers_as_single_searches_do(count: int) -> None:
-    # 400 queries go through a matrix product, which rounds otherwise.
     vectors = clustered(1500, 48, 1)
     vectors[700:720] = vectors[3]  # ties
     index = VectorIndex(48)
@@ -266,73 +264,56 @@ def test_what_was_given_is_copied() -> None:
     np.testing.assert_array_equal(index.reconstruct([0]), [[1, 0]])
 
 
-@pytest.mark.parametrize("fails_at", [1, 2, 3])
-def test_no_memory_leaves_the_index_as_it_was(
-    monkeypatch: pytest.MonkeyPatch, fails_at: int
-) -> None:
-    vectors = clustered(400, 4, 0)
-    index = VectorIndex(4)
-    index.add(np.arange(64), vectors[:64])
-    calls = 0
-
-    def counted(owner: type) -> None:
-        reserve = owner.reserve  # type: ignore[attr-defined]
-
-        def failing(self: object, size: int) -> None:
-            nonlocal calls
-            calls += 1
-            if calls == fails_at:
-                raise MemoryError
-            reserve(self, size)
-
-        monkeypatch.setattr(owner, "reserve", failing)
-
-    counted(GrowingArray)
-    counted(PositionTable)
-    with pytest.raises(MemoryError):
-        index.add(np.arange(32, 232), vectors[:200])
-    monkeypatch.undo()
-    np.testing.assert_array_equal(index.reconstruct(np.arange(64)), vectors[:64])
-    assert len(index) == 64
-    index.add(np.arange(32, 232), vectors[200:])
-    assert len(index) == 232
-    np.testing.assert_array_equal(index.reconstruct(np.arange(32)), vectors[:32])
-    np.testing.assert_array_equal(index.reconstruct(np.arange(32, 232)), vectors[200:])
-    want = plain_cosines(dict(enumerate(index.reconstruct(np.arange(232)))), vectors[0])
-    assert_is_top(*index.search(vectors[0], 50), want, 50)
+def indexed(kind: str, vectors: np.ndarray) -> VectorIndex:
+    """An index of these vectors, under a graph if it is to have one."""
+    index = VectorIndex(vectors.shape[1], kind)  # type: ignore[arg-type]
+    index.add(np.arange(len(vectors)), vectors)
+    assert index.settle(60)
+    return index
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("call", [1, 2])
-@pytest.mark.parametrize("step", [(PositionTable, "put"), (GrowingArray, "append")])
-def test_what_an_interrupt_cut_off_is_as_if_it_had_not_begun(
-    step: tuple[type, str], call: int, moment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    vectors = unit(clustered(60, 4, 5))
-    index, other = VectorIndex(4), VectorIndex(4)
-    for one in (index, other):
-        one.add(np.arange(40), vectors[:40])
-        one.remove([3])
-    owner, name = step
-    whole, calls = getattr(owner, name), []
-
-    def cut_off(*given: object) -> None:
-        calls.append(given)
-        if len(calls) < call or moment == "after":
-            whole(*given)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(owner, name, cut_off)
-    with pytest.raises(KeyboardInterrupt):
-        index.add([7, 50, 51], vectors[40:43])
-    monkeypatch.undo()
-    assert index.search(vectors[0], 60).rows.tolist() == other.search(vectors[0], 60).rows.tolist()
-    np.testing.assert_array_equal(index.reconstruct([7, 50]), other.reconstruct([7, 50]))
-    for one in (index, other):
-        assert one.remove([7, 50]) == 1
-        one.add([50, 3], vectors[43:45])
-    rows = np.arange(60)
+def assert_alike(index: VectorIndex, other: VectorIndex, queries: np.ndarray) -> None:
+    assert len(index) == len(other)
+    rows = np.arange(600)
     np.testing.assert_array_equal(index.reconstruct(rows), other.reconstruct(rows))
-    for mine, its in zip(index.search(vectors[9], 60), other.search(vectors[9], 60), strict=True):
-        np.testing.assert_array_equal(mine, its)
+    for query in queries:
+        for k in (3, 600):
+            for ours, theirs in zip(index.search(query, k), other.search(query, k), strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+@pytest.mark.parametrize("name", ["write", "remove"])
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_what_is_cut_off_has_not_begun_or_is_done(
+    moment: str, error: type[BaseException], name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = clustered(600, 4, 5)
+    index, other = (indexed(kind, vectors[:400]) for _ in range(2))
+    assert index.has_graph == (kind == "hnsw")
+    whole = getattr(_core.VectorColumn, name)
+
+    def change(changed: VectorIndex) -> None:
+        if name == "write":
+            changed.add([7, 450, 451], vectors[440:443])
+        else:
+            changed.remove([7, 9, 399])
+
+    def cut_off(column: _core.VectorColumn, **given: object) -> None:
+        if moment == "after":
+            whole(column, **given)
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_core.VectorColumn, name, cut_off)
+        with pytest.raises(error):
+            change(index)
+    if moment == "after":
+        change(other)
+    queries = vectors[[0, 7, 9, 440]]
+    assert_alike(index, other, queries)
+    for each in (index, other):
+        assert each.remove([7, 8]) == 2 - (moment == "after" and name == "remove")
+        assert each.add([450, 3], vectors[443:445]) == 2
+    assert_alike(index, other, queries)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from oneiros.channels import vector_snapshot
 from oneiros.channels.vector import VectorIndex
 from tests.channels.vectors import bits_of, clustered
 
@@ -214,7 +215,7 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
         "-W",
         "error",
         "-c",
-        "import oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.inner_products as p; p.library()",
+        "import oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.hnsw as h; h.library()",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -223,8 +224,19 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_faiss_is_imported_on_first_search_only() -> None:
-    code = "import sys, oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); assert 'faiss' not in sys.modules"
+def test_faiss_is_imported_for_a_graph_only() -> None:
+    code = """
+import sys, numpy as np, oneiros.channels.vector as v
+vectors = np.random.default_rng(0).standard_normal((300, 8))
+for kind in ("auto", "flat", "hnsw"):
+    index = v.VectorIndex(8, kind)
+    index.add(range(300), vectors)
+    assert index.settle(60)
+    assert len(index.search(vectors[0], 5).rows) == 5
+    assert len(index.search_many(vectors, 5, threads=2)) == 300
+    index.cosines(vectors[0], [1, 2]), index.reconstruct([3]), index.remove([4])
+    assert ("faiss" in sys.modules) == (kind == "hnsw"), kind
+"""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -237,15 +249,18 @@ def test_faiss_is_imported_on_first_search_only() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_callers_own_thread_count_is_left_alone() -> None:
+def test_the_callers_own_thread_count_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     faiss = pytest.importorskip("faiss")
-    index = VectorIndex(2)
-    index.add([0], [[1, 0]])
+    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 0.1)
+    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
+    index = VectorIndex(WIDTH, "hnsw")
+    index.add(np.arange(1_000), VECTORS[:1_000])
+    assert index.settle(60)
     before = faiss.omp_get_max_threads()
     try:
         faiss.omp_set_num_threads(3)
-        index.search([1, 0], 1)
-        index.search_many([[1, 0]], 1, threads=2)
+        index.search(VECTORS[0], 1)
+        index.search_many(VECTORS[:3], 1, threads=2)
         assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros import profiles
-from oneiros.finishing.duplicates import first_of_each
+from oneiros import _core, profiles
 from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
 from tests.oracles import finishing as oracle
 
@@ -56,8 +55,16 @@ def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) 
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many(records)
         mind._parts.remember.texts()
-        rows = list(range(len(records)))
-        kept, left = first_of_each(Duplicates(), mind._parts.projections, rows, k)
+        projections, rule = mind._parts.projections, Duplicates()
+        vectors = projections.indexes.vectors
+        kept, left = _core.first_of_each(
+            texts=projections.texts.column,
+            vectors=vectors.column if vectors else None,
+            rows=list(range(len(records))),
+            most=k,
+            characters=rule.characters,
+            cosine=rule.cosine,
+        )
     want: list[int] = []
     for row, record in enumerate(records):
         if len(want) == k:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,10 +12,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.finishing import reranked
-from oneiros.finishing.working import WorkingList
-from oneiros.gathering import Stages
 from oneiros.ranking.reranking import Reranking
+from oneiros.search.callbacks import Callbacks
 
 NOW = 1_750_000_000.0
 COGNITIVE, OMEGA = profiles.get("cognitive"), profiles.get("omega")
@@ -83,18 +82,19 @@ def test_the_order_of_a_reranker_before_links_is_kept(
 ) -> None:
     """C8: the direct results stay in its order; what links bring stands before what it beats."""
 
-    def reorder(working: WorkingList, _: Stages) -> None:
-        ids = working.gathered.lifecycle.ids
-        working.results.sort(key=lambda told: order.index(ids[told[0]]))
+    words = {"a": "one", "b": "two", "c": "three"}
+
+    def reranker(_: str, texts: list[str]) -> list[float]:
+        return [
+            -next(place for place, id in enumerate(order) if words[id] in text) for text in texts
+        ]
 
     profile = COGNITIVE.replace(channels=COGNITIVE.channels[1:])  # words alone: a, b and c
     assert profile.expansion is not None
     profile = profile.replace(expansion=replace(profile.expansion, quota=quota))
     before = mind.search("ant", 3, profile=COGNITIVE.replace(expansion=None), **ASKED)
     assert set(before.ids) == {"a", "b", "c"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reranked, "rerank", reorder)
-        response = mind.search("ant", k, profile=profile, **ASKED)
+    response = mind.search("ant", k, profile=profile, reranker=reranker, **ASKED)
     direct = [one for one in response if not one.is_associative]
     assert len(response) - len(direct) >= min(int(quota * k), 2)  # C14
     assert [one.id for one in direct] == order[: len(direct)]
@@ -104,18 +104,18 @@ def test_the_order_of_a_reranker_before_links_is_kept(
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    values=st.dictionaries(st.integers(0, 4), st.floats(0.5, 2.0), max_size=5),
-    name=st.sampled_from(["rerank", "another"]),
-)
-def test_what_a_stage_multiplies_is_explained_to_the_bit(
-    mind: oneiros.Engine, values: dict[int, float], name: str
+@given(values=st.dictionaries(st.integers(0, 4), st.floats(0.5, 2.0), max_size=5))
+def test_what_a_reranker_multiplies_is_explained_to_the_bit(
+    mind: oneiros.Engine, values: dict[int, float]
 ) -> None:
+    def judge(_: Callbacks, rows: list[int]) -> tuple[str, list[float], list[int], int, int]:
+        return "", [values.get(row, math.nan) for row in rows], [], 0, 0
+
     profile = OMEGA.replace(duplicates=None, abstention=None, retry=None, normalisation=None)
     before = {one.id: one for one in mind.search("ant", profile=profile, **ASKED)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reranked, "rerank", lambda working, _: working.multiply(name, values))
-        response = mind.search("ant", profile=profile, **ASKED)
+        patch.setattr(Callbacks, "judge", judge)
+        response = mind.search("ant", profile=profile, reranker=lambda _, texts: texts, **ASKED)
     rows = {id: row for row, id in enumerate(["a", "b", "c", "dog", "other dog"])}
     want = {id: one.score * values.get(rows[id], 1.0) for id, one in before.items()}
     assert [one.id for one in response] == sorted(want, key=lambda id: (-want[id], rows[id]))
@@ -123,5 +123,5 @@ def test_what_a_stage_multiplies_is_explained_to_the_bit(
         assert one.explanation is not None
         assert one.explanation.evaluate() == one.score == want[one.id]
         if rows[one.id] in values:
-            told = [factor for factor in one.explanation.factors if factor.name == name]
+            told = [factor for factor in one.explanation.factors if factor.name == "rerank"]
             assert [factor.value for factor in told] == [values[rows[one.id]]]

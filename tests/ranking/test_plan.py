@@ -259,7 +259,7 @@ def test_bad_lists_say_what_is_wrong(
 
 def test_what_is_no_hits_is_refused() -> None:
     plan = profiles.get("reverie").compile().plan
-    with pytest.raises(TypeError, match=r"hits: expected Hits or \(rows, scores\), got"):
+    with pytest.raises(TypeError, match=r"hits: expected \(rows, scores\), got"):
         plan.candidates(hits=[ROWS[0], ROWS[0]])  # type: ignore[list-item]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import _core, profiles
 from oneiros.ranking.query_words import QueryWords
-from oneiros.texts.memory_texts import MemoryTexts, word_ratios
+from oneiros.texts.memory_texts import MemoryTexts
 from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised, words_of
 from oneiros.texts.sought import Sought
 from tests.oracles import mnemosyne
@@ -42,6 +42,26 @@ joined = st.lists(
     ),
     max_size=7,
 ).map(" ".join)  # fmt: skip
+
+
+def shares(column: _core.TextColumn, rows: npt.NDArray[np.uint32], words: list[str]) -> list[float]:
+    """The share of words that are a part of each row's text. O3."""
+    if not words:
+        return [0.0] * len(rows)
+    return (column.count_words(rows=rows, words=words) / len(words)).tolist()
+
+
+def overlaps(
+    texts: MemoryTexts, query: str, rule: QueryWords, rows: npt.NDArray[np.uint32]
+) -> list[float]:
+    """The share of words found in each row's text and tags. O18."""
+    words, stems, count = Sought(texts, query, rule).overlap_words(())
+    if not count:
+        return [0.0] * len(rows)
+    found = texts.column.count_canonical_words(rows=rows, words=words, stems=stems)
+    return (found / count).tolist()
+
+
 APART = profiles.get("omega").query_words
 JOINED = profiles.get("mnemosyne-3").query_words
 
@@ -95,11 +115,12 @@ def test_a_text_normalised_by_letter_can_be_cut_before_or_after(text: str, chara
 @given(texts=st.lists(written, max_size=6), query=written)
 def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
     rows = np.arange(len(texts) + 1, dtype=np.uint32)
-    got = Sought(texts_of(texts), query, APART).word_ratios(rows)
-    assert got.tolist() == [oracle.word_ratio(query, text) for text in [*texts, ""]]
-    got = word_ratios(column_of(texts), rows, words_of(query))
+    held = texts_of(texts).column
+    got = shares(held, rows, Sought(texts_of(texts), query, APART).words)
+    assert got == [oracle.word_ratio(query, text) for text in [*texts, ""]]
+    got = shares(held, rows, words_of(query))
     words = oracle.words(query)
-    assert got.tolist() == [oracle.share(words, oracle.normal(text)) for text in [*texts, ""]]
+    assert got == [oracle.share(words, oracle.normal(text)) for text in [*texts, ""]]
 
 
 @settings(max_examples=100, deadline=None)
@@ -107,8 +128,8 @@ def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> Non
 def test_joined_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
     sought = Sought(texts_of(texts), query, JOINED)
     assert sought.words == [oracle.normal(word) for word in mnemosyne.gate_words(query)]
-    got = sought.word_ratios(np.arange(len(texts), dtype=np.uint32))
-    assert got.tolist() == [mnemosyne.lexical_share(query, text) for text in texts]
+    got = shares(sought.column, np.arange(len(texts), dtype=np.uint32), sought.words)
+    assert got == [mnemosyne.lexical_share(query, text) for text in texts]
 
 
 def test_a_query_is_cut_as_the_profile_declares() -> None:
@@ -134,11 +155,10 @@ def test_a_query_is_cut_as_the_profile_declares() -> None:
 def test_words_of_the_canonical_form_are_found_as_the_oracle_says(
     texts: list[str], query: str, tags: list[str]
 ) -> None:
-    held = texts_of(texts, tags)
-    got = Sought(held, query, APART).overlaps(
-        np.arange(len(texts), dtype=np.uint32), oracle.SUFFIXES
-    )
-    assert got.tolist() == [oracle.overlap(query, text, tags) for text in texts]
+    rows = np.arange(len(texts), dtype=np.uint32)
+    assert overlaps(texts_of(texts, tags), query, APART, rows) == [
+        oracle.overlap(query, text, tags) for text in texts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -166,10 +186,7 @@ def test_words_of_the_canonical_form_are_found_as_the_oracle_says(
     ],
 )
 def test_shares_done_by_hand(query: str, text: str, share: float) -> None:
-    (got,) = Sought(texts_of([text]), query, APART).overlaps(
-        np.zeros(1, np.uint32), oracle.SUFFIXES
-    )
-    assert got == share
+    assert overlaps(texts_of([text]), query, APART, np.zeros(1, np.uint32)) == [share]
 
 
 @settings(max_examples=100, deadline=None)
@@ -182,13 +199,28 @@ def test_shares_done_by_hand(query: str, text: str, share: float) -> None:
 def test_likenesses_are_as_the_oracle_says(
     texts: list[str], text: str, characters: int, least: float
 ) -> None:
-    got = texts_of(texts).trigram_similarities(
-        np.arange(len(texts), dtype=np.uint32),
-        text,
-        characters=characters,
+    held = texts_of(texts)
+    # A search cuts such a text before it is normalised.
+    cut = [one[:characters] if row in held.uneven else one for row, one in enumerate(texts)]
+    got = column_of(cut).trigram_similarities(
+        rows=list(range(len(texts))),
+        text=Sought(held, text).start(characters),
+        # Of those texts all counts: lower case may have made them longer.
+        characters=characters if not held.uneven else 2 * characters + 2,
         least=least,
-        load=lambda ids: [oneiros.Memory(text=texts[int(id)]) for id in ids],
     )
+    if held.uneven:
+        got = np.array(
+            [
+                column_of([one]).trigram_similarities(
+                    rows=[0],
+                    text=Sought(held, text).start(characters),
+                    characters=100 if row in held.uneven else characters,
+                    least=least,
+                )[0]
+                for row, one in enumerate(cut)
+            ]
+        )
     want = [oracle.jaccard(one, text, characters) for one in texts]
     assert got.tolist() == [share if share >= least else 0.0 for share in want]
 
@@ -230,24 +262,33 @@ def test_a_column_refuses_by_name() -> None:
 
 
 def test_words_are_counted_in_lower_case_alone_after_every_change() -> None:
-    with oneiros.Engine(":memory:") as mind:
-        mind.add("the ﬁle", id="a", tags=["ﬁx"])
-        mind.add("the file", id="b", tags=["Fix"])
-        texts = mind._parts.remember.texts()
+    profile = profiles.get("omega").replace(abstention=None, duplicates=None, retry=None)
+    with oneiros.Engine(":memory:", profile=profile) as mind:
+        mind.add("the ﬁle", id="a", tags=["ﬁx"], embedding=[1.0, 0.0])
+        mind.add("the file", id="b", tags=["Fix"], embedding=[1.0, 0.0])
 
         def counts(*words: str) -> dict[str, tuple[int, int]]:
-            row_of = mind._parts.projections.lifecycle.row_of
-            rows = np.array([row_of[id] for id in "ab"], np.uint32)
-            tags, parts = texts.counts_in_lower_case(rows, list(words))
-            return dict(zip("ab", zip(tags.tolist(), parts.tolist(), strict=True), strict=True))
+            """Words that are a tag, and words that are a part of the text, read off the factor."""
+            found = dict.fromkeys("ab", (0, 0))
+            for place, share in ((0, 0.10), (1, 0.05)):
+                context = oneiros.Context(tags=[words[1 - place]])
+                response = mind.search(
+                    "anything", embedding=[1.0, 0.0], context=context, explain=True
+                )
+                for one in response:
+                    assert one.explanation is not None
+                    held = {factor.name: factor.value for factor in one.explanation.factors}
+                    pair = list(found[one.id])
+                    pair[place] = round((held["context"] - 1.0) / share)
+                    found[one.id] = pair[0], pair[1]
+            return found
 
         assert counts("file", "fix") == {"a": (0, 0), "b": (1, 1)}
         assert counts("ﬁle", "ﬁx") == {"a": (1, 1), "b": (0, 0)}
-        mind.update("a", text="the file", tags=["fix"])
-        mind.update("b", text="the ﬁle")
+        mind.update("a", text="the file", tags=["fix"], embedding=[1.0, 0.0])
+        mind.update("b", text="the ﬁle", embedding=[1.0, 0.0])
         assert counts("file", "fix") == {"a": (1, 1), "b": (1, 0)}
         mind.delete("b")
-        mind._parts.remember.texts()
         assert counts("file", "fix") == {"a": (1, 1), "b": (0, 0)}
 
 

@@ -14,7 +14,6 @@ from oneiros.numpy_on_use import np
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from pyroaring import BitMap
 
     from oneiros.projections.lifecycle import Lifecycle
@@ -39,6 +38,11 @@ class Associations:
     def are_read(self) -> bool:
         """Whether the store's links are here."""
         return self._graph is not None
+
+    @property
+    def graph(self) -> _core.AssociationGraph | None:
+        """The core's graph by rows; None before the links are read."""
+        return self._graph
 
     def __len__(self) -> int:
         """Return how many links are here."""
@@ -100,74 +104,6 @@ class Associations:
                 link = Link(ids[other], float(left[n]), KINDS[kind[n]], float(created[n]), when)
                 found.append((ids[one], link))
         return found
-
-    def reached(
-        self,
-        seeds: Sequence[int],
-        values: Sequence[float] | None,
-        *,
-        now: float,
-        least_link: float,
-        least: float,
-        per_hop: float,
-        hops: int,
-        allowed: npt.NDArray[np.uint8] | None,
-        top: int,
-    ) -> _core.Reached | None:
-        """Return what the links of some rows lead to, the best first; None for nothing.
-
-        Args:
-            seeds: rows.
-            values: what each counts; None: 1.
-            now: for what is left of the weights.
-            least_link: with less left, a link is not followed.
-            least: nor a way that is worth less.
-            per_hop: what each link leaves besides its weight.
-            hops: links at most.
-            allowed: packed bits of the rows that a way may touch; None: all.
-            top: at most so many.
-        """
-        graph = self._graph
-        if graph is None:
-            return None
-        end = graph.row_count  # rows that came later have no links
-        known = [place for place, row in enumerate(seeds) if row < end]
-        found = graph.expand(
-            seeds=[seeds[place] for place in known],
-            seed_values=None if values is None else [values[place] for place in known],
-            now_seconds=now,
-            tau_days=TAU_DAYS,
-            least_link=least_link,
-            least=least,
-            hop_decay=per_hop,
-            most_hops=hops,
-            allowed=allowed,
-            top=top,
-        )
-        return found if len(found) else None
-
-    def bridges(
-        self,
-        ends: Sequence[int],
-        *,
-        now: float,
-        least_link: float,
-        allowed: npt.NDArray[np.uint8] | None,
-        top: int,
-    ) -> list[tuple[int, float, tuple[int, ...]]]:
-        """Return rows between two of the ends that share no link, with value and path, best first."""
-        graph = self._graph
-        if graph is None:
-            return []
-        end = graph.row_count
-        return graph.bridges(
-            ends=[row for row in ends if row < end],
-            now_seconds=now,
-            tau_days=TAU_DAYS,
-            least_link=least_link,
-            allowed=allowed,
-            top=top,
-        ).results()
 
     def strengthen(
         self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float, rest_days: float = 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from oneiros.numpy_on_use import np
@@ -10,9 +9,7 @@ from oneiros.numpy_on_use import np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros import _core
-
-__all__ = ["Bits", "Channel", "ChannelAnswer", "Kind", "RankedList", "Rows", "Scores"]
+__all__ = ["Bits", "Channel", "Kind", "RankedList", "Rows", "Scores"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
 """How vectors are searched: exactly, by a graph, or by what their number asks for."""
@@ -38,21 +35,6 @@ class RankedList(NamedTuple):
     def size(self) -> int:
         """How many rows there are."""
         return len(self.rows)
-
-
-class ChannelAnswer(NamedTuple):
-    """What a channel says to one query."""
-
-    hits: RankedList | _core.Hits
-    """Which of the two depends on the channel; a plan takes both, and both have a ``size``."""
-    score_rows: Callable[[Rows], Scores] | None
-    """Gives any rows the raw scores that a search gives them, NaN where a row has none. None: the
-    query gives the channel nothing to go by."""
-    fill: Callable[[_core.Candidates, int], int] | None = None
-    """Gives the candidates that lack a raw score of this channel, of that number in the plan, the one
-    of ``score_rows``, and returns how many; None: no quicker way than ``score_rows`` is known."""
-    ranks: RankedList | None = None
-    """Of a question that was asked in other words too: each row's reciprocal rank, best first."""
 
 
 class Channel(Protocol[Query_contra]):

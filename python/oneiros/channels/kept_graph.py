@@ -2,24 +2,24 @@
 
 Kept are its links, and not its vectors, which are many times as large, and which the store holds.
 The store has only those that can be found, though, and a walk leads over those that were replaced or
-taken out, too. These few are kept themselves, so that the graph that comes back is the one that was
-kept, and answers with the same bits.
+taken out, too. These few are kept themselves, rounded as the graph has them, so that the graph that
+comes back is the one that was kept, and answers with the same bits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from oneiros import _core
 from oneiros.channels import Bits
 from oneiros.channels.graph_links import Links
-from oneiros.channels.growing_array import GrowingArray
-from oneiros.channels.inner_products import Graph, Matrix, Positions
-from oneiros.channels.position_table import ABSENT
+from oneiros.channels.hnsw import Graph, Matrix, Nodes
 from oneiros.channels.vector_input import read_vectors
-from oneiros.channels.vector_sealed import Hashes, Sealed, hashes_of
+from oneiros.channels.vector_sealed import NO_ROW, Hashes, Sealed, flags_of, hashes_of
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import DEAD_SHARE
 
@@ -42,26 +42,25 @@ class KeptGraph:
     live: Bits | None
     """Packed bits of the positions in use; None: all are."""
     hashes: Hashes
-    """Of the graph's vectors, shape (n,)."""
+    """Of the graph's vectors, shape (n,); of those that no position in use has, any."""
     dead_vectors: Matrix
-    """Of the graph's vectors that no position in use has, in their order, shape (m, dimension)."""
+    """These, in their order, shape (m, dimension)."""
 
     @classmethod
     def of(cls, now: Snapshot) -> KeptGraph:
         """Return what is sealed in a state."""
         sealed = now.sealed
         assert sealed is not None, "there is a graph"
-        count = len(sealed)
-        live = None if now.live is None else now.live[: count // 8]
-        dead = np.flatnonzero(~_are_needed(len(sealed.graph), sealed.heads, live))
         return cls(
-            dimension=sealed.graph.vectors.shape[1],
+            dimension=sealed.graph.dimension,
             links=sealed.graph.links(),
-            heads=sealed.heads.astype(np.uint32),
-            rows=now.rows[:count].astype(np.uint32),
-            live=live,
+            heads=sealed.heads,
+            rows=sealed.rows,
+            live=now.live,
             hashes=sealed.hashes,
-            dead_vectors=sealed.graph.vectors[dead],
+            dead_vectors=sealed.graph.rounded(
+                np.flatnonzero(sealed.rows_of_nodes(now.live) == NO_ROW)
+            ),
         )
 
     def require_sense(self, row_end: int) -> None:
@@ -89,18 +88,18 @@ class KeptGraph:
 
     def are_live(self) -> npt.NDArray[np.bool_]:
         """Tell which positions are in use, shape (n + t,)."""
-        return _are_live(self.live, len(self.rows))
+        return flags_of(self.live, len(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What a vector index begins with."""
 
+    column: _core.VectorColumn
+    """The vectors of the rows at positions in use."""
     sealed: Sealed
-    rows: Positions
-    """Position -> row, shape (n,)."""
-    live: Bits | None
-    """Packed bits of the positions in use; None: all are."""
+    is_live: npt.NDArray[np.bool_]
+    """Which positions are in use, shape (n + t,)."""
 
 
 class Restoring:
@@ -112,22 +111,19 @@ class Restoring:
 
     def __init__(self, kept: KeptGraph) -> None:
         self._kept = kept
-        self._heads = kept.heads.astype(np.int64)
+        self._column = _core.VectorColumn(dimension=kept.dimension)
         node_count = len(kept.links.levels)
-        nothing = np.empty((0, kept.dimension), np.float32)
-        self._held = GrowingArray(nothing, room=node_count + node_count // 2)
-        self._vectors = self._held.extend(node_count)
-        self._is_set = ~_are_needed(node_count, self._heads, kept.live)
-        self._vectors[self._is_set] = kept.dead_vectors
+        self._is_dead = ~_are_needed(node_count, kept.heads.astype(np.int64), kept.live)
+        self._row_of = np.full(node_count, NO_ROW, np.int64)  # that has the node's vector
         self._is_shared = np.zeros(node_count, np.bool_)
-        self._is_shared[self._heads] = True
+        self._is_shared[kept.heads] = True
         self._is_found = np.zeros(len(kept.rows), np.bool_)
         held = np.flatnonzero(kept.are_live())
-        self._position_of = np.full(int(kept.rows.max()) + 1, ABSENT, np.int64)
+        self._position_of = np.full(int(kept.rows.max()) + 1, _ABSENT, np.int64)
         self._position_of[kept.rows[held]] = held
 
     def place(
-        self, rows: Positions, vectors: Matrix, is_live: npt.NDArray[np.bool_]
+        self, rows: npt.NDArray[np.int64], vectors: Matrix, is_live: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
         """Put vectors of rows where they lay when the graph was kept, those that are the same.
 
@@ -141,23 +137,31 @@ class Restoring:
         """
         vectors = read_vectors("vectors", vectors, self._kept.dimension)
         is_inside = (rows >= 0) & (rows < len(self._position_of))
-        positions = np.where(is_inside, self._position_of[np.where(is_inside, rows, 0)], ABSENT)
-        is_placed: npt.NDArray[np.bool_] = positions != ABSENT
-        nodes = self._nodes_at(positions[is_placed])
-        is_placed[is_placed] = self._put(nodes, _picked(vectors, is_placed))
+        positions = np.where(is_inside, self._position_of[np.where(is_inside, rows, 0)], _ABSENT)
+        is_placed: npt.NDArray[np.bool_] = positions != _ABSENT
+        placed = _picked(vectors, is_placed)
+        is_placed[is_placed] = self._put(
+            rows[is_placed], self._nodes_at(positions[is_placed]), placed
+        )
         self._is_found[positions[is_placed & is_live]] = True
         return is_placed
 
-    def _put(self, nodes: Positions, vectors: Matrix) -> npt.NDArray[np.bool_]:
-        """Set the vectors of nodes, and tell which of them are what they were, shape (n,)."""
+    def _put(
+        self, rows: npt.NDArray[np.int64], nodes: Nodes, vectors: Matrix
+    ) -> npt.NDArray[np.bool_]:
+        """Hold the vectors of nodes, and tell which of them are what they were, shape (n,)."""
         is_same: npt.NDArray[np.bool_] = hashes_of(vectors) == self._kept.hashes[nodes]
-        is_first = is_same & ~self._is_set[nodes]
-        self._vectors[nodes[is_first]] = _picked(vectors, is_first)
-        self._is_set[nodes[is_first]] = True
-        # Of two that share a node, neither is scored by the other's vector: hashes can be forged.
+        is_same &= vectors.any(axis=1)
+        numbers = rows.astype(np.uint32)
+        self._column.write(rows=numbers[is_same], vectors=_picked(vectors, is_same))
+        is_first = is_same & (self._row_of[nodes] == NO_ROW)
+        self._row_of[nodes[is_first]] = rows[is_first]
+        # Of two that share a node, neither is found by the other's vector: hashes can be forged.
         shared = np.flatnonzero(is_same & self._is_shared[nodes])
-        held = self._vectors[nodes[shared]].view(np.uint32)
+        their_rows = self._row_of[nodes[shared]].astype(np.uint32)
+        held = self._column.reconstruct(rows=their_rows).view(np.uint32)
         is_same[shared] = (held == vectors[shared].view(np.uint32)).all(axis=1)
+        self._column.remove(rows=numbers[shared[~is_same[shared]]])
         return is_same
 
     def restored(self) -> Restored | None:
@@ -166,32 +170,52 @@ class Restoring:
         A vector that nobody has any more is the middle of those it is linked to: walks lead over it
         about as they did.
         """
-        lost = np.flatnonzero(~self._is_set)
-        if len(lost) * DEAD_SHARE >= len(self._is_set):
+        kept, node_count = self._kept, len(self._row_of)
+        self._is_lost = ~self._is_dead & (self._row_of == NO_ROW)
+        if np.count_nonzero(self._is_lost) * DEAD_SHARE >= node_count:
             return None
-        hashes: Hashes = self._kept.hashes.copy()
+        self._dead_before: Nodes = np.cumsum(self._is_dead) - self._is_dead
+        blocks = (
+            np.arange(node_count)[start : start + _BLOCK] for start in range(0, node_count, _BLOCK)
+        )
+        graph = Graph.restored(kept.links, kept.dimension, map(self._with_middles, blocks))
+        self._column.remove(rows=kept.rows[~self._is_found & kept.are_live()])
+        return Restored(
+            self._column, Sealed(graph, kept.rows, kept.heads, kept.hashes), self._is_found
+        )
+
+    def _with_middles(self, nodes: Nodes) -> Matrix:
+        """Return the vectors of nodes, each lost one the middle of its neighbours'."""
+        vectors = self._vectors_of(nodes)
+        lost = np.flatnonzero(self._is_lost[nodes])
         if len(lost):
-            self._vectors[lost] = 0
-            around = self._kept.links.lowest_of(lost)
-            is_known = (around >= 0) & self._is_set[around]
+            around = self._kept.links.lowest_of(nodes[lost])
             middles = np.zeros((len(lost), self._kept.dimension), np.float32)
             for place in range(around.shape[1]):
-                middles += self._vectors[around[:, place]] * is_known[:, place, None]
-            self._vectors[lost] = read_vectors("graph", middles, self._kept.dimension)
-            hashes[lost] = hashes_of(self._vectors[lost])
-        # Where bits were kept they come back, even if all are set: the same searches, the same steps.
-        is_whole = self._kept.live is None and self._is_found.all()
-        live = None if is_whole else np.packbits(self._is_found, bitorder="little")
-        rows = self._kept.rows.astype(np.int64)
-        graph = Graph.restored(self._kept.links, self._held)
-        return Restored(Sealed(graph, self._heads, hashes), rows, live)
+                is_known = around[:, place] >= 0
+                middles[is_known] += self._vectors_of(around[is_known, place].astype(np.int64))
+            vectors[lost] = read_vectors("graph", middles, self._kept.dimension)
+        return vectors
 
-    def _nodes_at(self, positions: Positions) -> Positions:
-        count = len(self._is_set)
+    def _vectors_of(self, nodes: Nodes) -> Matrix:
+        """Return the vectors of nodes, zeros of those that are lost."""
+        row_of, is_dead = self._row_of[nodes], self._is_dead[nodes]
+        vectors = np.zeros((len(nodes), self._kept.dimension), np.float32)
+        has_row = row_of != NO_ROW
+        vectors[has_row] = self._column.reconstruct(rows=row_of[has_row].astype(np.uint32))
+        vectors[is_dead] = self._kept.dead_vectors[self._dead_before[nodes[is_dead]]]
+        return vectors
+
+    def _nodes_at(self, positions: npt.NDArray[np.int64]) -> Nodes:
+        count = len(self._row_of)
         is_twin = positions >= count
         nodes = positions.copy()
-        nodes[is_twin] = self._heads[positions[is_twin] - count]
+        nodes[is_twin] = self._kept.heads[positions[is_twin] - count]
         return nodes
+
+
+_ABSENT: Final = -1  # the position of a row that lies at none
+_BLOCK: Final = 4_096  # vectors handed to the graph at a time
 
 
 def _picked(vectors: Matrix, are_picked: npt.NDArray[np.bool_]) -> Matrix:
@@ -199,15 +223,11 @@ def _picked(vectors: Matrix, are_picked: npt.NDArray[np.bool_]) -> Matrix:
     return vectors if are_picked.all() else vectors[are_picked]
 
 
-def _are_live(live: Bits | None, count: int) -> npt.NDArray[np.bool_]:
-    if live is None:
-        return np.ones(count, np.bool_)
-    return np.unpackbits(live, bitorder="little").view(np.bool_)
-
-
-def _are_needed(node_count: int, heads: Positions, live: Bits | None) -> npt.NDArray[np.bool_]:
+def _are_needed(
+    node_count: int, heads: npt.NDArray[np.int64], live: Bits | None
+) -> npt.NDArray[np.bool_]:
     """Tell which of the graph's vectors a position in use has, shape (n,)."""
-    is_live = _are_live(live, node_count + len(heads))
+    is_live = flags_of(live, node_count + len(heads))
     is_needed = is_live[:node_count].copy()
     is_needed[heads[is_live[node_count:]]] = True
     return is_needed

@@ -9,12 +9,11 @@ from typing import Final, get_args
 import numpy as np
 import numpy.typing as npt
 
+from oneiros import _core
 from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
-from oneiros.channels.inner_products import Matrix, Positions, limited_to
+from oneiros.channels.hnsw import Matrix
 from oneiros.channels.kept_graph import Restored
-from oneiros.channels.position_table import ABSENT
-from oneiros.channels.vector_batch import search_batch
 from oneiros.channels.vector_input import (
     read_allowed,
     read_k,
@@ -31,7 +30,7 @@ from oneiros.ranking.threads import require_threads
 
 __all__ = ["VectorIndex"]
 
-BATCH: Final = 1_024  # queries a call into FAISS: bounds what a batch holds at a time
+BATCH: Final = 1_024  # queries that are searched together: bounds what a batch holds at a time
 
 _log = logging.getLogger(__name__)
 
@@ -39,10 +38,14 @@ _log = logging.getLogger(__name__)
 class VectorIndex:
     """Unit vectors of rows, searched by cosine.
 
-    Any number of threads may search while one thread at a time changes the index: a search takes
-    the state it finds, without a lock, and a change publishes the next one. A vector is found as
-    soon as :meth:`add` returns. Graphs are built in one background thread; until one is ready, and
-    for what came after it, searches look at every vector, so recall never waits for a build.
+    Any number of threads may search while one thread at a time changes the index: a search sees
+    each row as it was before a change or after. A vector is found as soon as :meth:`add` returns.
+    Graphs are built in one background thread; until one is ready, and for what came after it,
+    searches look at every vector, so recall never waits for a build.
+
+    The vectors lie in the core (``_core.VectorColumn``), which computes every cosine: the same
+    bits wherever it is returned, on every machine. FAISS, imported with the first graph, holds the
+    graph alone.
 
     Results are exact without a graph, and by filter wherever the graph would be slower or would
     find fewer than ``k``. With a graph they are approximate: recall@10 of 0.99 and above on text
@@ -74,7 +77,12 @@ class VectorIndex:
 
     def __len__(self) -> int:
         """Return the number of rows that have a vector."""
-        return self._state.now.live_count
+        return len(self._state.now.column)
+
+    @property
+    def column(self) -> _core.VectorColumn:
+        """Every row's vector, in the core."""
+        return self._state.now.column
 
     @property
     def has_graph(self) -> bool:
@@ -121,17 +129,11 @@ class VectorIndex:
             msg = f"rows: expected {len(matrix)}, one a vector, got {len(numbers)}"
             raise ValueError(msg)
         refuse_repeats(numbers)
-        has_direction = matrix.any(axis=1)
-        is_whole = bool(has_direction.all())
         with self._lock:
             self._check_open()
-            self._state.change(
-                dead=numbers,
-                rows=numbers if is_whole else numbers[has_direction],
-                vectors=matrix if is_whole else matrix[has_direction],
-            )
+            count = self._state.write(numbers, matrix)
             self._start_upkeep()
-        return int(np.count_nonzero(has_direction))
+        return count
 
     def remove(self, rows: npt.ArrayLike) -> int:
         """Take the vectors of rows out; rows without one are passed over.
@@ -143,16 +145,12 @@ class VectorIndex:
             TypeError, ValueError: rows as in :meth:`add`, though they may recur.
             RuntimeError: the index is closed.
         """
-        numbers = np.unique(read_rows(rows))
+        numbers = read_rows(rows)
         with self._lock:
             self._check_open()
-            before = self._state.now.live_count
-            if (self._state.positions_of(numbers) == ABSENT).all():
-                return 0
-            nothing = np.empty((0, self.dimension), np.float32)
-            self._state.change(dead=numbers, rows=numbers[:0], vectors=nothing)
+            count = self._state.remove(numbers)
             self._start_upkeep()
-            return before - self._state.now.live_count
+        return count
 
     def search(self, vector: npt.ArrayLike, k: int, allowed: Bits | None = None) -> RankedList:
         """Return the ``k`` rows whose vectors are nearest by cosine.
@@ -174,8 +172,17 @@ class VectorIndex:
         count, bits = read_k(k), read_allowed(allowed)
         if count == 0 or not query.any():
             return RankedList(np.empty(0, np.uint32), np.empty(0, np.float64))
-        with limited_to(1):
-            return self._state.now.search(query, count, bits)
+        return self._state.now.search(query, count, bits)
+
+    def walk(self, vector: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
+        """Return what a walk of the graph finds; None where looking at every vector is as fast.
+
+        Args:
+            vector: of unit length, shape (dimension,).
+            k: most rows to return.
+            allowed: packed bits of the rows that may be returned.
+        """
+        return self._state.now.walk(vector, k, allowed) if k else None
 
     def search_many(
         self, vectors: npt.ArrayLike, k: int, allowed: Bits | None = None, *, threads: int = 1
@@ -197,23 +204,18 @@ class VectorIndex:
         require_threads(threads)
         now, found = self._state.now, list[RankedList]()
         for start in range(0, len(queries) if count else 0, BATCH):
-            with limited_to(min(threads, most_threads())):
-                batch = search_batch(now, queries[start : start + BATCH], count, bits)
-            for query, ranked in zip(queries[start:], batch, strict=False):
-                # None: too close to call in a batch, or without direction
-                found.append(ranked or self.search(query, count, bits))
+            part = queries[start : start + BATCH]
+            batch = now.search_many(part, count, bits, min(threads, most_threads()))
+            for query, ranked in zip(part, batch, strict=True):
+                if ranked is None or not query.any():  # the first walk was too short
+                    found.append(self.search(query, count, bits))
+                else:
+                    found.append(ranked)
         return found or [self.search(query, 0) for query in queries]
 
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:
         """Return the unit vectors of rows, shape (n, dimension); zeros where a row has none."""
-        numbers = read_rows(rows)
-        now, positions = self._located(numbers)
-        has_vector = positions != ABSENT
-        if has_vector.all():
-            return now.vectors_at(positions)
-        found = np.zeros((len(numbers), self.dimension), np.float32)
-        found[has_vector] = now.vectors_at(positions[has_vector])
-        return found
+        return self._state.now.column.reconstruct(rows=read_rows(rows))
 
     def cosines(self, vector: npt.ArrayLike, rows: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the exact cosine of each row with ``vector``, shape (n,).
@@ -221,20 +223,9 @@ class VectorIndex:
         The same bits as :meth:`search` gives. NaN where a row has no vector, or ``vector`` is zero.
         """
         query, numbers = read_query(vector, self.dimension), read_rows(rows)
-        now, positions = self._located(numbers)
-        found = np.full(len(numbers), np.nan, np.float64)
-        has_vector = positions != ABSENT
-        if query.any():
-            with limited_to(1):
-                found[has_vector] = now.scores_of(query, positions[has_vector])
-        return found
-
-    def _located(self, rows: Positions) -> tuple[Snapshot, Positions]:
-        """Return the latest state and the positions of rows in it."""
-        while (found := self._state.located(rows)) is None:
-            with self._lock:
-                self._state.mend()
-        return found
+        if not query.any():
+            return np.full(len(numbers), np.nan, np.float64)
+        return self._state.now.column.cosines(query=query, rows=numbers)
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until the background work that is due now is done; False if time ran out first."""
@@ -268,17 +259,18 @@ class VectorIndex:
     def _upkeep(self) -> None:
         while True:
             with self._lock:
-                task, snapshot = due(self.kind, self._state.now), self._state.now
+                task = due(self.kind, self._state.now)
                 if task is None or self._is_closed:
                     self._worker = None
                     return
+                snapshot = self._state.begin_build()
             try:
                 built = build(task, snapshot, lambda: self._is_closed)
             except (MemoryError, RuntimeError) as error:
                 # Searches stay exact and right, only slower; trying again would fail again.
                 _log.warning("vector index: %s failed, searching without: %s", task.value, error)
-                self._has_failed = True
-                return
-            if built is not None:
-                with self._lock:
-                    self._state.take_over(built, snapshot)
+                self._has_failed, built = True, None
+            with self._lock:
+                self._state.take_over(built)
+                if self._has_failed:
+                    return

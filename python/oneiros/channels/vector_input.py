@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.channels import Bits
+from oneiros.channels import Bits, Rows
 
 __all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 
@@ -78,7 +77,7 @@ def _first_bad(name: str, vectors: npt.NDArray[np.floating], norms: npt.NDArray[
 
 
 def read_query(value: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float32]:
-    """Return one query vector of unit length, shape (1, dimension); rules of read_vectors."""
+    """Return one query vector of unit length, shape (dimension,); rules of read_vectors."""
     given = np.asarray(value)
     if given.shape != (dimension,):
         msg = f"vector: expected shape ({dimension},), got {given.shape}"
@@ -86,14 +85,13 @@ def read_query(value: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float32]:
     if given.dtype == np.float32:  # the common case, three times as fast as the general one
         squared = float(given.astype(np.float64) @ given)
         if abs(squared - 1.0) <= UNIT_TOLERANCE:
-            return np.ascontiguousarray(given)[None]
-        if not math.isfinite(squared):
-            return read_vectors("vector", given[None], dimension)  # which says what is wrong
-    return read_vectors("vector", given[None], dimension)
+            return np.ascontiguousarray(given)
+    query: npt.NDArray[np.float32] = read_vectors("vector", given[None], dimension)[0]
+    return query
 
 
-def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return row numbers as int64, shape (n,).
+def read_rows(value: npt.ArrayLike) -> Rows:
+    """Return row numbers, shape (n,), contiguous.
 
     Raises:
         TypeError: not integers.
@@ -101,9 +99,9 @@ def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """
     given = np.asarray(value)
     if given.dtype == np.uint32 and given.ndim == 1:  # the common case: nothing can be wrong
-        return given.astype(np.int64)
+        return np.ascontiguousarray(given)
     if given.size == 0:
-        return np.empty(0, np.int64)
+        return np.empty(0, np.uint32)
     if given.dtype.kind not in "iu":
         msg = f"rows: expected integers, got dtype {given.dtype}"
         raise TypeError(msg)
@@ -114,12 +112,12 @@ def read_rows(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     if low < 0 or high > 0xFFFFFFFF:
         msg = f"rows: must lie in 0 to 4294967295, got {low if low < 0 else high}"
         raise ValueError(msg)
-    return given.astype(np.int64, copy=False)
+    return given.astype(np.uint32)
 
 
-def refuse_repeats(rows: npt.NDArray[np.int64]) -> None:
+def refuse_repeats(rows: Rows) -> None:
     """Raise ValueError naming the first row given twice, if one is."""
-    if (np.diff(rows) > 0).all():
+    if (rows[1:] > rows[:-1]).all():
         return
     unique, counts = np.unique(rows, return_counts=True)
     if len(unique) != len(rows):

@@ -1,151 +1,166 @@
-"""What one vector search sees: arrays that nobody changes any more.
+"""One state of a vector index: which of the column's vectors lie under a graph, and a search in it.
 
-A position is where a vector lies: those sealed under a graph first, then the fresh ones. Rows and
-positions part ways when a vector is replaced (its row moves to a new position, the old one dies) or
-when a memory has none. The sealed share is a multiple of eight, so packed bits split between the
-two without shifting.
+The graph's arrays are never changed; the column is. What a walk finds is scored by the vectors that
+its rows have now, and rows that do not lie under the graph are all looked at, so a search that
+began before a change answers with rows and cosines of before or after it.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from oneiros import _core
 from oneiros.channels import Bits, RankedList
-from oneiros.channels.inner_products import Matrix, Positions, scores_at
-from oneiros.channels.vector_choice import Choice, bits_at, positions_in
+from oneiros.channels.hnsw import Matrix
 from oneiros.channels.vector_sealed import Sealed
 
 __all__ = ["Snapshot"]
+
+# Candidates kept while walking the graph, per result wanted and at least. The nearer half of them
+# is nearly complete: under a filter the results must come out of that half, so some more are kept.
+BREADTH_PER_RESULT: Final = 2
+BREADTH_PER_CHOSEN_RESULT: Final = 3
+LEAST_BREADTH: Final = 96
+
+# What a candidate of a walk costs, in vectors scored one by one: its links' vectors, and the steps
+# between, which weigh the more the narrower the vectors are.
+SCORED_PER_CANDIDATE: Final = 8
+STEPS_PER_CANDIDATE: Final = 2_000  # components
+SCORED_FROM_MEMORY: Final = 4
+CACHE_BYTES: Final = 16 * 2**20
+
+WIDENING: Final = 4  # the next breadth where too few of the candidates may be returned
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One state of a VectorIndex."""
 
-    sealed: Sealed | None
+    column: _core.VectorColumn
+    """Every row's vector."""
+    sealed: Sealed | None = None
     """Vectors under a graph."""
-    fresh: Matrix
-    """The others, shape (count - sealed_count, d); searched exactly."""
-    rows: Positions
-    """Position -> row, shape (count,)."""
-    live: Bits | None
-    """Packed bits of the positions in use; None: all are."""
-    live_count: int
-    row_end: int
-    """Every row is below."""
-    is_in_row_order: bool
-    """Every position equals its row, so that allowed rows are allowed positions."""
+    live: Bits | None = None
+    """Packed bits of the positions in use under the graph; None: all are."""
+    dead_count: int = 0
+    """Positions that are not."""
+    under: Bits | None = None
+    """Packed bits of the rows at the positions in use; None: there is no graph."""
+    positions: npt.NDArray[np.uint32] | None = None
+    """Of each such row, by row."""
 
     @property
     def sealed_count(self) -> int:
-        """Positions under the graph."""
+        """Positions under the graph, dead ones included."""
         return 0 if self.sealed is None else len(self.sealed)
 
     @property
-    def count(self) -> int:
-        """Positions, dead ones included."""
-        return len(self.rows)
-
-    def vectors_at(self, positions: Positions) -> Matrix:
-        """Return copies of vectors, shape (n, d)."""
-        if self.sealed is not None and not len(self.fresh):
-            return self.sealed.graph.vectors[self.sealed.nodes_at(positions)]
-        found = np.empty((len(positions), self.fresh.shape[1]), np.float32)
-        for part, vectors, at in self._located(positions):
-            found[part] = vectors[at]
-        return found
-
-    def scores_of(self, query: Matrix, positions: Positions) -> Matrix:
-        """Return the cosine of the query, shape (1, d), with each position's vector, shape (n,)."""
-        if self.sealed is None:
-            return scores_at(query, self.fresh, positions[None]).reshape(-1)
-        if not len(self.fresh):
-            nodes = self.sealed.nodes_at(positions)
-            return scores_at(query, self.sealed.graph.vectors, nodes[None]).reshape(-1)
-        found = np.empty(len(positions), np.float32)
-        for part, vectors, at in self._located(positions):
-            found[part] = scores_at(query, vectors, np.ascontiguousarray(at[None]))[0]
-        return found
-
-    def _located(
-        self, positions: Positions
-    ) -> list[tuple[npt.NDArray[np.bool_], Matrix, Positions]]:
-        """Return which of the positions lie in a matrix, that matrix, and where in it."""
-        is_fresh = positions >= self.sealed_count
-        parts = [(is_fresh, self.fresh, positions[is_fresh] - self.sealed_count)]
-        if self.sealed is not None:
-            nodes = self.sealed.nodes_at(positions[~is_fresh])
-            parts.append((~is_fresh, self.sealed.graph.vectors, nodes))
-        return parts
-
-    def live_positions(self) -> Positions:
-        """Return the positions in use, ascending."""
-        return np.arange(self.count) if self.live is None else positions_in(self.live)
-
-    def is_live(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Tell which positions are in use, shape (n,)."""
-        if self.live is None:
-            return np.ones(len(positions), np.bool_)
-        return bits_at(self.live, positions)
-
-    def live_after(self, gone: Positions, added: int) -> Bits | None:
-        """Return the live bits with some positions switched off and new ones put at the end."""
-        if self.live is None and len(gone) == 0:
-            return None
-        is_live = np.ones(self.count + added, np.bool_)
-        if self.live is not None:
-            is_live[: self.count] = np.unpackbits(self.live, count=self.count, bitorder="little")
-        is_live[gone] = False
-        return np.packbits(is_live, bitorder="little")
+    def fresh_count(self) -> int:
+        """Rows that have a vector, and not under the graph."""
+        return len(self.column) - (self.sealed_count - self.dead_count)
 
     def search(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList:
-        """Return the best ``k`` rows for one query of shape (1, d); k >= 1."""
-        chosen = self.chosen(allowed)
+        """Return the best ``k`` rows for one query of shape (d,); k >= 1.
+
+        Exact where that is as fast as the graph, or where the graph finds too few.
+        """
+        found = self.walk(query, k, allowed)
+        if found is not None:
+            return found
+        return RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
+
+    def walk(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
+        """Return what the graph finds for one query; None where it is no faster, or finds too few."""
+        for breadth in self._breadths(k, allowed):
+            assert self.sealed is not None
+            nodes = self.sealed.graph.nearest(query[None], self._ends(k, breadth, allowed), breadth)
+            found = self._found(query, k, nodes[0], allowed)
+            if found is not None:
+                return found
+        return None
+
+    def search_many(
+        self, queries: Matrix, k: int, allowed: Bits | None, threads: int
+    ) -> list[RankedList | None]:
+        """Return :meth:`search` of each query of shape (m, d), or None where a first walk was too short."""
+        breadth = next(self._breadths(k, allowed), None)
+        if self.sealed is None or breadth is None:
+            rows, scores, ends = self.column.nearest_many(
+                queries=queries, k=k, allowed=allowed, threads=threads
+            )
+            places = ends.tolist()
+            return [
+                RankedList(rows[begin:end], scores[begin:end])
+                for begin, end in itertools.pairwise(places)
+            ]
+        nodes = self.sealed.graph.nearest(
+            queries, self._ends(k, breadth, allowed), breadth, threads
+        )
+        return [
+            self._found(query, k, ends, allowed) for query, ends in zip(queries, nodes, strict=True)
+        ]
+
+    def _is_whole(self, allowed: Bits | None) -> bool:
+        """Everything that a walk can end at may be returned."""
+        return allowed is None and self.live is None
+
+    def _breadths(self, k: int, allowed: Bits | None) -> Iterator[int]:
+        """Yield how broadly to walk, as long as that is cheaper than looking at every vector.
+
+        After walks in vain it must be much cheaper: what filters out the nearest goes on to.
+        """
         if self.sealed is None:
-            scores, positions = self.fresh_choice(chosen).best(query, k)
-        else:
-            scores, positions = self.sealed.best(query, k, self.sealed_bits(chosen))
-            if len(self.fresh):
-                more_scores, more = self.fresh_choice(chosen).best(query, k)
-                scores = np.concatenate((scores, more_scores))
-                positions = np.concatenate((positions, more))
-        rows = self.rows[positions]
-        if len(rows) > k or not (scores[1:] < scores[:-1]).all():
-            order = np.lexsort((rows, -scores))[:k]
-            rows, scores = rows[order], scores[order]
-        return RankedList(rows.astype(np.uint32), scores.astype(np.float64))
+            return
+        available = len(self.column)
+        if allowed is not None:
+            available = min(available, _core.count_bits(bits=allowed))
+        breadth = max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
+        if not self._is_whole(allowed):  # broad enough for k of them, were they spread evenly
+            breadth = max(LEAST_BREADTH, BREADTH_PER_CHOSEN_RESULT * k)
+            breadth = breadth * self.sealed_count // max(available, 1)
+        scored: float = SCORED_FROM_MEMORY
+        if self.sealed_count * self.column.dimension * 4 <= CACHE_BYTES:
+            scored = SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
+        walked = 0
+        while (walked + breadth) * scored * (4 if walked else 1) < available:
+            yield breadth
+            walked += breadth
+            breadth *= WIDENING
 
-    def chosen(self, allowed: Bits | None) -> Bits | None:
-        """Return packed bits over positions, those beyond the last one zero; None for all."""
-        if allowed is None:
-            return self.live
-        if self.is_in_row_order:
-            chosen = np.zeros(-(-self.count // 8), np.uint8)
-            chosen[: len(allowed)] = allowed[: len(chosen)]
-            if self.count % 8:
-                chosen[-1] &= (1 << self.count % 8) - 1
-        else:
-            flags = np.unpackbits(_at_least(allowed, -(-self.row_end // 8)), bitorder="little")
-            chosen = np.packbits(flags[self.rows], bitorder="little")
-        if self.live is not None:
-            chosen &= self.live
-        return chosen
+    def _ends(self, k: int, breadth: int, allowed: Bits | None) -> int:
+        """Return how many nodes a walk is to end at.
 
-    def fresh_choice(self, chosen: Bits | None) -> Choice:
-        """Return what is to be searched of the fresh vectors."""
-        part = None if chosen is None else chosen[self.sealed_count // 8 :]
-        return Choice.of(self.fresh, self.sealed_count, part)
+        FAISS could be handed the choice, but then ends its walk as soon as it holds enough, near
+        or far: with the query's own neighbourhood left out, it found one of the nearest ten. Where
+        enough of *all* the nearest may be returned, they are the nearest that may.
+        """
+        assert self.sealed is not None
+        return min(k if self._is_whole(allowed) else breadth // 2, len(self.sealed.graph))
 
-    def sealed_bits(self, chosen: Bits | None) -> Bits | None:
-        """Return what is to be searched under the graph."""
-        return None if chosen is None else chosen[: self.sealed_count // 8]
-
-
-def _at_least(bits: Bits, size: int) -> Bits:
-    """Return the bits, zeros after them if they are fewer bytes."""
-    return (
-        bits if len(bits) >= size else np.concatenate((bits, np.zeros(size - len(bits), np.uint8)))
-    )
+    def _found(
+        self, query: Matrix, k: int, nodes: npt.NDArray[np.int64], allowed: Bits | None
+    ) -> RankedList | None:
+        """Return the best of what a walk ended at and of the fresh rows; None: it was too short."""
+        assert self.sealed is not None
+        assert self.under is not None
+        wanted = min(k, self.sealed_count - self.dead_count)
+        if allowed is not None:
+            wanted = min(wanted, _core.count_bits(bits=allowed))
+        rows, scores, found = self.column.nearest_nodes(
+            query=query,
+            k=k,
+            nodes=nodes,
+            wanted=wanted,
+            graph_rows=self.sealed.rows,
+            heads=self.sealed.heads,
+            live=self.live,
+            under=self.under,
+            allowed=allowed,
+        )
+        return RankedList(rows, scores) if found >= wanted else None

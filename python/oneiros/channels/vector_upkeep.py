@@ -1,4 +1,4 @@
-"""What a vector index does behind its searches: take fresh vectors into a graph, drop dead ones."""
+"""What a vector index does behind its searches: take fresh vectors into a graph, drop dead nodes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from oneiros.channels.growing_array import GrowingArray
-from oneiros.channels.inner_products import Positions
-from oneiros.channels.vector_sealed import Sealed, seal
+from oneiros.channels.vector_sealed import Sealed, flags_of, seal
 from oneiros.channels.vector_snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class Task(Enum):
     """A way of building the next state."""
 
     EXTEND = "the graph grows by the fresh vectors"
-    GRAPH = "a new graph of all live vectors"
-    FLAT = "a new matrix of all live vectors"
+    GRAPH = "a new graph of all vectors"
+    FLAT = "the graph goes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,51 +50,39 @@ class Built:
     """What a task made of a snapshot, beside it."""
 
     sealed: Sealed | None
-    order: Positions
-    """The snapshot's positions in their new order, the sealed ones first."""
-    fresh: GrowingArray[np.float32]
-    """The vectors of the others."""
+    is_live: npt.NDArray[np.bool_]
+    """Which of its positions are in use, shape (n,)."""
 
 
 def due(kind: Kind, now: Snapshot) -> Task | None:
     """Return what should be done next, if anything."""
-    dead = now.count - now.live_count
-    has_many_dead = dead >= FEWEST_DEAD and dead * DEAD_SHARE >= now.count
     least = {"auto": FLAT_LIMIT + 1, "hnsw": LEAST_GRAPH, "flat": None}[kind]
+    count = len(now.column)
     if now.sealed is None:
-        if least is not None and now.live_count >= least:
-            return Task.GRAPH
-        return Task.FLAT if has_many_dead else None
-    if least is None or now.live_count < least // 2:  # half: no to and fro at the limit
+        return Task.GRAPH if least is not None and count >= least else None
+    if least is None or count < least // 2:  # half: no to and fro at the limit
         return Task.FLAT
-    if has_many_dead:
+    if now.dead_count >= FEWEST_DEAD and now.dead_count * DEAD_SHARE >= now.sealed_count:
         return Task.GRAPH
     fresh_limit = min(max(now.sealed_count // FRESH_SHARE, FEWEST_FRESH), MOST_FRESH)
-    return Task.EXTEND if len(now.fresh) >= fresh_limit else None
+    return Task.EXTEND if now.fresh_count >= fresh_limit else None
 
 
 def build(task: Task, snapshot: Snapshot, is_stopped: Callable[[], bool]) -> Built | None:
     """Carry a task out on a snapshot, which stays as it is; None if stopped on the way."""
     if task is Task.FLAT:
-        order = _live_by_row(snapshot)
-        return Built(None, order, GrowingArray(snapshot.vectors_at(order), room=len(order) // 2))
-    if task is Task.EXTEND:
-        former, given = snapshot.sealed, np.arange(snapshot.count)
-        vectors, start = snapshot.fresh, snapshot.sealed_count
-    else:
-        former, given = None, _live_by_row(snapshot)
-        is_all = snapshot.sealed is None and np.array_equal(given, np.arange(snapshot.count))
-        vectors, start = snapshot.fresh if is_all else snapshot.vectors_at(given), 0
-    taken = len(vectors) // 8 * 8
-    made = seal(former, vectors[:taken], is_stopped)
+        return Built(None, np.empty(0, np.bool_))
+    column, former, live = snapshot.column, snapshot.sealed, snapshot.live
+    if task is Task.GRAPH:
+        former = live = None
+    rows = column.rows(minus=None if former is None else snapshot.under)
+    # Packed bits of the positions end with a byte.
+    made = seal(column, former, live, rows[: len(rows) // 8 * 8], is_stopped)
     if made is None:
         return None
     sealed, order = made
-    order = np.concatenate((given[order], given[start + taken :]))
-    return Built(sealed, order, GrowingArray(vectors[taken:]))
-
-
-def _live_by_row(snapshot: Snapshot) -> Positions:
-    live = snapshot.live_positions()
-    by_row: Positions = live[np.argsort(snapshot.rows[live], kind="stable")]
-    return by_row
+    is_live = np.ones(len(sealed), np.bool_)
+    if former is not None:
+        is_old = order < len(former)
+        is_live[is_old] = flags_of(live, len(former))[order[is_old]]
+    return Built(sealed, is_live)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from oneiros import _core
-from oneiros.channels import ChannelAnswer, RankedList
-from oneiros.channels.lexical import LexicalSearch
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.numpy_on_use import np
 from oneiros.store.embedding_bytes import decoded
@@ -18,19 +16,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.channels import Bits, Kind, Rows, Scores
+    from oneiros.channels import Bits, Kind
     from oneiros.channels.kept_graph import Restored
     from oneiros.channels.vector import VectorIndex
     from oneiros.channels.vector_snapshot import Snapshot
-    from oneiros.ranking.channels import VectorChannel
     from oneiros.store import StoredMemory
 
-    Vector = npt.NDArray[np.float32]
-
-__all__ = ["ABSENT", "Indexes", "LexicalOptions", "vector_digests"]
-
-ABSENT: Final = ChannelAnswer(_core.Hits(), score_rows=None)
-"""What a channel says that has nothing to go by."""
+__all__ = ["Indexes", "LexicalOptions", "vector_digests"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +35,6 @@ class LexicalOptions:
     b: float = 0.75
     title_weight: float = FIELD_WEIGHTS["title_weight"]
     tags_weight: float = FIELD_WEIGHTS["tags_weight"]
-
-
-def _by_cosine(
-    index: VectorIndex, vector: Vector, hits: RankedList, minimum: float | None
-) -> ChannelAnswer:
-    """The answer of these hits, of which those below the channel's least cosine are none."""
-    if minimum is not None:
-        count = int(np.count_nonzero(hits.scores >= minimum))
-        hits = RankedList(hits.rows[:count], hits.scores[:count])
-
-    def score_rows(rows: Rows) -> Scores:
-        return index.cosines(vector, rows)
-
-    return ChannelAnswer(hits, score_rows)
 
 
 def _text_digest(memory: StoredMemory) -> int:
@@ -94,7 +72,6 @@ class Indexes:
         # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
-        self._words = LexicalSearch(self.lexical)
         self.vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
         self._text_digests = array("q")
@@ -107,57 +84,14 @@ class Indexes:
 
     def take_over(self, lexical: _core.LexicalIndex) -> None:
         """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
-        self.lexical, self._words = lexical, LexicalSearch(lexical)
-
-    def by_words(self, query: str, depth: int, allowed: Bits | None, syntax: str) -> ChannelAnswer:
-        """The lexical channel: one crossing."""
-        return self._words.search(query, depth, allowed, syntax)
+        self.lexical = lexical
 
     def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
         """The allowed rows, without those that the query's signs forbid."""
-        return self._words.permitted(query, allowed, syntax)
-
-    def by_words_many(
-        self, queries: Sequence[str], depth: int, allowed: Bits | None, threads: int
-    ) -> list[ChannelAnswer]:
-        """The lexical channel for a batch: one crossing."""
-        return self._words.search_many(list(queries), depth, allowed, threads=threads)
-
-    def by_vector(
-        self, vector: Vector | None, channel: VectorChannel, depth: int, allowed: Bits | None
-    ) -> ChannelAnswer:
-        """The vector channel; absent without a vector to ask with, or any to find."""
-        index = self.vectors
-        # A replacement of all vectors may have ended since the query was embedded.
-        if not index or vector is None or len(vector) != index.dimension:
-            return ABSENT
-        return _by_cosine(index, vector, index.search(vector, depth, allowed), channel.minimum)
-
-    def by_vectors(
-        self,
-        vectors: Sequence[Vector | None],
-        channel: VectorChannel,
-        depth: int,
-        allowed: Bits | None,
-        threads: int,
-    ) -> list[ChannelAnswer]:
-        """The vector channel for a batch: one call for all vectors that are there."""
-        found = [ABSENT] * len(vectors)
-        index = self.vectors
-        if not index:
-            return found
-        present = [
-            (place, vector)
-            for place, vector in enumerate(vectors)
-            if vector is not None and len(vector) == index.dimension
-        ]
-        if not present:
-            return found
-        matrix = np.stack([vector for _, vector in present])
-        lists = index.search_many(matrix, depth, allowed, threads=threads)
-        for (place, vector), hits in zip(present, lists, strict=True):
-            found[place] = _by_cosine(index, vector, hits, channel.minimum)
-        return found
+        if syntax == "plain":
+            return allowed
+        bits = self.lexical.permitted(query=query, allowed=allowed, syntax=syntax)
+        return allowed if bits is None else bits
 
     def begin_replacement(self) -> None:
         """Collect the vectors of a new embedder apart from the old ones.

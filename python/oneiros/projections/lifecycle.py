@@ -38,6 +38,13 @@ _CODED_COLUMNS: Final = (
 
 
 # What new rows hold, as the store says it: None where there is no time.
+_ERASED: Final[Mapping[str, Sequence[float | None]]] = {
+    "deleted_at": [None],
+    "created_at": [None],
+    "event_at": [None],
+    "access_count": [0],
+}
+
 _DEFAULTS: Final = {
     name: None if math.isnan(value) else value for name, value in COLUMN_DEFAULTS.items()
 }
@@ -206,13 +213,13 @@ class Lifecycle:
     def erase(self, memory_id: str) -> int | None:
         """Drop an id and its sessions; returns its row, which stays unused.
 
-        Nothing tells then when it was deleted.
+        Nothing tells then when it was made, used or deleted: no search looks at the row.
         """
         row = self.row_of.get(memory_id)
         if row is not None:
             self.erased_rows.add(row)
             self.ids[row] = ""
-            self.columns.write(rows=[row], values={"deleted_at": [None]})
+            self.columns.write(rows=[row], values=_ERASED)
             if self.sessions_of(row):
                 self._sessions[row] = frozenset()
             self.row_of.pop(memory_id, None)  # the last: who was interrupted before finds the row

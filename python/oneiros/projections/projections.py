@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
+    from oneiros.search.plan import SearchPlan
     from oneiros.store import StoredMemory
 
 __all__ = ["Projections"]
@@ -52,6 +53,7 @@ class Projections:
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
+        self._plans: dict[tuple[Profile, tuple[Factor, ...]], SearchPlan] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
 
@@ -78,6 +80,23 @@ class Projections:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled = {}
             held = self._compiled[key] = profile.compile(kinds, added)
+        return held
+
+    def search_plan(self, profile: Profile, added: tuple[Factor, ...] = ()) -> SearchPlan:
+        """The profile as the core's searches run it over these columns.
+
+        Args:
+            profile: as it ranks.
+            added: factors that the search itself applies after those of the profile.
+        """
+        key, kinds = (profile, added), self.lifecycle.kinds
+        held = self._plans.get(key)
+        if held is None or held.compiled.kinds is not kinds:
+            from oneiros.search.plan import search_plan  # noqa: PLC0415 - not for writers
+
+            if len(self._plans) >= _MOST_COMPILED:
+                self._plans = {}
+            held = self._plans[key] = search_plan(profile, self.compiled, added)
         return held
 
     def kind_counts(self) -> dict[str, int]:

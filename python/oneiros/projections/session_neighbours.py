@@ -10,9 +10,6 @@ from oneiros.fork_safe_lock import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
     from oneiros.projections.lifecycle import Lifecycle
 
 __all__ = ["SessionNeighbours"]
@@ -46,35 +43,6 @@ class SessionNeighbours:
                     self._is_whole = True
         assert self._order is not None
         return self._order
-
-    def bring(
-        self,
-        plan: _core.Plan,
-        candidates: _core.Candidates,
-        rule: _core.NeighbourRule,
-        allowed: npt.NDArray[np.uint8] | None,
-    ) -> dict[int, int]:
-        """Make candidates of the neighbours of the best ones.
-
-        Args:
-            plan: says which are the best, by what it fuses.
-            candidates: what the channels found; gains rows.
-            rule: how many of the best, and how far.
-            allowed: packed bits of the rows that may come in; None: all.
-
-        Returns:
-            Row -> the row of the hit that brought it.
-        """
-        if self.order.is_empty:
-            return {}
-        rows, hits = self.order.bring(plan=plan, candidates=candidates, rule=rule, allowed=allowed)
-        return dict(zip(rows, hits, strict=True))
-
-    def lend(
-        self, plan: _core.Plan, candidates: _core.Candidates, rule: _core.NeighbourRule
-    ) -> None:
-        """Give each candidate what it gains from its neighbours."""
-        self.order.lend(plan=plan, candidates=candidates, rule=rule)
 
     def apply(self, rows: Sequence[int]) -> None:
         """Bring rows to where their columns say they belong."""

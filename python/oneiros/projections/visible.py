@@ -30,10 +30,10 @@ class BackAgain(NamedTuple):
     lapsed: BitMap
     """Past their validity."""
 
-    def is_lapsed(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
-        """Return 1 for each row past its validity, else 0."""
-        lapsed = np.array(self.lapsed.to_array(), np.uint32)
-        return np.isin(rows, lapsed).astype(np.float64)
+    @property
+    def lapsed_rows(self) -> npt.NDArray[np.uint32]:
+        """The rows past their validity, ascending."""
+        return np.array(self.lapsed.to_array(), np.uint32)
 
     def hold(self, row: int) -> bool:
         """Return whether it came back."""

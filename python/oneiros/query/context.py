@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from oneiros.field_checks import text as text_check
 from oneiros.field_checks import words as words_check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import numpy.typing as npt
     from pyroaring import BitMap
 
     from oneiros.projections.row_sets import RowSets
-    from oneiros.texts.sought import Sought
-
-    Rows = npt.NDArray[np.uint32]
-    Signals = dict[str, npt.NDArray[np.float64]]
 
 __all__ = ["Context", "Surroundings"]
 
@@ -98,18 +93,8 @@ class Surroundings:
     project: BitMap
     """The rows whose project holds one of the words, or is the caller's."""
 
-    def signals(self, rows: Rows, sought: Sought | None) -> Signals:
-        """Return the signals of the factor "context", one value a row.
+    def for_rows(self, row_count: int) -> tuple[list[str], npt.NDArray[np.uint8] | None]:
+        """Return the words, and the rows of the project as packed bits; None: there is none."""
+        from oneiros.scopes import allowed_bits  # noqa: PLC0415 - few searches have a context
 
-        Args:
-            rows: of the candidates.
-            sought: their texts and tags; None leaves both out.
-        """
-        told: Signals = {}
-        if self.project:
-            told["project_match"] = np.array([float(row in self.project) for row in rows.tolist()])
-        if self.words and sought is not None:
-            tags, parts = sought.texts.counts_in_lower_case(rows, self.words)
-            told["tag_overlap"] = np.asarray(tags, np.float64)
-            told["content_match"] = np.asarray(parts, np.float64)
-        return told
+        return self.words, allowed_bits(self.project, row_count) if self.project else None

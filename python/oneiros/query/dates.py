@@ -15,9 +15,6 @@ from oneiros.query.date_words import may_name_a_time
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import numpy as np
-    import numpy.typing as npt
-
     Time = float | int | str | datetime
 
 __all__ = ["Certainty", "TimeRange", "given_range", "range_in"]
@@ -54,37 +51,10 @@ class TimeRange(NamedTuple):
         certainty = "" if is_plain else f", {self.certainty}"
         return f"time {'/'.join(ends)} ({repr(self.words) if self.words else 'given'}{certainty})"
 
-    def cases_by_wording(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the signal of H10: 1 for times in the range, for others 2, 3 or 4.
-
-        2 where the range is soft, 3 explicit, 4 inferred.
-        """
-        return self._cases(times, float(_CASES[self.certainty]))
-
-    def cases_by_memory(
-        self, times: npt.NDArray[np.float64], is_own_date: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.float64]:
-        """Return the signal of O22: 1 for times in the range, for others 2, 3 or 4.
-
-        Args:
-            times: of memories, seconds.
-            is_own_date: whether each is a date of the memory's own, its ``event_at``. Out of the
-                range it counts as explicit (3), a time of creation as inferred (4); out of a soft
-                range both are 2.
-        """
-        from oneiros.numpy_on_use import np  # noqa: PLC0415
-
-        explicit, inferred = (float(_CASES[case]) for case in ("explicit", "inferred"))
-        outside = np.where(is_own_date, explicit, inferred)
-        return self._cases(times, float(_CASES["soft"]) if self.is_soft else outside)
-
-    def _cases(
-        self, times: npt.NDArray[np.float64], outside: float | npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
-        from oneiros.numpy_on_use import np  # noqa: PLC0415
-
-        is_within = (times >= self.start) & (times <= self.end)
-        return np.where(is_within, 1.0, outside)
+    @property
+    def case(self) -> float:
+        """The signal of H10 for what lies outside: 2 where the range is soft, 3 explicit, 4 inferred."""
+        return float(_CASES[self.certainty])
 
 
 def range_in(query: str, now: float) -> TimeRange | None:

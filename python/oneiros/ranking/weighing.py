@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.declaration import LARGEST_WEIGHT
 from oneiros.ranking.expansion import GraphExpansion
+from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.understanding import Weights
 
 if TYPE_CHECKING:
     from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
+    from oneiros.ranking.weighted_fusion import ScoreNormalisation
 
-__all__ = ["weighed"]
+__all__ = ["fused_by_shares", "weighed"]
 
 _NEUTRAL: Final = Weights()
 _PART_OF: Final = {"vector": "vector", "lexical": "text"}
@@ -52,6 +54,20 @@ def weighed(profile: Profile, weights: Weights, minimum: float | None = None) ->
             for channel in profile.channels
         )
     return profile.replace(**changes) if changes else profile
+
+
+@lru_cache(maxsize=256)
+def fused_by_shares(profile: Profile) -> Profile:
+    """Return the profile with a fusion that adds the shares of the core (docs/systems/omega.md O6)."""
+    from oneiros.ranking.weighted_fusion import WeightedSum  # noqa: PLC0415 - few questions need it
+
+    channels, fusion = profile.channels, profile.fusion
+    assert isinstance(fusion, ReciprocalRankFusion)
+    weights = (1.0,) * len(channels) if fusion.weights is None else fusion.weights
+    as_they_are: tuple[ScoreNormalisation, ...] = tuple("none" for _ in channels)
+    return profile.replace(
+        fusion=WeightedSum(weights=weights, importance=0.0, normalise=as_they_are)
+    )
 
 
 def _weighed(factor: Factor, weights: Weights) -> Factor:

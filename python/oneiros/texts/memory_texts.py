@@ -10,7 +10,7 @@ from pyroaring import BitMap
 from oneiros import _core
 from oneiros.numpy_on_use import np
 from oneiros.store.rows import tags_of
-from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised
+from oneiros.texts.normalised import is_normalised_by_letter, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
     from oneiros.channels import Rows
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.response import LoadMemories
     from oneiros.store import StoredMemory
 
-    Counts = npt.NDArray[np.uint32]
-
-__all__ = ["MemoryTexts", "word_overlaps", "word_ratios"]
+__all__ = ["MemoryTexts", "word_overlaps"]
 
 
 class MemoryTexts:
@@ -57,6 +54,16 @@ class MemoryTexts:
         """The core's texts. REQUIRES: they were read."""
         assert self._column is not None
         return self._column
+
+    @property
+    def lowered(self) -> _core.TextColumn:
+        """Texts and tags in lower case alone, of the rows where NFKC makes a difference. O20."""
+        return self._lowered
+
+    @property
+    def uneven(self) -> BitMap:
+        """The rows whose text gives another result if it is cut before it is normalised."""
+        return self._uneven
 
     @property
     def resident_bytes(self) -> int:
@@ -121,59 +128,11 @@ class MemoryTexts:
             self._column.erase(rows=[row])
             self._erase_lowered([row])
 
-    def counts_in_lower_case(self, rows: Rows, words: list[str]) -> tuple[Counts, Counts]:
-        """Return how many words are a tag of each row, and how many a part of its text, shape (n,). O20.
-
-        Words, texts and tags are compared in lower case, not in NFKC.
-
-        Args:
-            rows: whose.
-            words: in lower case.
-        """
-        tags = self.column.count_tags(rows=rows, words=words)
-        parts = self.column.count_words(rows=rows, words=words)
-        places = [place for place, row in enumerate(rows.tolist()) if row in self._composed]
-        if places:
-            composed = rows[places]
-            tags[places] = self._lowered.count_tags(rows=composed, words=words)
-            parts[places] = self._lowered.count_words(rows=composed, words=words)
-        return tags, parts
-
     def _erase_lowered(self, rows: Sequence[int]) -> None:
         gone = [row for row in rows if row in self._composed]
         if gone:
             self._composed -= BitMap(gone)
             self._lowered.erase(rows=gone)
-
-    def trigram_similarities(
-        self, rows: Rows, query: str, *, characters: int, least: float, load: LoadMemories
-    ) -> npt.NDArray[np.float64]:
-        """Return the Jaccard of each row's character trigrams with those of a query, shape (n,).
-
-        Both texts are cut to their first characters, then put into canonical form. Source:
-        docs/systems/omega.md O1.
-
-        Args:
-            rows: of the texts.
-            query: not normalised.
-            characters: of each text, before normalisation.
-            least: a smaller value counts as 0.
-            load: the store's loader, for texts whose normalised form cannot be cut instead.
-        """
-        sought = canonical(query[:characters])
-        found = self.column.trigram_similarities(
-            rows=rows, text=sought, characters=characters, least=least
-        )
-        uneven = {place: row for place, row in enumerate(rows.tolist()) if row in self._uneven}
-        if uneven:
-            memories = load([self._lifecycle.ids[row] for row in uneven.values()])
-            starts = ["" if one is None else normalised(one.text[:characters]) for one in memories]
-            column, numbers = _core.TextColumn(), list(range(len(starts)))
-            column.write(rows=numbers, texts=starts, tags=[""] * len(starts))
-            found[list(uneven)] = column.trigram_similarities(
-                rows=numbers, text=sought, characters=max(map(len, starts)), least=least
-            )
-        return found
 
     def _put(
         self,
@@ -220,20 +179,6 @@ class MemoryTexts:
 
     def _make_room(self, rows: Sequence[int]) -> None:
         self._digests.extend([0] * (max(rows) + 1 - len(self._digests)))
-
-
-def word_ratios(column: _core.TextColumn, rows: Rows, words: list[str]) -> npt.NDArray[np.float64]:
-    """Return the share of words that are a part of each row's text, shape (n,). O3.
-
-    Args:
-        column: the core's texts.
-        rows: whose; one without a text has none of them.
-        words: normalised; of none at all every share is 0.
-    """
-    if not words:
-        return np.zeros(len(rows))
-    shares: npt.NDArray[np.float64] = column.count_words(rows=rows, words=words) / len(words)
-    return shares
 
 
 def word_overlaps(

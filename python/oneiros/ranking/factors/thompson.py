@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
 from oneiros.ranking.factors.omega import WEIGHT
 from oneiros.ranking.program import ProgramBuilder
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from oneiros.ranking.factor import Factor
 
-__all__ = ["Thompson", "Verdicts", "verdict_signals"]
+__all__ = ["Thompson", "Verdicts", "verdict_tables"]
 
 Verdicts = Mapping[str, tuple[int, int]]
 """Kind -> good and bad verdicts on memories of it."""
@@ -114,35 +113,30 @@ class Thompson:
         return strict_values("thompson_boost", numbers_of(self), good=good, bad=bad)
 
 
-def verdict_signals(
-    factors: Sequence[Factor],
-    verdicts: Verdicts,
-    kinds: Sequence[str],
-    codes: npt.NDArray[Any],
-    now: float,
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Return what the verdicts say of each memory, by signal; empty where no factor asks.
+def verdict_tables(
+    factors: Sequence[Factor], verdicts: Verdicts, kinds: Sequence[str], now: float
+) -> list[tuple[str, list[float], float]]:
+    """Return what the verdicts say of each kind: signal, a value a code, and that of any other code.
 
     Args:
         factors: a profile's.
         verdicts: on the kinds.
         kinds: the words for the codes.
-        codes: of each memory's kind, shape (n,).
         now: the clock, seconds.
     """
     asked = [factor for factor in factors if isinstance(factor, Thompson)]
     if not asked or not verdicts:
-        return {}
-    present, places = np.unique(codes, return_inverse=True)
-    told = [(kind, verdicts.get(kind, (0, 0))) for kind in (kinds[code] for code in present)]
-    tables = {
-        "good": [float(good) for _, (good, _) in told],
-        "bad": [float(bad) for _, (_, bad) in told],
-    }
+        return []
+    told = [(kind, verdicts.get(kind, (0, 0))) for kind in kinds]
+    tables = [
+        ("good", [float(good) for _, (good, _) in told], 0.0),
+        ("bad", [float(bad) for _, (_, bad) in told], 0.0),
+    ]
     for factor in asked:
         if factor.seed is not None:
-            tables[factor.signal] = [factor.draw(kind, pair, now) for kind, pair in told]
-    return {name: np.array(table, np.float64)[places] for name, table in tables.items()}
+            drawn = [factor.draw(kind, pair, now) for kind, pair in told]
+            tables.append((factor.signal, drawn, 0.5))
+    return tables
 
 
 def _is_seed(value: object) -> bool:

@@ -1,0 +1,625 @@
+// Searches: a profile's stages, a query, and what one run of them found.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.h"
+#include "bindings/gil.h"
+#include "bindings/interrupts.h"
+#include "bindings/operands.h"
+#include "bindings/ranked.h"
+#include "bindings/registration.h"
+#include "bindings/texts.h"
+#include "search/search_run.h"
+#include "threads/for_each_chunk.h"
+
+namespace oneiros {
+
+namespace {
+
+using search::Attempt;
+using search::SearchPlan;
+using search::SearchRequest;
+using search::SearchRun;
+
+using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, std::optional<double>,
+                                std::optional<std::pair<double, double>>>;
+using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
+using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
+
+search::ChannelPlan channel_of(const GivenChannel& given) {
+  const auto& [name, depth, per_result, minimum, words] = given;
+  search::ChannelPlan channel;
+  if (name == "lexical") {
+    channel.kind = search::ChannelKind::lexical;
+  } else if (name == "vector") {
+    channel.kind = search::ChannelKind::vector;
+  } else if (name == "temporal") {
+    channel.kind = search::ChannelKind::temporal;
+  } else {
+    throw py::value_error("channels: no channel is called \"" + name + "\"");
+  }
+  channel.depth = depth;
+  channel.per_result = per_result;
+  channel.minimum = minimum;
+  if (words) {
+    channel.words = {words->first, words->second};
+  }
+  return channel;
+}
+
+search::Scoring scoring_of(const GivenScoring& given) {
+  return {std::get<0>(given), std::get<1>(given)};
+}
+
+search::Surfacing surfacing_of(const GivenSurfacing& given) {
+  return {std::get<0>(given), std::get<1>(given), std::get<2>(given), std::get<3>(given)};
+}
+
+search::Expansion expansion_of(const py::object& given) {
+  if (given.is_none()) {
+    return {};
+  }
+  const auto parts = given.cast<py::tuple>();
+  if (parts[0].cast<std::string>() == "associative") {
+    const auto [least_link, least_path, hops, least_score, bridged, depth, quota, scoring] =
+        parts[1]
+            .cast<std::tuple<double, double, unsigned, double, std::size_t, std::size_t, double,
+                             GivenScoring>>();
+    return search::AssociativeExpansion{least_link, least_path, hops,  least_score,
+                                        bridged,    depth,      quota, scoring_of(scoring)};
+  }
+  const auto [seeds, hops, per_hop, least_link, least_score, weight, lifecycle] =
+      parts[1]
+          .cast<std::tuple<std::size_t, unsigned, double, double, double, double, GivenScoring>>();
+  return search::GraphExpansion{
+      seeds, hops, per_hop, least_link, least_score, weight, scoring_of(lifecycle)};
+}
+
+search::Abstention abstention_of(const py::object& given) {
+  if (given.is_none()) {
+    return {};
+  }
+  const auto parts = given.cast<py::tuple>();
+  if (parts[0].cast<std::string>() == "surfacing") {
+    return surfacing_of(parts[1].cast<GivenSurfacing>());
+  }
+  const auto [cosine, words, misses] = parts[1].cast<std::tuple<double, double, std::size_t>>();
+  return search::WeakBest{cosine, words, misses};
+}
+
+std::shared_ptr<SearchPlan> make_plan(
+    const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
+    const std::vector<std::string>& needs, const std::optional<NeighbourRule>& neighbours,
+    const std::optional<std::tuple<std::size_t, double, double>>& hot_set,
+    const std::optional<std::pair<double, std::size_t>>& fast_path,
+    std::shared_ptr<SearchPlan> at_once,
+    const std::optional<std::pair<double, double>>& strong_signal,
+    std::shared_ptr<SearchPlan> by_words, const std::optional<GivenScoring>& before_cluster,
+    const py::object& expansion, const std::optional<std::pair<std::size_t, bool>>& rerank,
+    const std::optional<std::pair<std::size_t, double>>& duplicates, const py::object& abstention,
+    const std::optional<std::pair<double, std::size_t>>& retry, std::shared_ptr<SearchPlan> relaxed,
+    bool is_normalised) {
+  auto plan = std::make_shared<SearchPlan>();
+  for (const GivenChannel& channel : channels) {
+    plan->channels.push_back(channel_of(channel));
+  }
+  plan->scoring = scoring_of(scoring);
+  for (const std::string& need : needs) {
+    plan->needs.has_functions |= need == "functions";
+    plan->needs.temporal |= need == "temporal";
+    plan->needs.named_time |= need == "named_time";
+    plan->needs.overlap |= need == "overlap";
+    plan->needs.lexical_share |= need == "lexical_share";
+    plan->needs.cluster |= need == "cluster";
+  }
+  plan->neighbours = neighbours;
+  if (hot_set) {
+    const auto [size, least_overlap, weight] = *hot_set;
+    plan->hot_set = {size, least_overlap, weight};
+  }
+  if (fast_path) {
+    plan->fast_path = {fast_path->first, fast_path->second};
+  }
+  plan->at_once = std::move(at_once);
+  if (strong_signal) {
+    plan->strong_signal = {strong_signal->first, strong_signal->second};
+  }
+  plan->by_words = std::move(by_words);
+  if (before_cluster) {
+    plan->before_cluster = scoring_of(*before_cluster);
+  }
+  plan->expansion = expansion_of(expansion);
+  if (rerank) {
+    plan->rerank = {rerank->first, rerank->second};
+  }
+  if (duplicates) {
+    plan->duplicates = {duplicates->first, static_cast<float>(duplicates->second)};
+  }
+  plan->abstention = abstention_of(abstention);
+  if (retry) {
+    plan->retry = {retry->first, retry->second};
+  }
+  plan->relaxed = std::move(relaxed);
+  plan->is_normalised = is_normalised;
+  return plan;
+}
+
+// The caller's own part of a search, called with Python's lock.
+class Host final : public search::Outside {
+ public:
+  explicit Host(py::object host) : host_(std::move(host)) {}
+
+  std::vector<std::pair<std::string, std::vector<double>>> factor_values(
+      std::span<const std::uint32_t> rows) override {
+    const HeldGil gil;
+    std::vector<std::pair<std::string, std::vector<double>>> told;
+    const std::vector<std::uint32_t> own(rows.begin(), rows.end());
+    const py::dict values = host_.attr("factor_values")(copied(own));
+    for (const std::pair<py::handle, py::handle> item : values) {
+      auto name = item.first.cast<std::string>();
+      const auto array = item.second.cast<py::array>();
+      const std::span<const double> read = read_1d<double>(array, name);
+      if (read.size() != rows.size()) {
+        throw py::value_error("factor_values: expected one value a row");
+      }
+      told.emplace_back(std::move(name), std::vector<double>(read.begin(), read.end()));
+    }
+    return told;
+  }
+
+  search::Judgement judge(std::span<const std::uint32_t> rows) override {
+    const HeldGil gil;
+    const auto told = host_.attr("judge")(list_of(rows))
+                          .cast<std::tuple<std::string, std::vector<double>,
+                                           std::vector<std::uint32_t>, std::size_t, std::size_t>>();
+    return {std::get<0>(told), std::get<1>(told), std::get<2>(told), std::get<3>(told),
+            std::get<4>(told)};
+  }
+
+  std::string texts(std::span<const std::uint32_t> rows) override {
+    const HeldGil gil;
+    const py::object told = host_.attr("texts")(list_of(rows));
+    return std::string(utf8_of(told, "texts"));
+  }
+
+  std::vector<std::pair<std::size_t, std::string>> uneven_starts(
+      std::span<const std::uint32_t> rows, std::size_t characters) override {
+    const HeldGil gil;
+    return host_.attr("uneven_starts")(list_of(rows), characters)
+        .cast<std::vector<std::pair<std::size_t, std::string>>>();
+  }
+
+ private:
+  static py::list list_of(std::span<const std::uint32_t> rows) {
+    py::list list(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      list[i] = rows[i];
+    }
+    return list;
+  }
+
+  py::object host_;
+};
+
+// A run, and the arrays of Python's that it reads. `host` is the caller's part.
+class BoundRun {
+ public:
+  SearchRequest request;
+  search::ReadView view;
+  std::vector<py::object> arrays;
+  std::unique_ptr<Host> host;
+  std::unique_ptr<SearchRun> run;
+  bool has_user_code = false;
+  bool is_done = false;
+
+  const SearchRun& done() const {
+    if (!is_done) {
+      throw std::runtime_error("run: it has not run");
+    }
+    return *run;
+  }
+  const Attempt& attempt() const { return done().attempt(); }
+
+  search::SomeRows bits(const std::optional<py::array>& given, const std::string& name) {
+    if (!given) {
+      return std::nullopt;
+    }
+    arrays.push_back(*given);
+    return read_1d<std::uint8_t>(*given, name);
+  }
+  std::span<const float> floats(const std::optional<py::array>& given, const std::string& name) {
+    if (!given) {
+      return {};
+    }
+    arrays.push_back(*given);
+    return read_1d<float>(*given, name);
+  }
+};
+
+using GivenHits = std::pair<py::array, py::array>;
+using GivenWords = std::tuple<std::vector<std::string>, std::vector<std::string>, std::size_t>;
+using GivenVariant = std::tuple<std::string, std::optional<py::array>, std::optional<GivenHits>,
+                                std::optional<GivenWords>>;
+
+std::optional<search::RankedRows> hits_of(const std::optional<GivenHits>& given) {
+  if (!given) {
+    return std::nullopt;
+  }
+  const auto rows = read_1d<std::uint32_t>(given->first, "hits: rows");
+  const auto scores = read_1d<double>(given->second, "hits: scores");
+  return search::RankedRows{{rows.begin(), rows.end()}, {scores.begin(), scores.end()}};
+}
+
+search::SoughtWords words_of(const std::optional<GivenWords>& given) {
+  if (!given) {
+    return {};
+  }
+  const auto& [words, stems, count] = *given;
+  if (!stems.empty() && stems.size() != words.size()) {
+    throw py::value_error("words: expected one stem a word, or none at all");
+  }
+  return {words, stems, count};
+}
+
+std::unique_ptr<BoundRun> make_run(
+    std::shared_ptr<SearchPlan> plan, std::shared_ptr<LexicalIndex> lexical,
+    std::shared_ptr<Columns> columns, std::shared_ptr<SessionOrder> sessions,
+    std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
+    std::shared_ptr<TextColumn> lowered, std::shared_ptr<VectorColumn> vectors,
+    const py::object& host, bool has_user_code, const py::object& query, const std::string& spoken,
+    const std::string& syntax, std::size_t k, double now_seconds,
+    const std::optional<py::array>& allowed, std::size_t allowed_count, std::size_t bounds_count,
+    bool follows_links, const std::optional<py::array>& reach,
+    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits,
+    const std::optional<std::tuple<double, double, bool, double>>& time, bool leaves_time,
+    bool is_keyword_like, const std::optional<py::array>& lapsed,
+    const std::optional<GivenWords>& words, const std::optional<GivenWords>& overlap,
+    const std::optional<GivenWords>& weak,
+    const std::vector<std::pair<std::string, double>>& constants,
+    const std::vector<std::tuple<std::string, std::vector<double>, double>>& by_kind,
+    const std::optional<std::pair<std::vector<std::string>, std::optional<py::array>>>&
+        surroundings,
+    const std::vector<GivenVariant>& variants,
+    const std::optional<std::tuple<double, double, bool, std::vector<double>>>& variant_rule,
+    const std::optional<GivenSurfacing>& surfacing,
+    const std::optional<GivenSurfacing>& relaxed_surfacing, bool has_reranker, bool explain,
+    bool is_whole) {
+  auto bound = std::make_unique<BoundRun>();
+  bound->host = std::make_unique<Host>(host);
+  bound->has_user_code = has_user_code;
+  SearchRequest& request = bound->request;
+  request.query = std::string(utf8_of(query, "query"));
+  request.spoken = spoken;
+  request.syntax = lexical::syntax_of(syntax);
+  request.k = k;
+  request.now_seconds = now_seconds;
+  request.allowed = bound->bits(allowed, "allowed");
+  request.allowed_count = allowed_count;
+  request.bounds_count = bounds_count;
+  request.follows_links = follows_links && graph != nullptr;
+  request.reach = bound->bits(reach, "reach");
+  request.vector = bound->floats(vector, "vector");
+  request.hits = hits_of(hits);
+  if (time) {
+    const auto [start, end, is_soft, outside] = *time;
+    request.time = {start, end, is_soft, outside};
+  }
+  request.leaves_time = leaves_time;
+  request.is_keyword_like = is_keyword_like;
+  if (lapsed) {
+    const auto rows = read_1d<std::uint32_t>(*lapsed, "lapsed");
+    request.is_deep = true;
+    request.lapsed.assign(rows.begin(), rows.end());
+  }
+  request.words = words_of(words);
+  request.overlap = words_of(overlap);
+  request.weak = words_of(weak);
+  request.constants = constants;
+  for (const auto& [name, values, otherwise] : by_kind) {
+    request.by_kind.push_back({name, values, otherwise});
+  }
+  if (surroundings) {
+    request.surroundings = {surroundings->first, bound->bits(surroundings->second, "project")};
+  }
+  for (const auto& [text, own_vector, own_hits, own_words] : variants) {
+    request.variants.push_back(
+        {text, bound->floats(own_vector, "vector"), hits_of(own_hits), words_of(own_words)});
+  }
+  if (variant_rule) {
+    const auto& [weight, rank_k, is_normalised, weights] = *variant_rule;
+    request.variant_rule = {weight, rank_k, is_normalised, weights};
+  }
+  if (surfacing) {
+    request.surfacing = surfacing_of(*surfacing);
+  }
+  if (relaxed_surfacing) {
+    request.relaxed_surfacing = surfacing_of(*relaxed_surfacing);
+  }
+  request.has_reranker = has_reranker;
+  request.is_explained = explain;
+  request.is_whole = is_whole;
+  bound->run = std::make_unique<SearchRun>(
+      std::move(plan),
+      search::ReadView{std::move(lexical), std::move(columns), std::move(sessions),
+                       std::move(graph), std::move(texts), std::move(lowered), std::move(vectors)},
+      std::move(request));
+  return bound;
+}
+
+void require_new(const BoundRun& bound) {
+  if (bound.is_done) {
+    throw std::runtime_error("run: it has run already");
+  }
+}
+
+void run_one(BoundRun& bound) {
+  require_new(bound);
+  {
+    const LongCall call;
+    bound.run->run(*bound.host);
+  }
+  bound.is_done = true;
+}
+
+// Runs that call the user's own code take turns on the calling thread.
+void run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
+  const unsigned most_threads = checked_threads(threads);
+  std::vector<BoundRun*> in_parallel;
+  for (BoundRun* const bound : runs) {
+    require_new(*bound);
+    if (bound->has_user_code) {
+      run_one(*bound);
+    } else {
+      in_parallel.push_back(bound);
+    }
+  }
+  {
+    const ReleasedGil nogil;
+    const Pause pause = interruptible();
+    for_each_chunk(in_parallel.size(), most_threads, 1,
+                   [&](std::size_t begin, std::size_t end) {
+                     for (std::size_t i = begin; i < end; ++i) {
+                       in_parallel[i]->run->run(*in_parallel[i]->host);
+                     }
+                   },
+                   {.pause = pause});
+  }
+  for (BoundRun* const bound : in_parallel) {
+    bound->is_done = true;
+  }
+}
+
+py::list tuples_of(std::span<const search::Result> results) {
+  py::list told(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const search::Result& each = results[i];
+    told[i] = py::make_tuple(each.row, each.relevance, each.retention, each.score);
+  }
+  return told;
+}
+
+py::list stages_of(const BoundRun& bound) {
+  const auto& stages = bound.done().trace().stages();
+  py::list told(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const search::StageRecord& each = stages[i];
+    told[i] = py::make_tuple(py::str(each.name.data(), each.name.size()), each.is_retry,
+                             each.candidate_count, each.survivor_count, each.duration_ms,
+                             static_cast<unsigned>(each.note), each.first, each.second, each.text,
+                             each.prompt_tokens, each.completion_tokens);
+  }
+  return told;
+}
+
+template <typename Rows>
+py::tuple tuple_of(const Rows& rows) {
+  py::tuple told(rows.size());
+  std::size_t i = 0;
+  for (const std::uint32_t row : rows) {
+    told[i++] = row;
+  }
+  return told;
+}
+
+py::list linked_of(const BoundRun& bound) {
+  py::list told;
+  for (const search::LinkedResult& each : bound.attempt().linked) {
+    told.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
+                               each.seed, each.result.score));
+  }
+  return told;
+}
+
+py::dict bridges_of(const BoundRun& bound) {
+  py::dict told;
+  for (const Reached& each : bound.attempt().bridges) {
+    told[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
+  }
+  return told;
+}
+
+py::tuple tuple_of(const search::Farness& far) {
+  return py::make_tuple(far.is_low, far.score, far.cosine, far.overlap);
+}
+
+py::dict far_of(const BoundRun& bound) {
+  py::dict told;
+  for (const auto& [row, far] : bound.attempt().far) {
+    told[py::int_(row)] = tuple_of(far);
+  }
+  return told;
+}
+
+// (note, two figures, how many were left out, the best of them) of both attempts.
+py::list reasons_of(const BoundRun& bound) {
+  py::list told;
+  for (const search::Reason& each : bound.done().reasons()) {
+    told.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
+                               each.left_count, tuple_of(each.nearest)));
+  }
+  return told;
+}
+
+py::dict brought_of(const BoundRun& bound) {
+  py::dict told;
+  for (const auto& [row, hit] : bound.attempt().brought) {
+    told[py::int_(row)] = hit;
+  }
+  return told;
+}
+
+RankedAnswer ranked_of(const BoundRun& bound, bool linked) {
+  const Attempt& attempt = bound.attempt();
+  if (!linked) {
+    return answer_of(attempt.ranked, *attempt.plan->scoring.plan,
+                     bound.run->request().is_explained);
+  }
+  const auto* const links = std::get_if<search::AssociativeExpansion>(&attempt.plan->expansion);
+  const Plan& plan = links == nullptr ? *attempt.plan->scoring.plan : *links->scoring.plan;
+  return answer_of(attempt.linked_ranked, plan, bound.run->request().is_explained);
+}
+
+py::object placed_of(std::optional<Placed> placed, const Plan& plan) {
+  if (!placed) {
+    return py::none();
+  }
+  const py::object place = placed->place == 0 ? py::object(py::none()) : py::int_(placed->place);
+  return py::make_tuple(answer_of(std::move(placed->explanation), plan, true), place);
+}
+
+py::object placed_row(const BoundRun& bound, std::uint32_t row, const std::shared_ptr<Plan>& plan) {
+  const Plan& by = plan == nullptr ? *bound.attempt().plan->scoring.plan : *plan;
+  std::optional<Placed> placed;
+  {
+    const ReleasedGil nogil;
+    placed = bound.done().place_of(row, by);
+  }
+  return placed_of(std::move(placed), by);
+}
+
+py::object alone(const BoundRun& bound, std::uint32_t row) {
+  std::optional<Placed> placed;
+  {
+    const ReleasedGil nogil;
+    placed = bound.done().alone(row, *bound.host);
+  }
+  return placed_of(std::move(placed), *bound.attempt().plan->scoring.plan);
+}
+
+double score_of(const BoundRun& bound, std::size_t channel, std::uint32_t row) {
+  if (channel >= bound.attempt().answers.size()) {
+    throw py::value_error("channel: must be below " +
+                          std::to_string(bound.attempt().answers.size()) + ", got " +
+                          std::to_string(channel));
+  }
+  const ReleasedGil nogil;
+  return bound.done().score_of(channel, row);
+}
+
+py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorColumn>& vectors,
+                        const std::vector<std::uint32_t>& rows, std::size_t most,
+                        std::size_t characters, double cosine) {
+  search::FirstOfEach found;
+  {
+    const ReleasedGil nogil;
+    found = search::first_of_each({characters, static_cast<float>(cosine)}, texts, vectors.get(),
+                                  rows, most);
+  }
+  return py::make_tuple(found.kept, found.left);
+}
+
+void register_plan(py::module_& module) {
+  py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
+      module, "SearchPlan", "A profile's channels, scoring and stages as a search runs them.")
+      .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
+           py::arg("needs"), py::arg("neighbours"), py::arg("hot_set"), py::arg("fast_path"),
+           py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
+           py::arg("before_cluster"), py::arg("expansion"), py::arg("rerank"),
+           py::arg("duplicates"), py::arg("abstention"), py::arg("retry"), py::arg("relaxed"),
+           py::arg("is_normalised"))
+      .def_property_readonly("has_functions",
+                             [](const SearchPlan& plan) { return plan.needs.has_functions; })
+      .def_property_readonly("has_neighbours",
+                             [](const SearchPlan& plan) { return plan.neighbours.has_value(); });
+}
+
+}  // namespace
+
+void register_search(py::module_& module) {
+  register_plan(module);
+  py::class_<BoundRun>(module, "SearchRun", "One search, from its query to its results.")
+      .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false),
+           py::arg("lexical").none(false), py::arg("columns").none(false), py::arg("sessions"),
+           py::arg("graph"), py::arg("texts"), py::arg("lowered"), py::arg("vectors"),
+           py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("spoken"),
+           py::arg("syntax"), py::arg("k"), py::arg("now_seconds"), py::arg("allowed"),
+           py::arg("allowed_count"), py::arg("bounds_count"), py::arg("follows_links"),
+           py::arg("reach"), py::arg("vector"), py::arg("hits"), py::arg("time"),
+           py::arg("leaves_time"), py::arg("is_keyword_like"), py::arg("lapsed"), py::arg("words"),
+           py::arg("overlap"), py::arg("weak"), py::arg("constants"), py::arg("by_kind"),
+           py::arg("surroundings"), py::arg("variants"), py::arg("variant_rule"),
+           py::arg("surfacing"), py::arg("relaxed_surfacing"), py::arg("has_reranker"),
+           py::arg("explain"), py::arg("is_whole"))
+      .def("run", &run_one, "Run all stages, once, without Python's lock.")
+      .def(
+          "results", [](const BoundRun& bound) { return tuples_of(bound.attempt().results); },
+          "(row, relevance, retention, score) of each result, best first.")
+      .def(
+          "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },
+          "The same, with what lies beyond the last place.")
+      .def(
+          "misses", [](const BoundRun& bound) { return tuples_of(bound.attempt().misses); },
+          "The nearest candidates where nothing is returned.")
+      .def("stages", &stages_of, "What each stage did, in order.")
+      .def("linked", &linked_of,
+           "(row, path, weight, place, seed, score) of each result that links brought.")
+      .def("bridges", &bridges_of, "By row, the path by which it joins two of the first results.")
+      .def("far", &far_of,
+           "By row that was left out, (is it low, score, cosine or None, share of words).")
+      .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
+      .def("ranked", &ranked_of, py::kw_only(), py::arg("linked"),
+           "Candidates as the factors ranked them, or what links led to.")
+      .def("place_of", &placed_row, py::kw_only(), py::arg("row"), py::arg("plan"),
+           "(explanation of a candidate, its place or None if it leaves); None for no candidate.")
+      .def("alone", &alone, py::kw_only(), py::arg("row"),
+           "As place_of, of a row that is no candidate.")
+      .def("score_of", &score_of, py::kw_only(), py::arg("channel"), py::arg("row"),
+           "The raw score that a channel gives a row; NaN: none.")
+      .def_property_readonly("direct",
+                             [](const BoundRun& bound) -> py::object {
+                               const auto& direct = bound.attempt().direct;
+                               return direct ? py::object(tuple_of(*direct)) : py::none();
+                             })
+      .def_property_readonly("duplicates",
+                             [](const BoundRun& bound) { return bound.attempt().duplicates; })
+      .def_property_readonly("reranked",
+                             [](const BoundRun& bound) { return bound.attempt().reranked; })
+      .def_property_readonly("reasons", &reasons_of)
+      .def_property_readonly("confidence",
+                             [](const BoundRun& bound) { return bound.attempt().confidence; })
+      .def_property_readonly("best", [](const BoundRun& bound) { return bound.attempt().best; })
+      .def_property_readonly("raw_scores",
+                             [](const BoundRun& bound) { return bound.attempt().raw_scores; })
+      .def_property_readonly(
+          "short_cut",
+          [](const BoundRun& bound) { return static_cast<unsigned>(bound.attempt().short_cut); })
+      .def_property_readonly("is_relaxed",
+                             [](const BoundRun& bound) { return bound.attempt().is_relaxed; })
+      .def_property_readonly("future_count", [](const BoundRun& bound) {
+        return bound.attempt().ranked.future_count;
+      });
+  module.def("run_searches", &run_many, py::kw_only(), py::arg("runs"), py::arg("threads"),
+             "Run each of them; those without code of the user's on several threads.");
+  module.def("first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),
+             py::arg("rows"), py::arg("most"), py::arg("characters"), py::arg("cosine"),
+             "The first places whose row is like none before; and (place, place of the better one) "
+             "of those that are.");
+}
+
+}  // namespace oneiros

@@ -1,0 +1,229 @@
+// Whole vectors over NumPy arrays.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings/arrays.h"
+#include "bindings/gil.h"
+#include "bindings/interrupts.h"
+#include "bindings/registration.h"
+#include "columns/graph_hits.h"
+#include "columns/vector_column.h"
+#include "lexical/set_bits.h"
+
+namespace oneiros {
+
+namespace {
+
+using lexical::Hit;
+using Bits = std::optional<py::array>;
+
+// The arrays must stay alive.
+VectorRows chosen_of(const Bits& allowed, const Bits& minus) {
+  VectorRows chosen;
+  if (allowed) {
+    chosen.allowed = read_1d<std::uint8_t>(*allowed, "allowed");
+  }
+  if (minus) {
+    chosen.minus = read_1d<std::uint8_t>(*minus, "minus");
+  }
+  return chosen;
+}
+
+std::span<const float> vectors_of(const VectorColumn& column, const py::array& vectors,
+                                  const std::string& name) {
+  const Matrix<float> read = read_2d<float>(vectors, name);
+  if (read.columns != column.dimension()) {
+    throw py::value_error(name + ": expected shape (n, " + std::to_string(column.dimension()) +
+                          "), got " + text(vectors.attr("shape")));
+  }
+  return read.values;
+}
+
+std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  const std::span<const float> values = vectors_of(column, vectors, "vectors");
+  const ReleasedGil nogil;
+  return column.write(where.values(), values);
+}
+
+std::size_t remove(VectorColumn& column, const py::object& rows) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  const ReleasedGil nogil;
+  return column.remove(where.values());
+}
+
+py::array has(const VectorColumn& column, const py::object& rows) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  py::array_t<bool> found(static_cast<py::ssize_t>(where.values().size()));
+  bool* const out = found.mutable_data();
+  {
+    const ReleasedGil nogil;
+    std::ranges::transform(where.values(), out, [&](auto row) { return column.has(row); });
+  }
+  return found;
+}
+
+py::array rows_of(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
+  const VectorRows chosen = chosen_of(allowed, minus);
+  std::vector<std::uint32_t> found;
+  {
+    const ReleasedGil nogil;
+    found = column.rows(chosen);
+  }
+  return copied(found);
+}
+
+std::size_t count(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
+  const VectorRows chosen = chosen_of(allowed, minus);
+  const ReleasedGil nogil;
+  return column.count(chosen);
+}
+
+py::array reconstruct(const VectorColumn& column, const py::object& rows) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  const std::size_t count = where.values().size();
+  py::array_t<float> vectors(
+      {static_cast<py::ssize_t>(count), static_cast<py::ssize_t>(column.dimension())});
+  const std::span<float> out(vectors.mutable_data(), count * column.dimension());
+  {
+    const ReleasedGil nogil;
+    column.reconstruct(where.values(), out);
+  }
+  return vectors;
+}
+
+py::array cosines(const VectorColumn& column, const py::array& query, const py::object& rows) {
+  const std::span<const float> sought = read_1d<float>(query, "query");
+  const Numbers<std::uint32_t> where(rows, "rows");
+  py::array_t<double> found(static_cast<py::ssize_t>(where.values().size()));
+  const std::span<double> out(found.mutable_data(), where.values().size());
+  {
+    const ReleasedGil nogil;
+    column.cosines(sought, where.values(), out);
+  }
+  return found;
+}
+
+py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
+  std::size_t size = 0;
+  for (const std::vector<Hit>& hits : lists) {
+    size += hits.size();
+  }
+  py::array_t<std::uint32_t> rows(static_cast<py::ssize_t>(size));
+  py::array_t<double> scores(static_cast<py::ssize_t>(size));
+  std::uint32_t* row = rows.mutable_data();
+  double* score = scores.mutable_data();
+  for (const std::vector<Hit>& hits : lists) {
+    row = std::ranges::transform(hits, row, &Hit::row).out;
+    score = std::ranges::transform(hits, score, &Hit::score).out;
+  }
+  return py::make_tuple(std::move(rows), std::move(scores));
+}
+
+py::tuple nearest(const VectorColumn& column, const py::array& query, std::size_t k,
+                  const Bits& allowed, const Bits& minus) {
+  const std::span<const float> sought = read_1d<float>(query, "query");
+  const VectorRows chosen = chosen_of(allowed, minus);
+  std::vector<Hit> found;
+  {
+    const LongCall call;
+    found = column.nearest(sought, k, chosen);
+  }
+  return arrays_of(std::span(&found, 1));
+}
+
+py::tuple nearest_many(const VectorColumn& column, const py::array& queries, std::size_t k,
+                       const Bits& allowed, const Bits& minus, std::size_t threads) {
+  const std::span<const float> sought = vectors_of(column, queries, "queries");
+  const VectorRows chosen = chosen_of(allowed, minus);
+  std::vector<std::vector<Hit>> found;
+  std::vector<std::int64_t> offsets{0};
+  {
+    const LongCall call;
+    found = column.nearest_many(sought, k, chosen, threads);
+    for (const std::vector<Hit>& hits : found) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(hits.size()));
+    }
+  }
+  return arrays_of(found) + py::make_tuple(copied(offsets));
+}
+
+std::optional<RowBits> bits_of(const Bits& bits, const std::string& name) {
+  return bits ? std::optional(read_1d<std::uint8_t>(*bits, name)) : std::nullopt;
+}
+
+// Its arrays must stay alive.
+VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& live,
+                     const py::array& under) {
+  return {.rows = read_1d<std::uint32_t>(rows, "graph_rows"),
+          .heads = read_1d<std::uint32_t>(heads, "heads"),
+          .live = bits_of(live, "live"),
+          .under = read_1d<std::uint8_t>(under, "under")};
+}
+
+py::tuple nearest_nodes(const VectorColumn& column, const py::array& query, std::size_t k,
+                        const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
+                        const py::array& heads, const Bits& live, const py::array& under,
+                        const Bits& allowed) {
+  const std::span<const float> sought = read_1d<float>(query, "query");
+  const std::span<const std::int64_t> ends = read_1d<std::int64_t>(nodes, "nodes");
+  const VectorGraph graph = graph_of(graph_rows, heads, live, under);
+  const std::optional<RowBits> rows = bits_of(allowed, "allowed");
+  GraphHits found;
+  {
+    const LongCall call;
+    found = graph_hits(column, sought, k, graph, ends, wanted, rows);
+  }
+  return arrays_of(std::span(&found.hits, 1)) + py::make_tuple(found.found);
+}
+
+std::size_t count_bits(const py::array& bits) {
+  return lexical::count_bits(read_1d<std::uint8_t>(bits, "bits"));
+}
+
+}  // namespace
+
+void register_vector_column(py::module_& module) {
+  py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(
+      module, "VectorColumn", "Whole vectors (float32), one row a memory.")
+      .def(py::init<std::size_t>(), py::kw_only(), py::arg("dimension"))
+      .def("__len__", [](const VectorColumn& column) { return column.count(); })
+      .def_property_readonly("dimension", &VectorColumn::dimension, "Components of a vector.")
+      .def_property_readonly("resident_bytes", &VectorColumn::resident_bytes,
+                             "Memory held by vectors, room for more left out.")
+      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("vectors"),
+           "Gives each row its vector in place of what it had, a zero vector standing for none; "
+           "returns how many are not zero.")
+      .def("remove", &remove, py::kw_only(), py::arg("rows"),
+           "Takes the vectors of rows away; returns how many there were.")
+      .def("has", &has, py::kw_only(), py::arg("rows"), "Whether each row has a vector.")
+      .def("rows", &rows_of, py::kw_only(), py::arg("allowed") = py::none(),
+           py::arg("minus") = py::none(),
+           "The rows that have a vector, ascending, of those whose bit is set in `allowed` and not "
+           "in `minus`.")
+      .def("count", &count, py::kw_only(), py::arg("allowed") = py::none(),
+           py::arg("minus") = py::none(), "The number of rows().")
+      .def("reconstruct", &reconstruct, py::kw_only(), py::arg("rows"),
+           "Copies of the vectors of rows; zeros where a row has none.")
+      .def("cosines", &cosines, py::kw_only(), py::arg("query"), py::arg("rows"),
+           "The inner product of each row's vector with the query; NaN where a row has none.")
+      .def("nearest", &nearest, py::kw_only(), py::arg("query"), py::arg("k"),
+           py::arg("allowed") = py::none(), py::arg("minus") = py::none(),
+           "The k nearest of rows() and their inner products, higher first, then the smaller row.")
+      .def("nearest_many", &nearest_many, py::kw_only(), py::arg("queries"), py::arg("k"),
+           py::arg("allowed") = py::none(), py::arg("minus") = py::none(), py::arg("threads") = 1,
+           "All rows, all inner products, where each query's begin, with the end as the last.")
+      .def("nearest_nodes", &nearest_nodes, py::kw_only(), py::arg("query"), py::arg("k"),
+           py::arg("nodes"), py::arg("wanted"), py::arg("graph_rows"), py::arg("heads"),
+           py::arg("live"), py::arg("under"), py::arg("allowed"),
+           "The k nearest of the rows that nodes of a graph stand for and of those not under it, "
+           "and how many of the former may be returned; none where these are fewer than wanted.");
+  module.def("count_bits", &count_bits, py::kw_only(), py::arg("bits"),
+             "How many bits of the bytes are set.");
+}
+
+}  // namespace oneiros

@@ -1,0 +1,2 @@
+#define ONEIROS_PATH avx512
+#include "columns/vector_loops_of_path.h"

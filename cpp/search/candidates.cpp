@@ -1,0 +1,241 @@
+// The candidate set of one search: what its channels found, and what stands beside the best of it,
+// each with the scores and signals that the profile's program reads.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "columns/most_accessed.h"
+#include "search/search_run.h"
+
+namespace oneiros::search {
+
+namespace {
+
+constexpr std::size_t kCentreOf = 10;  // the best candidates. Source: docs/systems/omega.md O21
+
+// What each channel adds to the relevance of a row, but for its weight: reciprocal ranks, or those
+// divided by the channel's best and by the best sum. Source: docs/systems/omega.md O6, O7.
+std::vector<RankedRows> shares_of(const std::vector<ChannelAnswer>& answers,
+                                  const VariantRule& rule) {
+  std::vector<RankedRows> lists;
+  for (const ChannelAnswer& answer : answers) {
+    lists.push_back(answer.ranks.value_or(RankedRows()));
+  }
+  if (!rule.is_normalised) {
+    return lists;
+  }
+  std::unordered_map<std::uint32_t, double> sums;
+  double best = 0;
+  for (std::size_t channel = 0; channel < lists.size(); ++channel) {
+    RankedRows& list = lists[channel];
+    const double first = list.empty() ? 1.0 : list.scores.front();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      list.scores[i] /= first;
+      double& sum = sums.try_emplace(list.rows[i], 0.0).first->second;
+      sum += rule.weights[channel] * list.scores[i];
+    }
+  }
+  for (const auto& [row, sum] : sums) {
+    best = std::max(best, sum);
+  }
+  if (best == 0.0) {
+    return lists;
+  }
+  for (RankedRows& list : lists) {
+    for (double& score : list.scores) {
+      score /= best;
+    }
+  }
+  return lists;
+}
+
+}  // namespace
+
+RankRequest SearchRun::rank_request(const Candidates& candidates, const Signals& signals) const {
+  return {*view_.columns, candidates, request_.now_seconds, signals};
+}
+
+void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Outside& outside) {
+  const SearchPlan& plan = *attempt.plan;
+  const std::vector<RankedRows> shares = request_.variant_rule
+                                             ? shares_of(attempt.answers, *request_.variant_rule)
+                                             : std::vector<RankedRows>();
+  const std::vector<RankedRows>& lists = request_.variant_rule ? shares : hits;
+  std::vector<ChannelHits> given;
+  std::size_t hit_count = 0;
+  for (std::size_t channel = 0; channel < lists.size(); ++channel) {
+    given.push_back({lists[channel].rows, std::span<const double>(lists[channel].scores)});
+    hit_count += hits[channel].size();
+  }
+  Candidates& candidates = attempt.candidates.emplace(given);
+  std::unordered_map<std::uint32_t, double> seeds;
+  if (plan.hot_set) {
+    seeds = seed_hot_set(attempt);
+  }
+  const std::size_t filled = fill(attempt, plan.scoring, candidates, false);
+  StageRecord& stage = trace_.end("fusion", hit_count, candidates.size());
+  if (filled > 0) {
+    stage.note = Note::filled;
+    stage.first = static_cast<double>(filled);
+  }
+  if (plan.neighbours && !SessionOrder::Reader(*view_.sessions).is_empty()) {
+    bring_neighbours(attempt);
+  }
+  attempt.signals = signals_for(attempt, candidates.rows(), outside);
+  if (!seeds.empty()) {
+    double best = 0;
+    for (const auto& [row, value] : seeds) {
+      best = std::max(best, value);
+    }
+    std::vector<double> own;
+    own.reserve(candidates.size());
+    for (const std::uint32_t row : candidates.rows()) {
+      const auto found = seeds.find(row);
+      own.push_back(found == seeds.end() ? -std::numeric_limits<double>::infinity()
+                                         : found->second);
+    }
+    attempt.signals["hot_seed"] = std::move(own);
+    attempt.signals["hot_best"] = {best};
+  }
+  if (plan.needs.cluster && view_.vectors != nullptr && candidates.size() > 0) {
+    find_centre(attempt);
+    if (!attempt.centre.empty()) {
+      attempt.signals["cluster_cosine"] = centre_cosines(attempt, candidates.rows());
+    }
+  }
+}
+
+// By row, what the hot memories are worth; those that no channel found become candidates.
+// Source: docs/systems/omega.md O1.
+std::unordered_map<std::uint32_t, double> SearchRun::seed_hot_set(Attempt& attempt) {
+  const HotSet& rule = *attempt.plan->hot_set;
+  const std::vector<std::uint32_t> rows = hottest(rule.size);
+  std::unordered_map<std::uint32_t, double> seeds;
+  if (rows.empty()) {
+    trace_.end("hot_set", 0, 0, Note::never_recalled);
+    return seeds;
+  }
+  const std::vector<double> shares = overlaps(rows);
+  Candidates& candidates = *attempt.candidates;
+  const std::unordered_set<std::uint32_t> found(candidates.rows().begin(), candidates.rows().end());
+  std::vector<std::uint32_t> added;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (shares[i] >= rule.least_overlap && shares[i] > 0.0) {
+      seeds.emplace(rows[i], rule.weight * shares[i]);
+      if (!found.contains(rows[i])) {
+        added.push_back(rows[i]);
+      }
+    }
+  }
+  candidates.append(added);
+  trace_.end("hot_set", rows.size(), seeds.size());
+  return seeds;
+}
+
+// Where all rows are allowed, the columns hold deleted ones, too.
+std::vector<std::uint32_t> SearchRun::hottest(std::size_t count) const {
+  const lexical::AllowedRows may = allowed();
+  if (!may.are_all()) {
+    const std::span<const std::uint8_t> bits = may.bits();
+    return most_accessed(*view_.columns, count, &bits);
+  }
+  for (std::size_t asked = count;; asked *= 4) {
+    std::vector<std::uint32_t> rows = most_accessed(*view_.columns, asked, nullptr);
+    const std::size_t seen = rows.size();
+    {
+      const Columns::Reader reader(*view_.columns);
+      const auto deleted = reader.values<Column::deleted_at>();
+      std::erase_if(rows, [&](std::uint32_t row) { return !std::isnan(deleted[row]); });
+    }
+    if (rows.size() >= count || seen < asked) {
+      rows.resize(std::min(rows.size(), count));
+      return rows;
+    }
+  }
+}
+
+// Gives candidates the raw scores they lack, where they are read; returns how many. After a short
+// cut, unless `by_all`, only the lexical channel has a say.
+std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
+                            bool by_all) const {
+  std::size_t filled = 0;
+  if (!scoring.fills_scores) {
+    return filled;
+  }
+  for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
+    const bool has_a_say = by_all || attempt.short_cut == Attempt::ShortCut::none ||
+                           attempt.plan->channels[channel].kind == ChannelKind::lexical;
+    if (!attempt.answers[channel].can_score || !has_a_say) {
+      continue;
+    }
+    const std::vector<std::uint32_t> rows = candidates.missing(channel);
+    if (!rows.empty()) {
+      candidates.fill(channel, score_rows(attempt, channel, rows));
+      filled += rows.size();
+    }
+  }
+  return filled;
+}
+
+void SearchRun::bring_neighbours(Attempt& attempt) {
+  const SearchPlan& plan = *attempt.plan;
+  const NeighbourRule& rule = *plan.neighbours;
+  Candidates& candidates = *attempt.candidates;
+  const std::size_t before = candidates.size();
+  const BroughtIn brought = neighbours_of_best(
+      *view_.sessions, candidates.rows(), plan.scoring.plan->fused(candidates), rule, allowed());
+  if (!brought.rows.empty()) {
+    candidates.append(brought.rows);
+    for (std::size_t i = 0; i < brought.rows.size(); ++i) {
+      attempt.brought.emplace_back(brought.rows[i], brought.hits[i]);
+    }
+    fill(attempt, plan.scoring, candidates, false);
+  }
+  candidates.lend(neighbour_shares(*view_.sessions, candidates.rows(),
+                                   plan.scoring.plan->fused(candidates), rule));
+  trace_.end("session_neighbours", before, candidates.size());
+}
+
+// The renormalised mean of the vectors of the candidates that are best by the factors before
+// "cluster". Source: docs/systems/omega.md O21.
+void SearchRun::find_centre(Attempt& attempt) const {
+  Signals signals;
+  for (const auto& [name, values] : attempt.signals) {
+    signals.emplace(name, values);
+  }
+  const Ranked best = attempt.plan->before_cluster->plan->rank(
+      rank_request(*attempt.candidates, signals), kCentreOf, false);
+  const std::size_t width = view_.vectors->dimension();
+  std::vector<float> vectors(best.rows.size() * width);
+  view_.vectors->reconstruct(best.rows, vectors);
+  std::vector<double> mean(width);
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    mean[i % width] += static_cast<double>(vectors[i]);
+  }
+  double squares = 0;
+  for (const double value : mean) {
+    squares += value * value;
+  }
+  const double length = std::sqrt(squares);
+  if (length == 0.0) {
+    return;
+  }
+  attempt.centre.reserve(width);
+  for (const double value : mean) {
+    attempt.centre.push_back(static_cast<float>(value / length));
+  }
+}
+
+// 0 for a row without a vector.
+std::vector<double> SearchRun::centre_cosines(const Attempt& attempt,
+                                              std::span<const std::uint32_t> rows) const {
+  std::vector<double> cosines(rows.size());
+  view_.vectors->cosines(attempt.centre, rows, cosines);
+  for (double& cosine : cosines) {
+    cosine = std::isnan(cosine) ? 0.0 : cosine;
+  }
+  return cosines;
+}
+
+}  // namespace oneiros::search

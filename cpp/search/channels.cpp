@@ -1,0 +1,325 @@
+// The channels of one search: each a ranked list, and what scores other rows by the same measure.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include "columns/text_matching.h"
+#include "ranking/evaluate.h"
+#include "search/search_run.h"
+
+namespace oneiros::search {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDay = 86'400.0;
+
+Operand operand(std::span<const double> values) {
+  return {ElementType::f64, values.data(), values.size()};
+}
+
+// Source: docs/systems/omega.md O3.
+std::vector<double> minmax_floor(std::span<const double> scores, double low) {
+  std::vector<double> found(scores.size());
+  const std::array inputs{operand(scores)};
+  evaluate<double>("minmax_floor", {{"low", {low}}}, inputs, found, 1);
+  return found;
+}
+
+// How near times are to a range, 1 in it, 0 from so many days outside as it is long.
+std::vector<double> proximity(std::span<const double> times, const NamedTime& asked) {
+  std::vector<double> found(times.size());
+  const std::array inputs{operand(times), operand({&asked.start, 1}), operand({&asked.end, 1})};
+  evaluate<double>("temporal_proximity", {}, inputs, found, 1);
+  return found;
+}
+
+// Best score first, then the smaller row.
+void sort_by_score(RankedRows& hits) {
+  std::vector<std::uint32_t> order(hits.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return hits.scores[a] != hits.scores[b] ? hits.scores[a] > hits.scores[b]
+                                            : hits.rows[a] < hits.rows[b];
+  });
+  RankedRows sorted;
+  sorted.rows.reserve(order.size());
+  sorted.scores.reserve(order.size());
+  for (const std::uint32_t place : order) {
+    sorted.rows.push_back(hits.rows[place]);
+    sorted.scores.push_back(hits.scores[place]);
+  }
+  hits = std::move(sorted);
+}
+
+RankedRows ranked(const std::unordered_map<std::uint32_t, double>& values) {
+  RankedRows hits;
+  hits.rows.reserve(values.size());
+  hits.scores.reserve(values.size());
+  for (const auto& [row, value] : values) {
+    hits.rows.push_back(row);
+    hits.scores.push_back(value);
+  }
+  sort_by_score(hits);
+  return hits;
+}
+
+RankedRows hits_of(const lexical::Found& found) {
+  RankedRows hits;
+  hits.rows.reserve(found.hits.size());
+  hits.scores.reserve(found.hits.size());
+  for (const lexical::Hit& hit : found.hits) {
+    hits.rows.push_back(hit.row);
+    hits.scores.push_back(hit.score);
+  }
+  return hits;
+}
+
+// (1 - share) x normalised BM25 + share x words found. Source: docs/systems/omega.md O3.
+void mix_in_words(std::span<double> normalised, std::span<const double> words, double share) {
+  for (std::size_t i = 0; i < normalised.size(); ++i) {
+    normalised[i] = (1.0 - share) * normalised[i] + share * words[i];
+  }
+}
+
+// When what rows tell of happened, else when they were made.
+std::vector<double> times_of(const Columns& columns, std::span<const std::uint32_t> rows) {
+  const Columns::Reader reader(columns);
+  const auto event = reader.values<Column::event_at>();
+  const auto created = reader.values<Column::created_at>();
+  std::vector<double> times;
+  times.reserve(rows.size());
+  for (const std::uint32_t row : rows) {
+    times.push_back(std::isnan(event[row]) ? created[row] : event[row]);
+  }
+  return times;
+}
+
+}  // namespace
+
+void SearchRun::ask(Attempt& attempt) {
+  const SearchPlan& plan = *attempt.plan;
+  attempt.answers.reserve(plan.channels.size());
+  for (const ChannelPlan& channel : plan.channels) {
+    std::string_view name;
+    Note note = Note::none;
+    ChannelAnswer answer;
+    switch (channel.kind) {
+      case ChannelKind::lexical:
+        name = "bm25_search";
+        answer = ask_lexical(channel);
+        break;
+      case ChannelKind::vector:
+        name = "vector_search";
+        answer = ask_vectors(channel);
+        note = Note::vector_absent;
+        break;
+      case ChannelKind::temporal:
+        name = "temporal_search";
+        answer = ask_time(channel, attempt);
+        note = time_of(attempt) == nullptr ? Note::no_time : Note::none;
+        break;
+    }
+    if (request_.variant_rule) {
+      ask_variants(channel, answer);
+    }
+    trace_.end(name, request_.allowed_count, answer.hits.size(), note);
+    attempt.answers.push_back(std::move(answer));
+  }
+}
+
+ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
+  const lexical::AllowedRows rows =
+      request_.allowed ? lexical::AllowedRows(*request_.allowed) : lexical::AllowedRows();
+  lexical::Found found = view_.lexical->search(request_.query, channel.depth_for(request_.k), rows,
+                                               {.syntax = request_.syntax});
+  ChannelAnswer answer;
+  answer.hits = hits_of(found);
+  answer.query = std::move(found.query);
+  answer.can_score = true;
+  if (channel.words && !answer.hits.empty()) {
+    answer.ends = {answer.hits.scores.front(), answer.hits.scores.back()};
+    std::vector<double> relevance = minmax_floor(answer.hits.scores, channel.words->floor);
+    mix_in_words(relevance, shares(request_.words, answer.hits.rows), channel.words->share);
+    answer.hits.scores = std::move(relevance);
+    sort_by_score(answer.hits);
+  }
+  return answer;
+}
+
+RankedRows SearchRun::nearest(std::span<const float> vector, const std::optional<RankedRows>& hits,
+                              const ChannelPlan& channel) const {
+  RankedRows found;
+  if (view_.vectors == nullptr || vector.size() != view_.vectors->dimension()) {
+    return found;
+  }
+  if (hits) {
+    found = *hits;
+  } else {
+    const lexical::AllowedRows rows = allowed();
+    VectorRows chosen;
+    if (!rows.are_all()) {
+      chosen.allowed = rows.bits();
+    }
+    for (const lexical::Hit& hit :
+         view_.vectors->nearest(vector, channel.depth_for(request_.k), chosen)) {
+      found.rows.push_back(hit.row);
+      found.scores.push_back(hit.score);
+    }
+  }
+  if (channel.minimum) {
+    const auto end = std::ranges::find_if(
+        found.scores, [&](double score) { return !(score >= *channel.minimum); });
+    found.rows.resize(static_cast<std::size_t>(end - found.scores.begin()));
+    found.scores.resize(found.rows.size());
+  }
+  return found;
+}
+
+ChannelAnswer SearchRun::ask_vectors(const ChannelPlan& channel) const {
+  ChannelAnswer answer;
+  if (view_.vectors != nullptr && !request_.vector.empty() &&
+      request_.vector.size() == view_.vectors->dimension()) {
+    answer.hits = nearest(request_.vector, request_.hits, channel);
+    answer.can_score = true;
+  }
+  return answer;
+}
+
+// Rows within the time and near it, the nearest first; of equally near ones, those added first.
+// One pass over the times of all rows.
+ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& attempt) const {
+  ChannelAnswer answer;
+  const NamedTime* const asked = time_of(attempt);
+  if (asked == nullptr) {
+    return answer;
+  }
+  answer.can_score = true;
+  const double length = asked->end - asked->start;
+  // At least as far as the kernel's whole days reach; it gives 0 to what is further off.
+  const double reach = std::isfinite(length) ? length + 2 * kDay : 0.0;
+  const double start = asked->start - reach;
+  const double end = asked->end + reach;
+  const lexical::AllowedRows may = allowed();
+  std::vector<std::uint32_t> rows;
+  std::vector<double> times;
+  {
+    const Columns::Reader reader(*view_.columns);
+    const auto event = reader.values<Column::event_at>();
+    const auto created = reader.values<Column::created_at>();
+    const auto deleted = reader.values<Column::deleted_at>();
+    for (std::size_t row = 0; row < reader.size(); ++row) {
+      const double time = std::isnan(event[row]) ? created[row] : event[row];
+      const auto number = static_cast<std::uint32_t>(row);
+      if (time >= start && time <= end && std::isnan(deleted[row]) && may.contains(number)) {
+        rows.push_back(number);
+        times.push_back(time);
+      }
+    }
+  }
+  const std::vector<double> scores = proximity(times, *asked);
+  const std::size_t depth = channel.depth_for(request_.k);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < scores.size() && order.size() < depth; ++i) {
+    if (scores[i] == 1.0) {
+      order.push_back(i);
+    }
+  }
+  if (order.size() < depth) {  // else nothing is nearer: spares the sorting of a long time
+    order.resize(scores.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(
+        order, [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+    order.resize(std::min(order.size(), depth));
+  }
+  for (const std::uint32_t place : order) {
+    if (scores[place] > 0.0) {
+      answer.hits.rows.push_back(rows[place]);
+      answer.hits.scores.push_back(scores[place]);
+    }
+  }
+  return answer;
+}
+
+// A row has the largest of its reciprocal ranks, those for variants times their weight, and the
+// largest raw score, by which nearness is judged. Source: docs/systems/omega.md O6.
+void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) const {
+  const VariantRule& rule = *request_.variant_rule;
+  std::vector<RankedRows> lists;
+  for (const Variant& variant : request_.variants) {
+    if (channel.kind == ChannelKind::vector) {
+      if (!variant.vector.empty()) {
+        lists.push_back(nearest(variant.vector, variant.hits, channel));
+      }
+    } else if (channel.kind == ChannelKind::lexical) {
+      const lexical::Found found =
+          view_.lexical->search(variant.text, channel.depth_for(request_.k), allowed());
+      RankedRows hits = hits_of(found);
+      if (channel.words && !hits.empty()) {
+        std::vector<double> relevance = minmax_floor(hits.scores, channel.words->floor);
+        mix_in_words(relevance, shares(variant.words, hits.rows), channel.words->share);
+        hits.scores = std::move(relevance);
+        sort_by_score(hits);
+      }
+      lists.push_back(std::move(hits));
+    }
+  }
+  std::unordered_map<std::uint32_t, double> values;
+  std::unordered_map<std::uint32_t, double> scores;
+  const auto take = [&](double weight, const RankedRows& hits) {
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      const double value = weight / (rule.k + static_cast<double>(i + 1));
+      double& best = values.try_emplace(hits.rows[i], 0.0).first->second;
+      best = std::max(best, value);
+      double& score = scores.try_emplace(hits.rows[i], hits.scores[i]).first->second;
+      score = std::max(score, hits.scores[i]);
+    }
+  };
+  take(1.0, answer.hits);
+  for (const RankedRows& hits : lists) {
+    take(rule.weight, hits);
+  }
+  answer.hits = ranked(scores);
+  answer.ranks = ranked(values);
+}
+
+std::vector<double> SearchRun::score_rows(const Attempt& attempt, std::size_t channel,
+                                          std::span<const std::uint32_t> rows) const {
+  const ChannelAnswer& answer = attempt.answers[channel];
+  const ChannelPlan& own = attempt.plan->channels[channel];
+  std::vector<double> scores(rows.size(), kNan);
+  switch (own.kind) {
+    case ChannelKind::lexical: {
+      view_.lexical->score_rows(answer.query, rows, scores);
+      if (!answer.ends) {
+        break;
+      }
+      const auto [best, worst] = *answer.ends;
+      const std::array both{worst, best};
+      const std::vector<double> ends = minmax_floor(both, own.words->floor);
+      const double scale = best > worst ? (ends[1] - ends[0]) / (best - worst) : 0.0;
+      std::vector<double> relevance(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        relevance[i] = std::clamp(ends[1] + (scores[i] - best) * scale, 0.0, 1.0);
+      }
+      mix_in_words(relevance, shares(request_.words, rows), own.words->share);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        scores[i] = scores[i] == 0.0 ? 0.0 : relevance[i];
+      }
+      break;
+    }
+    case ChannelKind::vector:
+      view_.vectors->cosines(request_.vector, rows, scores);
+      break;
+    case ChannelKind::temporal:
+      scores = proximity(times_of(*view_.columns, rows), *time_of(attempt));
+      break;
+  }
+  return scores;
+}
+
+}  // namespace oneiros::search

@@ -1,0 +1,275 @@
+// What the links of the first results bring besides: reached, scored and merged with them.
+// Source: docs/systems/cognitive.md C9, C10, C14; docs/systems/omega.md O23, O24.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "association/link_decay.h"
+#include "search/search_run.h"
+
+namespace oneiros::search {
+
+namespace {
+
+constexpr double kTauDays = 90.0;  // of a link's weight. Source: docs/systems/cognitive.md C16
+constexpr std::size_t kGraphDepth = 100;  // most of what the graph brings, beside the results
+
+std::vector<std::uint32_t> path_to(const Reached& reached) {
+  std::vector<std::uint32_t> path(reached.path.begin(), reached.path.begin() + reached.path_size);
+  path.push_back(reached.row);
+  return path;
+}
+
+// Rows beyond the graph came later and have no links.
+bool is_known(const AssociationGraph& graph, std::uint32_t row) { return row < graph.row_count(); }
+
+}  // namespace
+
+std::vector<Result> merged(std::span<const Result> held, std::vector<Result> brought) {
+  std::ranges::sort(brought, stands_before);
+  std::vector<Result> both;
+  both.reserve(held.size() + brought.size());
+  auto next = brought.begin();
+  for (const Result& result : held) {
+    while (next != brought.end() && stands_before(*next, result)) {
+      both.push_back(*next++);
+    }
+    both.push_back(result);
+  }
+  both.insert(both.end(), next, brought.end());
+  return both;
+}
+
+void SearchRun::follow_links(Attempt& attempt, Outside& outside) {
+  const SearchPlan& plan = *attempt.plan;
+  const std::size_t k = request_.k;
+  std::vector<Result>& results = attempt.results;
+  if (!request_.follows_links || results.empty()) {
+    return;
+  }
+  const std::size_t direct_count = std::min(k, results.size());
+  std::vector<std::uint32_t>& direct = attempt.direct.emplace();
+  for (std::size_t i = 0; i < direct_count; ++i) {
+    direct.push_back(results[i].row);
+  }
+  const std::span<const Result> followed =
+      std::span(results).first(std::min(plan.followed(k), results.size()));
+  std::vector<LinkedResult> linked;
+  std::size_t bridging = 0;
+  if (const auto* const rule = std::get_if<AssociativeExpansion>(&plan.expansion)) {
+    linked = associated(attempt, *rule, followed, outside);
+    find_bridges(attempt, *rule);
+    const auto near = std::ranges::count_if(
+        linked, [](const LinkedResult& each) { return each.path.size() == 2; });
+    trace_.end("associative_expansion", direct_count, static_cast<std::size_t>(near));
+  } else {
+    linked = in_graph(attempt, std::get<GraphExpansion>(plan.expansion), followed, outside);
+  }
+  // What no later stage may need is not merged: it was cut before links were followed.
+  const std::size_t count =
+      plan.is_deep() ? results.size() : std::min(std::max(k, followed.size()), results.size());
+  join(attempt, std::move(linked), count);
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < std::min(k, results.size()); ++i) {
+    const std::uint32_t row = results[i].row;
+    shown += attempt.link_to(row) != nullptr ? 1 : 0;
+    bridging += std::ranges::find(attempt.bridges, row, &Reached::row) != attempt.bridges.end();
+  }
+  StageRecord& stage = trace_.end("graph_expansion", direct_count, shown);
+  if (bridging > 0) {
+    stage.note = Note::on_bridges;
+    stage.first = static_cast<double>(bridging);
+  }
+}
+
+// Puts what links brought among the first `count` results: each row once, with the better score.
+void SearchRun::join(Attempt& attempt, std::vector<LinkedResult> linked, std::size_t count) {
+  std::vector<Result>& results = attempt.results;
+  const std::span<const Result> held = std::span(results).first(count);
+  std::unordered_map<std::uint32_t, double> own;
+  for (const Result& result : held) {
+    own.emplace(result.row, result.score);
+  }
+  std::unordered_map<std::uint32_t, std::size_t> places;
+  for (LinkedResult& each : linked) {
+    const std::uint32_t row = each.result.row;
+    if (const auto known = places.find(row); known != places.end()) {
+      if (each.result.score > attempt.linked[known->second].result.score) {
+        attempt.linked[known->second] = std::move(each);
+      }
+      continue;
+    }
+    const auto before = own.find(row);
+    if (before == own.end() || each.result.score > before->second) {
+      places.emplace(row, attempt.linked.size());
+      attempt.linked.push_back(std::move(each));
+    }
+  }
+  if (attempt.linked.empty()) {
+    return;
+  }
+  const auto is_direct = [&](const Result& result) { return !places.contains(result.row); };
+  std::vector<Result> direct;
+  std::ranges::copy_if(held, std::back_inserter(direct), is_direct);
+  std::vector<Result> brought;
+  for (const LinkedResult& each : attempt.linked) {
+    brought.push_back(each.result);
+  }
+  std::vector<Result> all = merged(direct, std::move(brought));
+  std::ranges::copy_if(std::span(results).subspan(count), std::back_inserter(all), is_direct);
+  results = std::move(all);
+}
+
+// The best that links lead to, each at its own score times what is left of the way.
+std::vector<LinkedResult> SearchRun::associated(Attempt& attempt, const AssociativeExpansion& rule,
+                                                std::span<const Result> followed,
+                                                Outside& outside) {
+  std::vector<std::uint32_t> rows;
+  for (const Result& result : followed) {
+    if (is_known(*view_.graph, result.row)) {
+      rows.push_back(result.row);
+    }
+  }
+  const ExpansionRule walk{
+      {request_.now_seconds, kTauDays}, rule.least_link, rule.least_path, 1.0, rule.hops};
+  const std::vector<Reached> reached = view_.graph->expand({rows, {}}, walk, reach(), rule.depth);
+  std::vector<LinkedResult> linked;
+  if (reached.empty()) {
+    return linked;
+  }
+  attempt.linked_ranked =
+      rank_linked(attempt, rule.scoring, reached, attempt.plan->needs.cluster, outside);
+  const Ranked& ranked = attempt.linked_ranked;
+  std::unordered_map<std::uint32_t, const Reached*> ways;
+  for (const Reached& each : reached) {
+    ways.emplace(each.row, &each);
+  }
+  std::size_t most = std::max(request_.k, attempt.results.size());
+  if (request_.has_reranker && attempt.plan->rerank) {
+    most = std::max(most, attempt.plan->rerank->top);
+  }
+  for (std::size_t i = 0; i < ranked.rows.size() && linked.size() < most; ++i) {
+    const auto way = ways.find(ranked.rows[i]);
+    if (way == ways.end() || (way->second->path_size > 1 && ranked.scores[i] < rule.least_score)) {
+      continue;
+    }
+    linked.push_back({{ranked.rows[i], ranked.relevance[i], ranked.retention[i], ranked.scores[i]},
+                      path_to(*way->second),
+                      way->second->value,
+                      i,
+                      0});
+  }
+  return linked;
+}
+
+// The best that links lead to, each at a part of the score of the seed it was reached from.
+std::vector<LinkedResult> SearchRun::in_graph(Attempt& attempt, const GraphExpansion& rule,
+                                              std::span<const Result> followed, Outside& outside) {
+  std::unordered_map<std::uint32_t, double> seeds;
+  std::vector<std::uint32_t> rows;
+  std::vector<double> values;
+  for (const Result& result : followed) {
+    if (result.score >= 0) {
+      seeds.emplace(result.row, result.score);
+      if (is_known(*view_.graph, result.row)) {
+        rows.push_back(result.row);
+        values.push_back(result.score * rule.weight);
+      }
+    }
+  }
+  const ExpansionRule walk{
+      {request_.now_seconds, kTauDays}, rule.least_link, rule.least_score, rule.per_hop, rule.hops};
+  // However few are asked for: reranker and duplicates look at more of them.
+  const std::size_t top = std::max(request_.k, kGraphDepth) + attempt.results.size();
+  const std::vector<Reached> reached = view_.graph->expand({rows, values}, walk, reach(), top);
+  std::vector<LinkedResult> linked;
+  if (reached.empty()) {
+    return linked;
+  }
+  const Ranked ranked = rank_linked(attempt, rule.lifecycle, reached, false, outside);
+  std::unordered_map<std::uint32_t, double> retentions;
+  for (std::size_t i = 0; i < ranked.rows.size(); ++i) {
+    retentions.emplace(ranked.rows[i], ranked.retention[i]);
+  }
+  for (const Reached& each : reached) {
+    const auto retention = retentions.find(each.row);
+    if (retention == retentions.end()) {
+      continue;  // the profile's rules leave it out
+    }
+    const double seed = seeds.at(each.path.front());
+    linked.push_back({{each.row, seed, retention->second, each.value},
+                      path_to(each),
+                      seed != 0.0 ? each.value / seed : 0.0,
+                      0,
+                      seed});
+  }
+  return linked;
+}
+
+// Ranks rows as candidates that no channel found, with their raw scores where they are read. What
+// words are worth is measured by the best hit of the search, which stands among them, and is left
+// out where the scoring reads weights: it has none.
+Ranked SearchRun::rank_linked(const Attempt& attempt, const Scoring& scoring,
+                              std::span<const Reached> reached, bool reads_centre,
+                              Outside& outside) const {
+  std::vector<std::uint32_t> rows;
+  rows.reserve(reached.size() + 1);
+  for (const Reached& each : reached) {
+    rows.push_back(each.row);
+  }
+  std::optional<std::size_t> first;
+  if (scoring.fills_scores) {
+    for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
+      if (attempt.answers[channel].can_score) {
+        first = first.value_or(channel);
+      }
+    }
+  }
+  for (std::size_t channel = 0; first && channel < attempt.answers.size(); ++channel) {
+    const RankedRows& hits = attempt.answers[channel].hits;
+    if (attempt.plan->channels[channel].kind == ChannelKind::lexical && !hits.empty()) {
+      rows.push_back(hits.rows.front());
+    }
+  }
+  const std::vector<double> none(rows.size(), std::numeric_limits<double>::quiet_NaN());
+  std::vector<ChannelHits> hits(attempt.answers.size());
+  for (ChannelHits& each : hits) {
+    each.scores = std::span<const double>();
+  }
+  hits[first.value_or(0)] = {rows, std::span<const double>(none)};
+  Candidates candidates(hits);
+  fill(attempt, scoring, candidates, true);
+  SignalMap told = signals_for(attempt, candidates.rows(), outside);
+  if (reads_centre && !attempt.centre.empty()) {
+    told["cluster_cosine"] = centre_cosines(attempt, candidates.rows());
+  }
+  std::vector<double>& weights = told["path_weight"];
+  for (const Reached& each : reached) {
+    weights.push_back(each.value);
+  }
+  weights.resize(candidates.size(), std::numeric_limits<double>::quiet_NaN());
+  Signals signals;
+  for (const auto& [name, values] : told) {
+    signals.emplace(name, values);
+  }
+  return scoring.plan->rank(rank_request(candidates, signals), candidates.size(),
+                            request_.is_explained);
+}
+
+// The rows between two of the first results that share no link.
+void SearchRun::find_bridges(Attempt& attempt, const AssociativeExpansion& rule) const {
+  std::vector<std::uint32_t> ends;
+  const std::size_t count = std::min(rule.bridged, attempt.direct->size());
+  for (const std::uint32_t row : std::span(*attempt.direct).first(count)) {
+    if (is_known(*view_.graph, row)) {
+      ends.push_back(row);
+    }
+  }
+  if (count < 2) {
+    return;
+  }
+  attempt.bridges = view_.graph->bridges(ends, {{request_.now_seconds, kTauDays}, rule.least_link},
+                                         reach(), rule.depth);
+}
+
+}  // namespace oneiros::search

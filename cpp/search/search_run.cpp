@@ -1,0 +1,182 @@
+// Algorithm: channels, short cuts, one candidate set, one program over it, then the stages that the
+// plan names, each over the list that the last one left; a retry runs all of it a second time.
+// Invariants: every list is in the order of `stands_before` unless a reranker or kept places say
+// otherwise; candidates stand in the order of their first appearance, channel by channel, on which
+// the sums of a fusion depend; a stage that the plan does not name costs nothing.
+#include "search/search_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace oneiros::search {
+
+namespace {
+
+lexical::AllowedRows rows_of(const SomeRows& bits) {
+  return bits ? lexical::AllowedRows(*bits) : lexical::AllowedRows();
+}
+
+}  // namespace
+
+const LinkedResult* Attempt::link_to(std::uint32_t row) const noexcept {
+  const auto found = std::ranges::find_if(
+      linked, [row](const LinkedResult& each) { return each.result.row == row; });
+  return found == linked.end() ? nullptr : &*found;
+}
+
+SearchRun::SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, SearchRequest request)
+    : plan_(std::move(plan)), view_(std::move(view)), request_(std::move(request)) {
+  const auto require_alike = [](const std::optional<RankedRows>& hits) {
+    if (hits && hits->rows.size() != hits->scores.size()) {
+      throw std::invalid_argument("hits: expected " + std::to_string(hits->rows.size()) +
+                                  " scores, one a row, got " + std::to_string(hits->scores.size()));
+    }
+  };
+  require_alike(request_.hits);
+  for (const Variant& variant : request_.variants) {
+    require_alike(variant.hits);
+  }
+}
+
+lexical::AllowedRows SearchRun::allowed() const {
+  return permitted_ ? lexical::AllowedRows(*permitted_) : rows_of(request_.allowed);
+}
+
+lexical::AllowedRows SearchRun::reach() const {
+  return permitted_reach_ ? lexical::AllowedRows(*permitted_reach_) : rows_of(request_.reach);
+}
+
+const NamedTime* SearchRun::time_of(const Attempt& attempt) const noexcept {
+  return request_.time && !attempt.is_relaxed ? &*request_.time : nullptr;
+}
+
+const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept {
+  const auto* const own = std::get_if<Surfacing>(&attempt.plan->abstention);
+  if (own == nullptr) {
+    return nullptr;
+  }
+  const std::optional<Surfacing>& given =
+      attempt.is_relaxed ? request_.relaxed_surfacing : request_.surfacing;
+  return given ? &*given : own;
+}
+
+void SearchRun::run(Outside& outside) {
+  trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
+  if (request_.syntax != lexical::QuerySyntax::kPlain) {
+    const QueryReading reading{.syntax = request_.syntax};
+    permitted_ = view_.lexical->permitted(request_.query, reading, rows_of(request_.allowed));
+    permitted_reach_ = view_.lexical->permitted(request_.query, reading, rows_of(request_.reach));
+  }
+  attempt_ = take(plan_, false, outside);
+  reasons_[0] = attempt_.reason;
+  if (plan_->retry && request_.k > 0) {
+    const Retry& rule = *plan_->retry;
+    const double before = confidence_of(attempt_, rule);
+    attempt_.confidence = before;
+    const std::size_t count = attempt_.results.size();
+    if (before >= rule.least_confidence) {
+      trace_.end("adaptive_retry", count, count, Note::retry_not_needed, before);
+    } else {
+      trace_.begin_retry();
+      Attempt second = take(attempt_.plan->relaxed, true, outside);
+      trace_.end_retry();
+      reasons_[1] = second.reason;
+      const double after = confidence_of(second, rule);
+      second.confidence = after;
+      const bool is_better = after > before;
+      const std::size_t kept = is_better ? second.results.size() : count;
+      trace_.end("adaptive_retry", count, kept, is_better ? Note::retry_kept : Note::retry_not_kept,
+                 before, after);
+      if (is_better) {
+        attempt_ = std::move(second);
+      }
+    }
+  }
+  if (plan_->is_normalised) {
+    double best = 0;
+    for (const Result& result : attempt_.results) {
+      best = std::max(best, result.score);
+    }
+    if (best > 0 && std::isfinite(best)) {
+      attempt_.best = best;
+      for (Result& result : attempt_.results) {
+        attempt_.raw_scores.push_back(result.score);
+        result.score /= best;
+      }
+    }
+  }
+}
+
+Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed, Outside& outside) {
+  Attempt attempt;
+  attempt.asked = attempt.plan = std::move(plan);
+  attempt.is_relaxed = is_relaxed;
+  ask(attempt);
+  const std::vector<RankedRows> decided = decide(attempt, outside);
+  gather(attempt, decided, outside);
+  const SearchPlan& own = *attempt.plan;
+  const std::size_t k = request_.k;
+  std::size_t depth = k;
+  if (request_.is_whole || (own.is_deep() && k > 0)) {
+    depth = attempt.candidates->size();
+  } else if (k > 0) {
+    if (request_.follows_links && own.has_expansion()) {
+      depth = std::max(depth, own.followed(k));
+    }
+    if (request_.has_reranker && own.rerank) {
+      depth = std::max(depth, own.rerank->top);
+    }
+  }
+  Signals signals;
+  for (const auto& [name, values] : attempt.signals) {
+    signals.emplace(name, values);
+  }
+  attempt.ranked = own.scoring.plan->rank(rank_request(*attempt.candidates, signals), depth,
+                                          request_.is_explained);
+  const Ranked& ranked = attempt.ranked;
+  attempt.results.reserve(ranked.rows.size());
+  for (std::size_t i = 0; i < ranked.rows.size(); ++i) {
+    attempt.results.push_back(
+        {ranked.rows[i], ranked.relevance[i], ranked.retention[i], ranked.scores[i]});
+  }
+  StageRecord& stage = trace_.end("scoring", ranked.candidate_count, ranked.rows.size());
+  if (ranked.candidate_count != ranked.kept_count) {
+    stage.note = Note::left_by_rules;
+    stage.first = static_cast<double>(ranked.candidate_count - ranked.kept_count);
+  }
+  finish(attempt, outside);
+  return attempt;
+}
+
+std::optional<Placed> SearchRun::place_of(std::uint32_t row, const Plan& plan) const {
+  Signals signals;
+  for (const auto& [name, values] : attempt_.signals) {
+    signals.emplace(name, values);
+  }
+  return plan.place_of(rank_request(*attempt_.candidates, signals), row);
+}
+
+double SearchRun::score_of(std::size_t channel, std::uint32_t row) const {
+  if (!attempt_.answers.at(channel).can_score) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return score_rows(attempt_, channel, std::span(&row, 1)).front();
+}
+
+std::optional<Placed> SearchRun::alone(std::uint32_t row, Outside& outside) const {
+  const std::vector<double> none{std::numeric_limits<double>::quiet_NaN()};
+  std::vector<ChannelHits> hits(attempt_.plan->channels.size());
+  hits.front() = {std::span(&row, 1), std::span<const double>(none)};
+  const Candidates only(hits);
+  SignalMap told = signals_for(attempt_, only.rows(), outside);
+  Signals signals;
+  for (const auto& [name, values] : told) {
+    signals.emplace(name, values);
+  }
+  return attempt_.plan->scoring.plan->place_of(rank_request(only, signals), row);
+}
+
+}  // namespace oneiros::search

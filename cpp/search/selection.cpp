@@ -1,0 +1,333 @@
+// What becomes of the ranked candidates: what is too far off leaves, a reranker has its say, of
+// results that are alike the best stays, and the best k are kept.
+// Source: docs/systems/omega.md O16, O25 to O28; docs/systems/house.md H7.
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "columns/text_matching.h"
+#include "search/search_run.h"
+
+namespace oneiros::search {
+
+void SearchRun::finish(Attempt& attempt, Outside& outside) {
+  const SearchPlan& plan = *attempt.plan;
+  const Surfacing* const surfacing = surfacing_of(attempt);
+  if (surfacing != nullptr) {
+    leave_far(attempt, *surfacing);
+    if (attempt.reason.note != Note::none) {
+      return;
+    }
+  }
+  if (plan.rerank && !plan.rerank->after_links) {
+    rerank(attempt, *plan.rerank, outside);
+  }
+  if (plan.has_expansion()) {
+    follow_links(attempt, outside);
+  }
+  if (plan.rerank && plan.rerank->after_links) {
+    rerank(attempt, *plan.rerank, outside);
+  }
+  if (plan.duplicates) {
+    leave_duplicates(attempt, *plan.duplicates);
+  }
+  if (surfacing != nullptr) {
+    leave_low(attempt, *surfacing);
+  } else if (const auto* const weak = std::get_if<WeakBest>(&plan.abstention)) {
+    require_near_best(attempt, *weak, outside);
+  }
+  if (attempt.reason.note == Note::none) {
+    cut(attempt);
+  }
+}
+
+// Returns nothing, with so many of the nearest candidates.
+void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
+  attempt.results.clear();
+  Signals signals;
+  for (const auto& [name, values] : attempt.signals) {
+    signals.emplace(name, values);
+  }
+  const Ranked nearest =
+      attempt.plan->scoring.plan->rank(rank_request(*attempt.candidates, signals), misses, false);
+  for (std::size_t i = 0; i < nearest.rows.size(); ++i) {
+    attempt.misses.push_back(
+        {nearest.rows[i], nearest.relevance[i], nearest.retention[i], nearest.scores[i]});
+  }
+}
+
+// Leaves out what is neither near enough by its cosine nor by its words. What the named time alone
+// brings has no words or cosine to show; nor has what the words of a query without words that
+// count. Source: docs/systems/omega.md O27, its hits.
+void SearchRun::leave_far(Attempt& attempt, const Surfacing& rule) {
+  const SearchPlan& plan = *attempt.plan;
+  std::unordered_map<std::uint32_t, double> cosines;
+  std::unordered_set<std::uint32_t> asked;
+  for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
+    const RankedRows& hits = attempt.answers[channel].hits;
+    if (plan.channels[channel].kind == ChannelKind::temporal) {
+      continue;
+    }
+    const bool is_vector = plan.channels[channel].kind == ChannelKind::vector;
+    if (is_vector || request_.words.count > 0) {
+      asked.insert(hits.rows.begin(), hits.rows.end());
+    }
+    if (is_vector) {
+      for (std::size_t i = 0; i < hits.size(); ++i) {
+        cosines.emplace(hits.rows[i], hits.scores[i]);
+      }
+    }
+  }
+  const std::span<const std::uint32_t> rows = attempt.candidates->rows();
+  const auto known = attempt.signals.find("word_ratio");
+  const std::vector<double> shares =
+      known == attempt.signals.end() ? overlaps(rows) : known->second;
+  std::unordered_map<std::uint32_t, double> share_of;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    share_of.emplace(rows[i], shares[i]);
+  }
+  for (const std::uint32_t row : asked) {
+    const auto share = share_of.find(row);
+    const auto cosine = cosines.find(row);
+    if (share != share_of.end() && share->second >= rule.least_overlap) {
+      continue;
+    }
+    if (cosine != cosines.end() && cosine->second >= rule.least_cosine) {
+      continue;
+    }
+    Farness far;
+    far.overlap = share == share_of.end() ? 0.0 : share->second;
+    if (cosine != cosines.end()) {
+      far.cosine = cosine->second;
+    }
+    attempt.far.emplace(row, far);
+  }
+  leave(attempt, rule, Note::surfacing, "surfacing");
+}
+
+// Leaves out what scores less than it must; of links nothing is asked.
+// Source: docs/systems/omega.md O27, composite.
+void SearchRun::leave_low(Attempt& attempt, const Surfacing& rule) {
+  for (const Result& result : attempt.results) {
+    if (result.score < rule.least_score && attempt.link_to(result.row) == nullptr) {
+      Farness far;
+      far.is_low = true;
+      far.score = result.score;
+      attempt.far.insert_or_assign(result.row, far);
+    }
+  }
+  leave(attempt, rule, Note::low, "abstention");
+}
+
+// Takes out of the results what is far, and abstains where nothing else is there.
+void SearchRun::leave(Attempt& attempt, const Surfacing& rule, Note reason,
+                      std::string_view stage_name) {
+  const bool is_low = reason == Note::low;
+  const std::size_t before = attempt.results.size();
+  const std::uint32_t nearest = before == 0 ? 0 : attempt.results.front().row;
+  std::erase_if(attempt.results, [&](const Result& result) {
+    const auto far = attempt.far.find(result.row);
+    return far != attempt.far.end() && far->second.is_low == is_low;
+  });
+  const std::size_t after = attempt.results.size();
+  Note note = Note::none;
+  if (request_.k > 0 && before > 0 && after == 0) {
+    note = reason;
+    attempt.reason = {.note = reason, .left_count = before, .nearest = attempt.far.at(nearest)};
+    abstain(attempt, rule.misses);
+  }
+  trace_.end(stage_name, before, after, note);
+}
+
+void SearchRun::rerank(Attempt& attempt, const Rerank& rule, Outside& outside) {
+  std::vector<Result>& results = attempt.results;
+  const std::size_t count = results.size();
+  if (!request_.has_reranker) {
+    trace_.end("rerank", count, count, Note::no_reranker);
+    return;
+  }
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < std::min(rule.top, count); ++i) {
+    rows.push_back(results[i].row);
+  }
+  Judgement told = outside.judge(rows);
+  if (!told.values.empty()) {
+    for (std::size_t i = 0; i < std::min(told.values.size(), rows.size()); ++i) {
+      if (!std::isnan(told.values[i])) {
+        results[i].score *= told.values[i];
+        attempt.reranked.emplace_back(rows[i], told.values[i]);
+      }
+    }
+    std::ranges::stable_sort(results, stands_before);
+  } else if (!told.order.empty()) {
+    const std::vector<Result> before(results.begin(),
+                                     results.begin() + static_cast<std::ptrdiff_t>(rows.size()));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      results[i] = before.at(told.order.at(i));
+    }
+  }
+  StageRecord& stage =
+      trace_.end("rerank", count, count, told.note.empty() ? Note::none : Note::reranker);
+  stage.text = std::move(told.note);
+  stage.prompt_tokens = told.prompt_tokens;
+  stage.completion_tokens = told.completion_tokens;
+}
+
+FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
+                          const VectorColumn* vectors, std::span<const std::uint32_t> rows,
+                          std::size_t most) {
+  FirstOfEach found;
+  std::vector<std::uint32_t> alike;  // of so many of the first as were looked at
+  std::unordered_map<std::size_t, std::size_t> by_text;
+  std::vector<std::uint32_t> kept_rows;
+  std::vector<double> cosines;
+  for (std::size_t place = 0; place < rows.size() && found.kept.size() < most; ++place) {
+    if (place == alike.size()) {
+      const std::size_t ahead = std::min(rows.size(), 2 * std::max(place, most));
+      alike.resize(ahead);
+      first_alike(texts, rows.first(ahead), rule.characters, alike);
+    }
+    std::optional<std::size_t> better;
+    if (const auto known = by_text.find(alike[place]); known != by_text.end()) {
+      better = known->second;
+    } else if (vectors != nullptr && !kept_rows.empty()) {
+      const VectorColumn::Reader reader(*vectors);
+      if (const float* const own = reader.at(rows[place])) {
+        cosines.resize(kept_rows.size());
+        reader.cosines({own, vectors->dimension()}, kept_rows, cosines);
+        const auto near = std::ranges::find_if(
+            cosines, [&](double cosine) { return static_cast<float>(cosine) >= rule.cosine; });
+        if (near != cosines.end()) {
+          better = found.kept[static_cast<std::size_t>(near - cosines.begin())];
+        }
+      }
+    }
+    if (better) {
+      found.left.emplace_back(place, *better);
+      continue;
+    }
+    by_text.emplace(alike[place], place);
+    found.kept.push_back(place);
+    kept_rows.push_back(rows[place]);
+  }
+  return found;
+}
+
+void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
+  std::vector<Result>& results = attempt.results;
+  std::vector<std::uint32_t> rows;
+  for (const Result& result : results) {
+    rows.push_back(result.row);
+  }
+  const bool is_whole = request_.is_whole || attempt.plan->kept_places(request_.k) > 0;
+  const FirstOfEach found = first_of_each(rule, *view_.texts, view_.vectors.get(), rows,
+                                          is_whole ? results.size() : request_.k);
+  std::vector<Result> kept;
+  for (const std::size_t place : found.kept) {
+    kept.push_back(results[place]);
+  }
+  for (const auto& [place, better] : found.left) {
+    attempt.duplicates.emplace_back(rows[place], rows[better]);
+  }
+  results = std::move(kept);
+  trace_.end("duplicates", found.kept.size() + found.left.size(), found.kept.size());
+}
+
+// Returns nothing where even the best cosine is low and most words of the query stand in no
+// candidate. Source: docs/systems/house.md H7.
+void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outside& outside) {
+  const std::vector<ChannelPlan>& channels = attempt.plan->channels;
+  const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
+  if (request_.vector.empty() || request_.k == 0 || request_.weak.count == 0 ||
+      vector == channels.end()) {
+    return;
+  }
+  const RankedRows& hits =
+      attempt.answers[static_cast<std::size_t>(vector - channels.begin())].hits;
+  if (hits.empty() || hits.scores.front() >= rule.cosine) {
+    return;
+  }
+  const std::string held = outside.texts(attempt.candidates->rows());
+  TextColumn texts;
+  const std::uint32_t row = 0;
+  const MemoryText text{held, {}};
+  texts.write({&row, 1}, {&text, 1});
+  const std::vector<std::string_view> words(request_.weak.words.begin(), request_.weak.words.end());
+  std::uint32_t found = 0;
+  count_words(texts, {&row, 1}, words, {&found, 1});
+  if (found / static_cast<double>(request_.weak.count) >= rule.words) {
+    return;
+  }
+  attempt.reason = {
+      .note = Note::weak, .first = hits.scores.front(), .second = static_cast<double>(found)};
+  trace_.end("abstention", attempt.ranked.kept_count, 0, Note::weak);
+  abstain(attempt, rule.misses);
+}
+
+// Keeps the best k, with the places that are kept for what links bring.
+void SearchRun::cut(Attempt& attempt) {
+  const std::size_t k = request_.k;
+  std::vector<Result>& results = attempt.results;
+  if (request_.is_whole) {
+    attempt.uncut = results;
+  }
+  if (results.size() <= k) {
+    return;
+  }
+  const auto is_linked = [&](const Result& result) {
+    return attempt.link_to(result.row) != nullptr;
+  };
+  std::vector<Result> taken(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(k));
+  const std::size_t places = attempt.linked.empty() ? 0 : std::min(attempt.plan->kept_places(k), k);
+  const auto held = static_cast<std::size_t>(std::ranges::count_if(taken, is_linked));
+  std::vector<Result> spare;
+  for (std::size_t i = k; i < results.size() && held + spare.size() < places; ++i) {
+    if (is_linked(results[i])) {
+      spare.push_back(results[i]);
+    }
+  }
+  if (!spare.empty()) {
+    std::size_t leaving = spare.size();
+    for (auto result = taken.end(); leaving > 0 && result != taken.begin();) {
+      --result;
+      if (!is_linked(*result)) {
+        result = taken.erase(result);
+        --leaving;
+      }
+    }
+    taken = merged(taken, std::move(spare));
+  }
+  results = std::move(taken);
+}
+
+// How near the first results are to the query, 0 to 1; no multiplier counts.
+// Source: docs/systems/omega.md O28.
+double SearchRun::confidence_of(const Attempt& attempt, const Retry& rule) const {
+  const std::size_t count = std::min(rule.results, request_.k);
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < std::min(count, attempt.results.size()); ++i) {
+    rows.push_back(attempt.results[i].row);
+  }
+  if (rows.empty()) {
+    return 0.0;
+  }
+  std::vector<double> near = shares(request_.words, rows);
+  for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
+    if (attempt.plan->channels[channel].kind == ChannelKind::vector &&
+        attempt.answers[channel].can_score) {
+      const std::vector<double> cosines = score_rows(attempt, channel, rows);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (!std::isnan(cosines[i])) {
+          near[i] = std::max(near[i], std::min(cosines[i], 1.0));
+        }
+      }
+    }
+  }
+  double sum = 0;
+  for (const double value : near) {
+    sum += value;
+  }
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace oneiros::search

@@ -1,0 +1,130 @@
+"""The words for what the core's stages note of themselves."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from oneiros.display import figure
+from oneiros.ranking.finishing import Surfacing
+
+if TYPE_CHECKING:
+    from oneiros.search.request import SearchRequest
+
+__all__ = ["NO_TIME", "REASONS", "Far", "Note", "far_words", "note_words", "reason_words"]
+
+NO_TIME: Final = "absent: the query names no time"
+
+Far = tuple[bool, float, float | None, float]
+"""Of a result that was left out: is its score too low, score, cosine, share of words."""
+
+
+class Note(IntEnum):
+    """As the core numbers them (cpp/search/search_trace.h)."""
+
+    NONE = 0
+    VECTOR_ABSENT = 1
+    NO_TIME = 2
+    NOT_KEYWORD_LIKE = 3
+    TIME_OR_DEEP = 4
+    NOTHING_AS_LIKE = 5
+    HAS_VARIANTS = 6
+    TOO_FEW_HITS = 7
+    NOT_STRONG = 8
+    NEVER_RECALLED = 9
+    FILLED = 10
+    LEFT_BY_RULES = 11
+    ON_BRIDGES = 12
+    SURFACING = 13
+    LOW = 14
+    WEAK = 15
+    NO_RERANKER = 16
+    RERANKER = 17
+    RETRY_NOT_NEEDED = 18
+    RETRY_KEPT = 19
+    RETRY_NOT_KEPT = 20
+
+
+REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
+"""Why nothing is returned: the words are those of :func:`reason_words`."""
+
+
+def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
+    """Return a stage's note in words; empty where there is nothing to say.
+
+    Args:
+        note: its number.
+        first: what it tells of.
+        second: the same.
+        request: the search.
+    """
+    match note:
+        case Note.VECTOR_ABSENT:
+            return request.absent
+        case Note.NO_TIME:
+            return NO_TIME
+        case Note.NOT_KEYWORD_LIKE:
+            return "skipped: the query is not keyword-like"
+        case Note.TIME_OR_DEEP:
+            return "skipped: a time is named, or recall is deep"
+        case Note.NOTHING_AS_LIKE:
+            return f"nothing as like as {first:g}"
+        case Note.HAS_VARIANTS:
+            return "skipped: the question is asked in other words too"
+        case Note.TOO_FEW_HITS:
+            return f"not strong: {first:.0f} hits"
+        case Note.NOT_STRONG:
+            return f"not strong: {figure(first)}, and {figure(second)} ahead"
+        case Note.NEVER_RECALLED:
+            return "no memory was ever recalled"
+        case Note.FILLED:
+            return f"{first:.0f} raw scores beyond those found"
+        case Note.LEFT_BY_RULES:
+            return f"{first:.0f} left by the profile's rules"
+        case Note.ON_BRIDGES:
+            return f"{first:.0f} on bridges"
+        case Note.NO_RERANKER:
+            return "absent: no reranker"
+        case Note.RETRY_NOT_NEEDED:
+            return f"not needed: confidence {figure(first)}"
+        case Note.RETRY_KEPT | Note.RETRY_NOT_KEPT:
+            kept = "kept" if note == Note.RETRY_KEPT else "not kept"
+            return f"confidence {figure(first)}, asked again {figure(second)}: {kept}"
+    return ""
+
+
+def far_words(far: Far, rule: Surfacing) -> str:
+    """Return why a result is not near enough."""
+    is_low, score, cosine, overlap = far
+    if is_low:
+        return f"score {figure(score)} below {rule.least_score:g}"
+    lacks = f"overlap {figure(overlap)} below {rule.least_overlap:g}"
+    if cosine is None:
+        return lacks
+    return f"cosine {figure(cosine)} below {rule.least_cosine:g}, {lacks}"
+
+
+def reason_words(
+    reason: tuple[int, float, float, int, Far],
+    rule: object,
+    word_count: int,
+) -> str:
+    """Return why nothing is returned, in words; empty where something is.
+
+    Args:
+        reason: the note's number, two figures, how many were left out, the best of them.
+        rule: the profile's abstention, as this attempt applied it.
+        word_count: of the query's words.
+    """
+    note, first, second, left_count, nearest = reason
+    if note == Note.WEAK:
+        least = getattr(rule, "cosine", 0.0)
+        return (
+            f"the best cosine is {figure(first)}, below {least:g}, and "
+            f"{second:.0f} of the question's {word_count} words are found"
+        )
+    assert isinstance(rule, Surfacing)
+    best = far_words(nearest, rule)
+    if note == Note.SURFACING:
+        return f"none of {left_count} candidates is near enough; the best: {best}"
+    return f"none of {left_count} results scores enough; the best: {best}"

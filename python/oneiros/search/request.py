@@ -1,0 +1,68 @@
+"""One search, checked and read: what the core needs to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneiros.ranking.deep_recall import DeepRecall
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.projections.visible import BackAgain
+    from oneiros.query.expander import Expanded
+    from oneiros.query.understood import Understood
+    from oneiros.ranking.factor import Factor
+    from oneiros.ranking.factors.thompson import Verdicts
+    from oneiros.ranking.fusion import ReciprocalRankFusion
+    from oneiros.ranking.profile import Profile
+    from oneiros.rerank import Reranker
+    from oneiros.texts.sought import Sought
+
+__all__ = ["SearchRequest"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search, checked."""
+
+    query: str
+    spoken: str
+    """What the query says in words."""
+    syntax: str
+    """How the query is read: "plain" or "query"."""
+    vector: npt.NDArray[np.float32] | None
+    """Unit length, shape (dimension,); None leaves the vector channel out."""
+    absent: str
+    """Why the vector channel is left out; empty when it is not."""
+    k: int
+    """How many results are asked for; channels are as deep as that needs."""
+    now: float
+    profile: Profile
+    """As it ranks this query."""
+    profile_hash: str
+    """Of the profile as it was asked for, before the query weighed it."""
+    understood: Understood
+    is_explained: bool
+    verdicts: Verdicts
+    """Feedback on memories, by kind; empty where the profile does not read it."""
+    back_again: BackAgain | None
+    """The rows that deep recall brings back; None: it is none."""
+    sought: Sought | None
+    """The query's words and the texts they are sought in; None where no stage reads texts."""
+    reranker: Reranker | None
+    until: float | None
+    """When a reranker is waited for no longer, by the monotonic clock; None: as the profile says."""
+    expanded: Expanded | None = None
+    """What an expander made of the query; None where there is none."""
+    ranks: ReciprocalRankFusion | None = None
+    """The profile's fusion, where the query is searched in other words too."""
+
+    @property
+    def added(self) -> tuple[Factor, ...]:
+        """The factors that this search applies after those of the profile."""
+        if self.back_again is None:
+            return ()
+        return (DeepRecall(self.profile.deep_recall_penalty),)
