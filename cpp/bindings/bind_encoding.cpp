@@ -82,6 +82,14 @@ py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dim
   return matrix;
 }
 
+py::array decode_one(const py::bytes& blob) {
+  const std::span<const std::byte> bytes = writable_bytes(blob);
+  py::array_t<float> vector(static_cast<py::ssize_t>(encoded_dimension(bytes)));
+  decode_embedding(bytes,
+                   std::span(vector.mutable_data(), static_cast<std::size_t>(vector.size())));
+  return vector;
+}
+
 }  // namespace
 
 void register_encoding(py::module_& module) {
@@ -91,6 +99,8 @@ void register_encoding(py::module_& module) {
       "embedding_dimension",
       [](const py::bytes& blob) { return encoded_dimension(writable_bytes(blob)); }, py::kw_only(),
       py::arg("blob"), "The dimension that an encoded embedding's header names.");
+  module.def("decode_embedding", &decode_one, py::kw_only(), py::arg("blob"),
+             "The float32 vector that an encoded embedding holds.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
              py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
 }

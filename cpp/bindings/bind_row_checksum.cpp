@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/registration.h"
+#include "bindings/stored_rows.h"
 #include "encoding/row_checksum.h"
 
 namespace oneiros {
@@ -142,7 +143,7 @@ class RowChecksum {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       PyObject* row = rows[i].ptr();
       const std::uint64_t checksum = of_row(row);
-      PyObject* held = cell(row, checksum_place_);
+      PyObject* held = cell_of(row, checksum_place_);
       if (!PyLong_Check(held) || number_of(held) != checksum) {
         found.push_back(i);
       }
@@ -151,20 +152,10 @@ class RowChecksum {
   }
 
  private:
-  static PyObject* cell(py::handle row, std::size_t place) {
-    if (!PyTuple_Check(row.ptr())) {
-      throw py::type_error("rows: expected tuples");
-    }
-    if (place >= static_cast<std::size_t>(PyTuple_GET_SIZE(row.ptr()))) {
-      throw py::index_error("rows: a row has no place " + std::to_string(place));
-    }
-    return PyTuple_GET_ITEM(row.ptr(), static_cast<Py_ssize_t>(place));
-  }
-
   [[nodiscard]] std::uint64_t of_row(py::handle row) const {
     std::uint64_t checksum = 0;
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      checksum ^= checksum_of(salts_[i], cell(row, places_[i]));
+      checksum ^= checksum_of(salts_[i], cell_of(row, places_[i]));
     }
     return checksum;
   }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from oneiros.argument_checks import require_instance
 from oneiros.dream.lock import CycleLock
@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from oneiros.rerank import Reranker
     from oneiros.scopes import Where
     from oneiros.store import Store, StoredMemory
+    from oneiros.store.loading import OwnRow
     from oneiros.watching import Watch
 
     Time = float | int | str | datetime
 
-__all__ = ["Bounded", "Parts", "checked_profile", "require_where"]
+Read = TypeVar("Read", "Memory", "OwnRow")
+
+__all__ = ["Bounded", "Parts", "SeenMemories", "checked_profile", "require_where"]
 
 _check_now = moment_check("now")
 
@@ -117,8 +120,14 @@ class Bounded:
         remember = self._parts.remember
         return remember.verdicts.within(self._bounds, remember.revision)
 
-    def _seen(self, memory: StoredMemory | Memory) -> bool:
+    def _seen(self, memory: StoredMemory | Memory | OwnRow) -> bool:
         return all(getattr(memory, name) == value for name, value in self._bounds.items())
+
+    def _seen_among(self, found: list[Read | None]) -> list[Read | None]:
+        """Return what was read of memories, None in place of what lies beyond the bounds."""
+        if not self._bounds:
+            return found
+        return [one if one is not None and self._seen(one) else None for one in found]
 
     def _scope(self) -> Where | None:
         if not self._bounds:
@@ -138,33 +147,62 @@ class Bounded:
         return self._parts.projections.row_sets.matching(self._within(condition))
 
     def _load(self, ids: Sequence[str]) -> list[Memory | None]:
-        self._parts.remember.settle()
-        reinforcing = self._parts.remember.reinforcing
-        owed = reinforcing.owing()
-        numbers = self._parts.remember.numbers_of(ids)
-        with self._parts.store.read() as reading:
-            found = reading.load_each(ids, numbers)
-        read = [self._undamaged(id, memory) for id, memory in zip(ids, found, strict=True)]
-        return reinforcing.as_reinforced(read, owed)
+        parts = self._parts
+        parts.remember.settle()
+        reinforcing = parts.remember.reinforcing
+        owed = reinforcing.owing_of(ids)
+        found = parts.store.load_each(ids, parts.remember.numbers_of(ids))
+        read = self._undamaged(ids, found)
+        reinforcing.bring_up_to_date([one for one in read if one is not None], owed)
+        return read
 
-    def _undamaged(self, id: str, memory: Memory | StoreCorrupt | None) -> Memory | None:
-        """Return a memory that was loaded; note one that is damaged.
+    def _texts(self, ids: Sequence[str]) -> list[str | None]:
+        parts = self._parts
+        found = self._undamaged(ids, parts.store.own_rows(ids, parts.remember.numbers_of(ids)))
+        return [None if row is None else row.text for row in self._seen_among(found)]
+
+    def _undamaged(
+        self, ids: Sequence[str], found: Sequence[Read | StoreCorrupt | None]
+    ) -> list[Read | None]:
+        """Return what was read of memories; note those that are damaged.
 
         Raises:
-            StoreCorrupt: it is damaged. Through a scope, only of one that is known to lie within.
+            StoreCorrupt: one is damaged. Through a scope, only of one that is known to lie within.
         """
-        if not isinstance(memory, StoreCorrupt):
-            return memory
+        read: list[Read | None] = []
+        for id, one in zip(ids, found, strict=True):
+            if isinstance(one, StoreCorrupt):
+                self._note_damage(id, one)
+                read.append(None)
+            else:
+                read.append(one)
+        return read
+
+    def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
         row = self._parts.projections.lifecycle.row_of.get(id)
         is_within = not self._bounds or (row is not None and row in self._matching(None))
-        self._parts.remember.note_damage(Damaged(memory.sequence, id, memory.reason))
+        self._parts.remember.note_damage(Damaged(damage.sequence, id, damage.reason))
         if is_within:
-            raise memory
-        return None
+            raise damage
 
-    def _load_seen(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Load what still lies within the bounds, soft-deleted or not."""
-        return [
-            memory if memory is not None and self._seen(memory) else None
-            for memory in self._load(ids)
-        ]
+    @property
+    def _load_seen(self) -> SeenMemories:
+        """Loads what still lies within the bounds, soft-deleted or not."""
+        return SeenMemories(self)
+
+
+class SeenMemories:
+    """Reads the memories of results: those that still lie within bounds, soft-deleted or not."""
+
+    __slots__ = ("_bounded",)
+
+    def __init__(self, bounded: Bounded) -> None:
+        self._bounded = bounded
+
+    def __call__(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return memories; None in place of one that is not there."""
+        return self._bounded._seen_among(self._bounded._load(ids))
+
+    def texts(self, ids: Sequence[str]) -> list[str | None]:
+        """Return the texts of memories, of which nothing else is made."""
+        return self._bounded._texts(ids)

@@ -25,7 +25,7 @@ from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
 from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded
+from oneiros.store.embedding_bytes import decoded_one
 from oneiros.warning_places import warn
 from oneiros.watching import Watch, require_watch
 
@@ -132,7 +132,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             path,
             durability=durability,
             busy_timeout_seconds=busy_timeout_seconds,
-            decode_embedding=lambda blob: decoded([blob])[0],
+            decode_embedding=decoded_one,
         )
         try:
             options = recorded_options(store, asked, chosen)

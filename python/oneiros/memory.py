@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["BLANKS", "ENUMS", "FIELDS", "Memory", "checked_values", "validate_changes"]
+__all__ = [
+    "BLANKS",
+    "ENUMS",
+    "FIELDS",
+    "Memory",
+    "checked_values",
+    "set_fields",
+    "validate_changes",
+]
 
 _CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
 _ONLY_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
@@ -143,6 +151,17 @@ class Memory:
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
+
+
+def set_fields(memory: Memory, values: Mapping[str, object]) -> None:
+    """Set fields of a memory that was just read, before anyone else has it.
+
+    Args:
+        memory: changed in place, which is many times as fast as ``dataclasses.replace``.
+        values: by field, as a memory holds them; they are not checked.
+    """
+    for name, value in values.items():
+        object.__setattr__(memory, name, value)
 
 
 def checked_values(record: object, *, now: float) -> dict[str, Any]:

@@ -54,6 +54,25 @@ def test_every_truncation_is_found() -> None:
             decode(GOOD, GOOD[:size])
 
 
+@given(MATRICES)
+def test_one_is_read_as_many_are(matrix: np.ndarray[Any, Any]) -> None:
+    for row, blob in zip(matrix, _core.encode_embeddings(matrix=matrix), strict=True):
+        read = _core.decode_embedding(blob=blob)
+        assert read.tobytes() == row.tobytes()
+        assert read.shape == row.shape
+
+
+def test_damage_to_one_is_found() -> None:
+    for bit in range(8 * len(GOOD)):
+        bad = bytearray(GOOD)
+        bad[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(ValueError, match=r"\w"):
+            _core.decode_embedding(blob=bytes(bad))
+    for size in range(len(GOOD)):
+        with pytest.raises(ValueError, match=r"\w"):
+            _core.decode_embedding(blob=GOOD[:size])
+
+
 @given(st.binary(max_size=64), st.integers(1, 20))
 def test_no_bytes_crash_it(blob: bytes, dimension: int) -> None:
     with pytest.raises(ValueError, match="blobs: blob 0: "):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,17 +25,18 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     id = mind.add("ant")
     monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
     mind.search("ant")
-    read = mind._parts.store.read
+    store = mind._parts.store
+    load_each = store.load_each
 
-    @contextmanager
-    def flushed_after() -> Iterator[object]:
-        with read() as reading:
-            yield reading
-        monkeypatch.setattr(mind._parts.store, "read", read)
+    def flushed_after(ids: list[str], numbers: list[int]) -> object:
+        found = load_each(ids, numbers)
+        monkeypatch.setattr(store, "load_each", load_each)
         mind.flush()
+        return found
 
-    monkeypatch.setattr(mind._parts.store, "read", flushed_after)
+    monkeypatch.setattr(store, "load_each", flushed_after)
     assert mind.get(id).access_count == 1
+    assert store.load_each is load_each  # it was flushed in between
     assert mind.get(id).access_count == 1
 
 

@@ -263,3 +263,123 @@ def test_rows_and_sql_agree(path: Path) -> None:
             assert [(number,) for number in checksums.checksums_of(table, rows)] == held
             sound = connection.execute(f"SELECT {checksums.is_sound(table)} FROM {table}")
             assert set(sound) == {(1,)}
+
+
+# Numbers in their ranges, and memories made of rows
+
+
+def resealed(path: Path, table: str, assignment: str, sequence: int) -> None:
+    """Change a row as a hostile file would: with a checksum that is right."""
+    with closing(apsw.Connection(str(path))) as connection:
+        checksums.register(connection)
+        cells = ", ".join(f"{_core.column_salt(name=name)}, {name}" for name in COVERED[table])
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        where = f"WHERE sequence = {sequence}"
+        connection.execute(f"UPDATE {table} SET {assignment} {where}")
+        connection.execute(f"UPDATE {table} SET checksum = oneiros_checksum({cells}) {where}")
+
+
+@pytest.mark.parametrize(
+    ("table", "assignment"),
+    [
+        ("memory", "importance = 1.5"),
+        ("memory", "importance = -0.25"),
+        ("memory", "importance = 9e999"),
+        ("memory", "category = 3"),
+        ("memory", "category = -1"),
+        ("memory", "priority = 9223372036854775807"),
+        ("memory", "ttl = -1.0"),
+        ("lifecycle", "strength = 1.5"),
+        ("lifecycle", "depth = 0"),
+        ("lifecycle", "core = 2"),
+        ("lifecycle", "tier = 3"),
+        ("lifecycle", "session_spread = 0"),
+        ("lifecycle", "last_accessed_at = 9e999"),
+        ("lifecycle", "feedback = 40000"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_whatever_its_checksum(
+    path: Path, table: str, assignment: str
+) -> None:
+    is_any_time = assignment.startswith(
+        "ttl"
+    )  # of float64 columns of the wide row, any number does
+    resealed(path, table, assignment, 3)
+    with Store(path) as store:
+        first = store.load_each(["a", "b"], [2, 3])
+        again = store.load_each(["b"], [None])
+        assert first[0] is not None
+        if is_any_time:
+            assert not isinstance(first[1], StoreCorrupt)
+            return
+        for one in (first[1], again[0]):
+            assert isinstance(one, StoreCorrupt)
+            assert str(one) == "memory 'b': a value in the store lies outside its field's range"
+        with pytest.raises(StoreCorrupt, match="memory 'b': a value in the store lies outside"):
+            list(store.changes(0))
+
+
+@pytest.mark.parametrize("assignment", ["tags = '{}'", "tags = '[1]'", "metadata = '[]'"])
+def test_json_of_another_kind_is_refused_whatever_its_checksum(path: Path, assignment: str) -> None:
+    resealed(path, "memory", assignment, 3)
+    with Store(path) as store:
+        first, second = store.load_each(["a", "b"], [2, 3])
+        assert not isinstance(first, StoreCorrupt)
+        assert isinstance(second, StoreCorrupt)
+        assert "memory 'b': JSON in the store is not what its field holds" in str(second)
+
+
+def test_a_memory_without_a_lifecycle_says_so(path: Path) -> None:
+    run_sql(path, "DELETE FROM lifecycle WHERE sequence = 3")
+    with Store(path) as store:
+        (found,) = store.load_each(["b"], [3])
+        assert str(found) == "memory 'b': its lifecycle is not in the store"
+        (own,) = store.own_rows(["b"], [3])
+        assert not isinstance(own, StoreCorrupt)
+        assert own is not None
+        assert own.text == "text of b"
+
+
+def test_ranges_hold_numbers_alone() -> None:
+    check = _core.RowRanges(places=[0, 1], lows=[1, 0], highs=[3, 1], nullable=[False, True])
+    sound = [(1, 0.0), (3, 1), (2.5, None), (True, 1.0)]
+    assert check.outside(rows=sound) == []
+    wrong: list[tuple[object, ...]] = [(0, 0), (1, 1.5), (None, 0), ("2", 0), (2, b""), (2, "")]
+    assert check.outside(rows=[sound[0], *wrong]) == [1, 2, 3, 4, 5, 6]
+    assert check.outside(rows=[(1, float("nan")), (float("inf"), 0)]) == [0, 1]
+    with pytest.raises(IndexError, match="no place 1"):
+        check.outside(rows=[(1,)])
+    with pytest.raises(TypeError, match="expected tuples"):
+        check.outside(rows=[7])  # type: ignore[list-item]
+    with pytest.raises(OverflowError):
+        check.outside(rows=[(2**63, 0)])
+    with pytest.raises(ValueError, match="highs: expected 1, as many as places, got 0"):
+        _core.RowRanges(places=[0], lows=[1], highs=[], nullable=[True])
+
+
+def test_objects_are_made_of_rows_by_their_slots() -> None:
+    class Pair:
+        __slots__ = ("one", "other")
+
+        def __init__(self) -> None:
+            pytest.fail("__init__ was called")
+
+        def __setattr__(self, name: str, value: object) -> None:
+            pytest.fail("it is frozen")
+
+    made = _core.RowObjects(
+        type=Pair, slots=["one", "other"], places=[2, 0], converters=[None, len]
+    )
+    first, second = made.made(rows=[("abc", 5, None), ("", 5, "x")])
+    assert (first.one, first.other) == (None, 3)
+    assert (second.one, second.other) == ("x", 0)
+    assert made.made(rows=[]) == []
+    with pytest.raises(TypeError, match="has no len"):
+        made.made(rows=[(7, 7, 7)])
+    with pytest.raises(IndexError, match="no place 2"):
+        made.made(rows=[("a", "b")])
+    with pytest.raises(TypeError, match="expected tuples"):
+        made.made(rows=["abc"])  # type: ignore[list-item]
+    for slots, error in ((["third"], TypeError), (["__init__"], TypeError), ([], ValueError)):
+        with pytest.raises(error):
+            _core.RowObjects(type=Pair, slots=slots, places=[0], converters=[None])

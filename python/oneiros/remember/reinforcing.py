@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from time import sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros.fields import ENUMS
+from oneiros.memory import set_fields
 from oneiros.remember.strengthening import Strengthening, rows_of_pairs
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
 
@@ -209,21 +209,27 @@ class Reinforcing:
         """Ids of the memories of which something waits to be written."""
         return frozenset(i for event in self._behind.waiting() for i in event.ids)
 
-    def as_reinforced(
-        self, memories: list[Memory | None], owed_before: frozenset[str]
-    ) -> list[Memory | None]:
-        """Bring memories read from the store up to what it is owed.
+    def owing_of(self, ids: Iterable[str]) -> set[str]:
+        """Which of these memories something waits to be written of."""
+        waiting = self._behind.waiting()
+        return set(ids).intersection(chain.from_iterable(event.ids for event in waiting))
+
+    def bring_up_to_date(self, memories: Sequence[Memory], owed_before: set[str]) -> None:
+        """Bring memories that were just read from the store up to what it is owed.
 
         Args:
-            memories: as the store held them.
-            owed_before: :meth:`owing` from before they were read: what was written meanwhile waits
-                no longer, and may yet be missing from what was read.
+            memories: as the store held them; they are changed in place, so no one else may have
+                them yet.
+            owed_before: :meth:`owing_of` from before they were read: what was written meanwhile
+                waits no longer, and may yet be missing from what was read.
         """
-        behind = owed_before | self.owing()
-        return [
-            self._up_to_date(memory) if memory is not None and memory.id in behind else memory
-            for memory in memories
-        ]
+        behind = owed_before | self.owing_of(memory.id for memory in memories)
+        if not behind:
+            return
+        changes = self._read_whole(lambda: self._current(behind))
+        for memory in memories:
+            if memory.id in changes:
+                set_fields(memory, changes[memory.id])
 
     def owed(
         self,
@@ -271,16 +277,17 @@ class Reinforcing:
         ]
         return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
 
-    def _up_to_date(self, memory: Memory) -> Memory:
-        row = self._lifecycle.row_of.get(memory.id)
-        if row is None:
-            return memory
-
-        def read() -> Memory:
-            (values,) = self._values((*_REINFORCED, *_PROMOTED, "session_spread"), [row])
-            return replace(memory, sessions=self._lifecycle.sessions_of(row), **values)
-
-        return self._read_whole(read)
+    def _current(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What reinforcing changes of memories, by id, of those that are known."""
+        row_of = self._lifecycle.row_of
+        known = {id: row for id in ids if (row := row_of.get(id)) is not None}
+        rows = list(known.values())
+        values = self._values((*_REINFORCED, *_PROMOTED, "session_spread"), rows)
+        sessions = map(self._lifecycle.sessions_of, rows)
+        return {
+            id: own | {"sessions": seen}
+            for id, own, seen in zip(known, values, sessions, strict=True)
+        }
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

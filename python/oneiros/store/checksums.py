@@ -12,13 +12,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import apsw
 
 from oneiros import _core
-from oneiros.store.lifecycle_rows import LIFECYCLE
+from oneiros.fields import FIELDS
+from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
 from oneiros.store.rows import MEMORY, Damaged, StoredMemory
 
 __all__ = [
     "COVERED",
+    "OTHER_CHECKSUM",
     "OnDamage",
     "RawRow",
+    "are_sound",
     "checksum",
     "checksum_after",
     "checksums_of",
@@ -166,26 +169,29 @@ def raise_damage(damaged: Damaged) -> None:
 def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Damaged]]:
     """Return rows of ``rows.select`` or ``rows.select_anew``: the sound ones, and the others."""
     found = list(map(StoredMemory._make, rows))
-    damaged: dict[int, str] = {
-        place: "a value in the store lies outside its field's range"
-        for place, row in enumerate(found)
-        if not row.makes_sense
-    }
+    damaged: dict[int, str] = {}
     for start in range(0, len(found), _ROWS_AT_ONCE):
         part = found[start : start + _ROWS_AT_ONCE]
+        outside = dict.fromkeys(_RANGES.outside(rows=part), _OUTSIDE)
         for place in _STATES.damaged(rows=part):
-            if part[place].state_revision is not None or not part[place].makes_sense:
-                damaged[start + place] = _OTHER_STATES
+            if part[place].state_revision is not None or place in outside:
+                outside[place] = _OTHER_STATES
         for place in _OWN.damaged(rows=part):
-            damaged[start + place] = _OTHER
+            outside[place] = OTHER_CHECKSUM
+        damaged |= {start + place: reason for place, reason in outside.items()}
     if not damaged:
         return found, []
     for place in damaged:
-        if found[place].makes_sense is None:
+        if found[place].strength is None:  # which each row of that table has
             damaged[place] = "its lifecycle is not in the store"
     sound = [row for place, row in enumerate(found) if place not in damaged]
     named = ((found[place], reason) for place, reason in sorted(damaged.items()))
     return sound, [Damaged(row.sequence, row.id, reason) for row, reason in named]
+
+
+def are_sound(rows: list[tuple[Any, ...]]) -> bool:
+    """Return whether rows of ``rows.select``, at most some hundred, can all be handed out."""
+    return not (_OWN.damaged(rows=rows) or _STATES.damaged(rows=rows) or _RANGES.outside(rows=rows))
 
 
 def stored(
@@ -225,10 +231,19 @@ def _check(columns: Sequence[str], places: Mapping[str, str], held: str) -> _cor
 
 _JSON: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
 _OWN: Final = _check(COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum")
-_OTHER: Final = "its row in the store is damaged: the checksum is another"
+OTHER_CHECKSUM: Final = "its row in the store is damaged: the checksum is another"
 _STATES: Final = _check(
     COVERED["lifecycle"], {**_JSON, "revision": "state_revision"}, "state_checksum"
 )
+_RANGES: Final = ranges_of(
+    {
+        name: place
+        for place, name in enumerate(StoredMemory._fields)
+        if name in LIFECYCLE or (name in FIELDS and FIELDS[name].column != "float64")
+    }
+)
+"""Of the fields in ``memory`` all but times: any time will do there."""
+_OUTSIDE: Final = "a value in the store lies outside its field's range"
 _OTHER_STATES: Final = "its lifecycle in the store is damaged: the checksum is another"
 _IN_ORDER: Final = {
     table: _core.RowChecksum(

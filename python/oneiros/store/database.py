@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final, Self
 import apsw
 
 from oneiros.argument_checks import require_choice
-from oneiros.errors import EngineClosed
+from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import wrong
 from oneiros.store import connections
 from oneiros.store.arguments import checked_path, checked_timeout
 from oneiros.store.connections import MEMORY, Readers
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.failures import translated
+from oneiros.store.loading import MOST_AT_ONCE, OwnRow, load_memories, load_own_rows
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import StoredMemory
 from oneiros.store.watcher import Watcher
@@ -160,6 +161,35 @@ class Store:
         """Return the memories of the ids, soft-deleted ones too; None where there is none."""
         with self.read() as reading:
             return reading.load(ids)
+
+    def load_each(
+        self, ids: Sequence[str], numbers: Sequence[int | None]
+    ) -> list[Memory | StoreCorrupt | None]:
+        """Return memories of one state of the store; see ``Reading.load_each``."""
+        if self._takes_one_statement(ids):
+            with self._translating(), self._readers.lend() as connection:
+                memories = load_memories(connection, ids, numbers, self._decode)
+            if all(memory is not None for memory in memories):
+                return list(memories)
+        with self.read() as reading:
+            return reading.load_each(ids, numbers)
+
+    def own_rows(
+        self, ids: Sequence[str], numbers: Sequence[int | None]
+    ) -> list[OwnRow | StoreCorrupt | None]:
+        """Return rows of the table ``memory`` of one state; see ``Reading.own_rows``."""
+        if self._takes_one_statement(ids):
+            with self._translating(), self._readers.lend() as connection:
+                rows = load_own_rows(connection, ids, numbers)
+            if None not in rows:
+                return list(rows)
+        with self.read() as reading:
+            return reading.own_rows(ids, numbers)
+
+    def _takes_one_statement(self, ids: Sequence[str]) -> bool:
+        """Whether these are read by one statement, which sees one state without a transaction."""
+        self._require_open()
+        return len(ids) <= MOST_AT_ONCE and self._path != MEMORY
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""

@@ -15,12 +15,24 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["decoded", "encoded"]
+__all__ = ["decoded", "decoded_one", "encoded"]
 
 
 def encoded(vector: Vector) -> bytes:
     """Return a vector as the store keeps it: a header, float32 components, a checksum."""
     return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+
+
+def decoded_one(blob: bytes) -> Vector:
+    """Return one vector of the store.
+
+    Raises:
+        StoreCorrupt: bytes that :func:`encoded` cannot have made.
+    """
+    try:
+        return _core.decode_embedding(blob=blob)
+    except ValueError as error:
+        raise _damaged(error) from error
 
 
 def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
@@ -33,5 +45,8 @@ def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
         dimension = _core.embedding_dimension(blob=blobs[0])
         return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
     except ValueError as error:
-        msg = f"the store holds a damaged embedding ({error})"
-        raise StoreCorrupt(msg) from error
+        raise _damaged(error) from error
+
+
+def _damaged(error: ValueError) -> StoreCorrupt:
+    return StoreCorrupt(f"the store holds a damaged embedding ({error})")

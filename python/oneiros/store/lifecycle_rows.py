@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from oneiros import _core
 from oneiros.fields import FIELDS
 
-__all__ = ["LIFECYCLE", "in_range", "parted"]
+__all__ = ["LIFECYCLE", "parted", "ranges_of"]
 
 LIFECYCLE: Final = (
     "last_accessed_at",
@@ -30,6 +31,8 @@ LIFECYCLE: Final = (
 )
 """The fields that lie in the table ``lifecycle``; all others lie in ``memory``."""
 
+_LAST_SEQUENCE: Final = 2.0**53  # columns hold numbers of memories as float64
+
 
 def parted(names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the fields that lie in ``memory``, and those in ``lifecycle``."""
@@ -40,16 +43,20 @@ def parted(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return own, lifecycle
 
 
-def in_range(names: Iterable[str]) -> str:
-    """Return SQL that is 1 where every value of the fields lies in its range.
+def ranges_of(places: Mapping[str, int]) -> _core.RowRanges:
+    """Return the check that numbers of a row lie in the ranges of their fields.
 
     A damaged or hostile file must not put a code past the end of some table of weights.
+
+    Args:
+        places: of fields in the row, which begins with the memory's number; fields that are no
+            numbers are passed over.
     """
-    spans = []
-    for name in names:
-        field = FIELDS[name]
-        if field.range is not None:
-            number = float if field.column in {"float32", "float64"} else int
-            span = f"{name} BETWEEN {number(field.range.low)} AND {number(field.most_stored)}"
-            spans.append(f"({name} IS NULL OR {span})" if field.nullable else span)
-    return " AND ".join(spans)
+    ranges = [(0, 1.0, _LAST_SEQUENCE, False)]
+    ranges += [
+        (place, field.range.low, field.most_stored, field.nullable)
+        for name, place in places.items()
+        if (field := FIELDS[name]).range is not None
+    ]
+    found, lows, highs, nullable = map(list, zip(*ranges, strict=True))
+    return _core.RowRanges(places=found, lows=lows, highs=highs, nullable=nullable)

@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import apsw
 
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS
 from oneiros.store.checksums import (
+    OTHER_CHECKSUM,
     OnDamage,
     RawRow,
     raise_damage,
@@ -22,6 +23,15 @@ from oneiros.store.checksums import (
 )
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
+from oneiros.store.loading import (
+    MOST_AT_ONCE,
+    OwnRow,
+    load_memories,
+    load_own_rows,
+    load_rows,
+    own_row,
+    select_own,
+)
 from oneiros.store.rows import Damaged, StoredMemory, index_damage, select, undecoded
 from oneiros.store.states import CHANGED_STATES, StoredStates, states_of
 
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
 
 __all__ = ["CHANGED", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
+
+Held = TypeVar("Held", StoredMemory, OwnRow)
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
 
@@ -70,6 +82,7 @@ _CHANGED_OWN: Final = (
 # By the number, since the index of ids gives its own word for the id, and not that of the row.
 _BY_NUMBER: Final = select("memory.sequence = ?")
 _NUMBER: Final = "SELECT sequence FROM memory INDEXED BY sqlite_autoindex_memory_1 WHERE id = ?"
+_OWN_BY_NUMBER: Final = select_own("sequence = ?")
 _BY_SEQUENCE: Final = "memory.sequence IN (SELECT value FROM json_each(?1))"
 _KNOWN: Final = "SELECT sequence, id FROM memory INDEXED BY sqlite_autoindex_memory_1"
 # Each memory has a row in both tables.
@@ -351,22 +364,43 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         Args:
             ids: of memories.
             numbers: their sequence numbers, as far as they are known: where the row of a number is
-                of the id, no index is asked for it.
+                of the id, no index is asked for it, and all such are read by one statement.
 
         Raises:
             StoreCorrupt: a memory cannot be read, or an index leads to another one; it is named.
         """
-        return list(map(self._stored_one, ids, numbers or [None] * len(ids)))
+        self._require_whole()
+        found: list[StoredMemory | None] = []
+        for part, known in _parts(ids, numbers):
+            for id, number, row in zip(
+                part, known, load_rows(self._connection, part, known), strict=True
+            ):
+                found.append(
+                    self._stored_one(id, number) if row is None else StoredMemory._make(row)
+                )
+        return found
 
     def _stored_one(self, id: str, number: int | None = None) -> StoredMemory | None:
+        return self._resolved(self._at, id, number)
+
+    def _resolved(
+        self, row_at: Callable[[int, str], Held | None], id: str, number: int | None
+    ) -> Held | None:
+        """Return the row of an id, by its number if that is known; None where there is none.
+
+        Args:
+            row_at: reads the row of a number; is given the id, too, to name it where it is damaged.
+            id: of the memory.
+            number: what the caller takes for its number.
+        """
         if number is not None:
-            row = self._at(number, id)
+            row = row_at(number, id)
             if row is not None and row.id == id:
                 return row
         found = self._rows(_NUMBER, (id,))
         if not found:
             return None
-        row = self._at(found[0][0], id)
+        row = row_at(found[0][0], id)
         if row is None:
             raise Damaged(found[0][0], id, _NO_ROW).error()
         if row.id != id:
@@ -374,21 +408,27 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         return row
 
     def _at(self, number: int, id: str) -> StoredMemory | None:
-        """Return the row of a sequence number; None where there is none.
+        found = stored(self._rows_at(_BY_NUMBER, number, id), partial(_raise_damage_of, id))
+        return found[0] if found else None
 
-        Args:
-            number: of the row.
-            id: names it where it is damaged.
-        """
+    def _own_at(self, number: int, id: str) -> OwnRow | None:
+        found = self._rows_at(_OWN_BY_NUMBER, number, id)
+        if not found:
+            return None
+        row = own_row(found[0])
+        if row is None:
+            raise Damaged(number, id, OTHER_CHECKSUM).error()
+        return row
+
+    def _rows_at(self, sql: str, number: int, id: str) -> list[tuple[Any, ...]]:
+        """Run a statement for the row of a sequence number, of the memory of an id."""
         try:
-            rows = list(self._run(_BY_NUMBER, (number,)))
+            return list(self._run(sql, (number,)))
         except apsw.Error as error:
             raise self._failed(error) from error
         except UnicodeDecodeError as error:
             reason = f"a text in the store is not UTF-8 ({error})"
             raise Damaged(number, id, reason).error() from error
-        found = stored(rows, partial(_raise_damage_of, id))
-        return found[0] if found else None
 
     def of_sequences(
         self,
@@ -432,12 +472,36 @@ WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY s
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[Memory | StoreCorrupt | None]:
         """Return what :meth:`load` does, but the error in place of a memory that cannot be read."""
-        return list(map(self._load_one, ids, numbers or [None] * len(ids)))
+        self._require_whole()
+        found: list[Memory | StoreCorrupt | None] = []
+        for part, known in _parts(ids, numbers):
+            memories = load_memories(self._connection, part, known, self._decode)
+            for id, number, memory in zip(part, known, memories, strict=True):
+                found.append(self._load_one(id, number) if memory is None else memory)
+        return found
 
-    def _load_one(self, id: str, number: int | None = None) -> Memory | StoreCorrupt | None:
+    def _load_one(self, id: str, number: int | None) -> Memory | StoreCorrupt | None:
         try:
             row = self._stored_one(id, number)
             return None if row is None else self._memory(row)
+        except StoreCorrupt as error:
+            return error
+
+    def own_rows(
+        self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
+    ) -> list[OwnRow | StoreCorrupt | None]:
+        """Return the memories' rows of the table ``memory`` alone, as :meth:`load_each` does."""
+        self._require_whole()
+        found: list[OwnRow | StoreCorrupt | None] = []
+        for part, known in _parts(ids, numbers):
+            rows = load_own_rows(self._connection, part, known)
+            for id, number, row in zip(part, known, rows, strict=True):
+                found.append(self._own_one(id, number) if row is None else row)
+        return found
+
+    def _own_one(self, id: str, number: int | None) -> OwnRow | StoreCorrupt | None:
+        try:
+            return self._resolved(self._own_at, id, number)
         except StoreCorrupt as error:
             return error
 
@@ -584,6 +648,9 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
             raise Damaged(row.sequence, row.id, str(error)).error() from error
         return row.memory(vector)
 
+    def _require_whole(self) -> None:
+        """Refuse to read where a transaction has failed; outside of one there is none that could."""
+
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, values)  # reads the first row, if there is one
@@ -608,6 +675,16 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)
+
+
+def _parts(
+    ids: Sequence[str], numbers: Sequence[int | None] | None
+) -> Iterator[tuple[Sequence[str], Sequence[int | None]]]:
+    """Yield ids, as many as one statement looks up, and their numbers, None where one is not known."""
+    known = [None] * len(ids) if numbers is None else numbers
+    for start in range(0, len(ids), MOST_AT_ONCE):
+        part = slice(start, start + MOST_AT_ONCE)
+        yield ids[part], known[part]
 
 
 def _raise_damage_of(id: str, damaged: Damaged) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from oneiros import _core
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS, FIELDS
-from oneiros.memory import Memory
-from oneiros.store.lifecycle_rows import LIFECYCLE, in_range
+from oneiros.memory import Memory, set_fields
+from oneiros.store.lifecycle_rows import LIFECYCLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "StoredMemory",
     "fresh_row",
     "index_damage",
+    "memories_of",
     "metadata_of",
     "select",
     "select_anew",
@@ -89,14 +90,12 @@ class _Row(NamedTuple):
     cold_since: float | None
     tier: int
     sessions_json: str | None
-    makes_sense: int | None
-    """1 where every value lies in its field's range, None without lifecycle; no other row is handed out."""
     is_superseded: int
     """1 where the store holds the memory that ``superseded_by`` names, deleted or not."""
     own_revision: int
     """Of the row in ``memory`` alone; what follows is read only to be verified."""
     state_revision: int | None
-    """Of the row in ``lifecycle`` alone."""
+    """Of the row in ``lifecycle`` alone; None where there is none."""
     text_digest: int
     own_checksum: int
     state_checksum: int | None
@@ -160,30 +159,24 @@ class StoredMemory(_Row):
         Args:
             embedding: the decoded vector; the store itself cannot read those bytes.
         """
-        values: dict[str, Any] = dict(zip(_SAME, _values_of_same(self), strict=True))
-        for name, words in ENUMS.items():
-            values[name] = words[values[name]]
-        values["pinned"] = bool(self.pinned)
-        values["core"] = bool(self.core)
-        return Memory(
-            embedding=embedding,
-            sessions=self.sessions,
-            tags=self.tags,
-            metadata=self.metadata,
-            **values,
-        )
+        try:
+            (memory,) = memories_of([self])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self._damaged(error) from error
+        if embedding is not None:
+            set_fields(memory, {"embedding": embedding})
+        return memory
 
     def _parsed(self, parse: Callable[[str], Result], text: str | None) -> Result | None:
         try:
             return None if text is None else parse(text)
         except (TypeError, ValueError, RecursionError) as error:
-            reason = f"JSON in the store is not what its field holds ({error})"
-            raise Damaged(self.sequence, self.id, reason).error() from error
+            raise self._damaged(error) from error
 
+    def _damaged(self, error: Exception) -> StoreCorrupt:
+        reason = f"JSON in the store is not what its field holds ({error})"
+        return Damaged(self.sequence, self.id, reason).error()
 
-# The fields that a memory holds under the same name, and in the same way.
-_SAME: Final = tuple(name for name in _Row._fields if name in FIELDS and name != "embedding")
-_values_of_same: Final = itemgetter(*map(_Row._fields.index, _SAME))
 
 _TEXTS: Final = {
     name
@@ -210,37 +203,36 @@ INSERT_LIFECYCLE: Final = (
 
 _REVISION: Final = "max(memory.revision, lifecycle.revision)"
 _OWN: Final = ", ".join(f"memory.{name}" for name in MEMORY[1:])
-_SENSE: Final = f"memory.sequence BETWEEN 1 AND {2**53} AND " + in_range(
-    name
-    for name in MEMORY
-    if name in FIELDS and FIELDS[name].column != "float64"  # any time does
-)
 
 
 _IS_SUPERSEDED: Final = """memory.superseded_by NOT NULL
   AND EXISTS (SELECT 1 FROM memory AS newer WHERE newer.id = memory.superseded_by)"""
 
 
-def select(condition: str = "", *, hint: str = "", as_bytes: bool = False) -> str:
-    """Return SQL that reads memories in order of insertion.
+def select(
+    condition: str = "", *, hint: str = "", as_bytes: bool = False, in_order: bool = True
+) -> str:
+    """Return SQL that reads memories.
 
-    A memory without a row in ``lifecycle`` is read too, and makes no sense.
+    A memory without a row in ``lifecycle`` is read too, and is damaged.
 
     Args:
         condition: which, after WHERE; none: all.
         hint: how SQLite finds them in ``memory``.
         as_bytes: texts come as bytes, for :func:`undecoded`.
+        in_order: of insertion; else in any order.
     """
+    order = "ORDER BY memory.sequence" if in_order else ""
     where = f" WHERE {condition}" if condition else ""
     own, states = _OWN, ", ".join(LIFECYCLE)
     if as_bytes:
         own = ", ".join(map(_bytes_of, MEMORY[1:]))
         states = ", ".join(map(_bytes_of, LIFECYCLE))
     return f"""
-SELECT memory.sequence, {_REVISION}, {own}, {states}, {_SENSE} AND {in_range(LIFECYCLE)},
-  {_IS_SUPERSEDED}, memory.revision, lifecycle.revision, text_digest, memory.checksum, lifecycle.checksum
+SELECT memory.sequence, {_REVISION}, {own}, {states}, {_IS_SUPERSEDED}, memory.revision,
+  lifecycle.revision, text_digest, memory.checksum, lifecycle.checksum
 FROM memory {hint} LEFT JOIN lifecycle ON lifecycle.sequence = memory.sequence{where}
-ORDER BY memory.sequence"""
+{order}"""
 
 
 def _bytes_of(name: str) -> str:
@@ -278,7 +270,7 @@ def select_anew(condition: str) -> str:
     """
     states = ", ".join("?" * len(LIFECYCLE))
     return f"""
-SELECT sequence, revision, {_OWN}, {states}, {_SENSE}, 0, revision, NULL, text_digest, checksum, NULL
+SELECT sequence, revision, {_OWN}, {states}, 0, revision, NULL, text_digest, checksum, NULL
 FROM memory WHERE {condition}"""
 
 
@@ -292,24 +284,37 @@ def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
     sequence, revision, *own, digest, checksum = row
     _, state_revision, *states, state_checksum = lifecycle
     verified = (revision, state_revision, digest, checksum, state_checksum)
-    return StoredMemory._make((sequence, revision, *own, *states, 1, 0, *verified))
+    return StoredMemory._make((sequence, revision, *own, *states, 0, *verified))
 
 
-@lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags
-def _words(text: str) -> tuple[str, ...]:
-    value = json.loads(text)
+_raw_decode: Final = json.JSONDecoder().raw_decode
+
+
+def _json(text: str) -> Any:
+    """Return what ``json.loads`` does, in half its time for the compact JSON of the store."""
+    try:
+        value, end = _raw_decode(text)
+    except ValueError:
+        return json.loads(text)
+    return value if end == len(text) else json.loads(text)
+
+
+def _words(text: str) -> list[str]:
+    value = _json(text)
     if not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
         msg = "not a list of strings"
         raise TypeError(msg)
-    return tuple(value)
-
-
-def _object(text: str) -> dict[str, object]:
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        msg = "not an object"
-        raise TypeError(msg)
     return value
+
+
+@lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
+
+
+@lru_cache(maxsize=4096)
+def _word_row(text: str) -> tuple[str, ...]:
+    return tuple(_words(text))
 
 
 def sessions_of(text: str) -> frozenset[str]:
@@ -318,17 +323,21 @@ def sessions_of(text: str) -> frozenset[str]:
     Raises:
         ValueError, TypeError, RecursionError: it is not what the field holds; so with the others.
     """
-    return frozenset(_words(text))
+    return _word_set(text)
 
 
 def tags_of(text: str) -> list[str]:
     """Return the tags that the JSON of ``tags_json`` names."""
-    return list(_words(text))
+    return list(_word_row(text))
 
 
 def metadata_of(text: str) -> dict[str, object]:
     """Return the object that the JSON of ``metadata_json`` holds."""
-    return _object(text)
+    value = _json(text)
+    if not isinstance(value, dict):
+        msg = "not an object"
+        raise TypeError(msg)
+    return value
 
 
 def without_supersession(text: str | None) -> dict[str, object]:
@@ -341,3 +350,42 @@ def without_supersession(text: str | None) -> dict[str, object]:
     for name in SUPERSESSION:
         metadata.pop(name, None)
     return metadata
+
+
+def memories_of(rows: Sequence[tuple[Any, ...]]) -> list[Memory]:
+    """Return the memories of verified rows, without their embeddings.
+
+    No value is checked again: it was when it was written, and the checksums say that it is as it
+    was then.
+
+    Args:
+        rows: of :func:`select`; sound ones, by ``checksums``.
+
+    Raises:
+        ValueError, TypeError, RecursionError: the JSON of one is not what its field holds.
+    """
+    return _OBJECTS.made(rows=list(rows))
+
+
+def _made_of(name: str) -> Callable[[Any], Any] | None:
+    """Return what makes a field's value of its cell; None: the cell is the value."""
+    if name in ENUMS:
+        return ENUMS[name].__getitem__
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "bool": bool,
+        "word_set": lambda text: frozenset() if text is None else sessions_of(text),
+        "words": lambda text: [] if text is None else tags_of(text),
+        "metadata": lambda text: {} if text is None else metadata_of(text),
+        "embedding": lambda _: None,
+    }
+    return kinds.get(FIELDS[name].kind)
+
+
+_OBJECTS: Final = _core.RowObjects(
+    type=Memory,
+    slots=list(FIELDS),
+    places=[
+        _Row._fields.index(name if name in _Row._fields else f"{name}_json") for name in FIELDS
+    ],
+    converters=list(map(_made_of, FIELDS)),
+)

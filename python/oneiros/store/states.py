@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.errors import StoreCorrupt
 from oneiros.store.checksums import checksums_of
-from oneiros.store.lifecycle_rows import LIFECYCLE, in_range
+from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
 from oneiros.store.rows import sessions_of
 
 if TYPE_CHECKING:
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["CHANGED_STATES", "StoredStates", "states_of"]
 
 CHANGED_STATES: Final = f"""
-SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum, {in_range(LIFECYCLE)}
+SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum
 FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1 AND sequence NOT IN (
   SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
 """The states that a commit after a revision changed, of memories of which it changed nothing else."""
+
+_RANGES: Final = ranges_of({name: place for place, name in enumerate(LIFECYCLE, 2)})
 
 
 class StoredStates(NamedTuple):
@@ -41,9 +43,9 @@ def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
     Raises:
         StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
     """
-    cells = [tuple(row[:-2]) for row in rows]
+    cells = [tuple(row[:-1]) for row in rows]
     checksums = checksums_of("lifecycle", cells)
-    sequences, _, *columns, held, makes_sense = zip(*rows, strict=True)
+    sequences, _, *columns, held = zip(*rows, strict=True)
     for sequence, checksum, wanted in zip(sequences, held, checksums, strict=True):
         if checksum != wanted:
             msg = (
@@ -52,9 +54,8 @@ def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
             raise StoreCorrupt(msg)
     values = dict(zip(LIFECYCLE, columns, strict=True))
     sessions = values.pop("sessions")
-    if not all(makes_sense):
-        found = sequences[next(place for place, fits in enumerate(makes_sense) if not fits)]
-        msg = f"memory {found}: a value in the store lies outside its field's range"
+    for place in _RANGES.outside(rows=cells):
+        msg = f"memory {sequences[place]}: a value in the store lies outside its field's range"
         raise StoreCorrupt(msg)
     try:
         parsed = {text: sessions_of(text) for text in set(sessions) if text is not None}
