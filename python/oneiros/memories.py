@@ -326,7 +326,8 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         """Yield memories; the ids of damaged ones go to ``left_out``."""
         for start in range(0, len(ids), _LOAD_BATCH):
             part = ids[start : start + _LOAD_BATCH]
-            for id, memory in zip(part, load_each(self._load_live, part), strict=True):
+            found = load_each(self._load_live, part)
+            for id, memory in zip(part, found, strict=True):
                 if isinstance(memory, StoreCorrupt):
                     left_out.append(id)
                 elif memory is not None:

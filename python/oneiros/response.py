@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from oneiros.explaining import Explanation
     from oneiros.memory import Memory
 
-    LoadMemories = Callable[[Sequence[str]], list[Memory | None]]
+Read = TypeVar("Read")
 
 _QUERY = 80  # characters of a query that are shown
 
 __all__ = [
     "Duplicate",
+    "LoadMemories",
     "SearchResponse",
     "SearchResult",
     "SearchTrace",
@@ -35,7 +36,19 @@ __all__ = [
 ]
 
 
-def load_each(load: LoadMemories, ids: Sequence[str]) -> list[Memory | StoreCorrupt | None]:
+class LoadMemories(Protocol):
+    """Loads memories by their ids, None in place of one that is not there."""
+
+    def __call__(self, ids: Sequence[str], /) -> list[Memory | None]:
+        """Return the memories."""
+
+    def texts(self, ids: Sequence[str], /) -> list[str | None]:
+        """Return their texts alone, which takes less."""
+
+
+def load_each(
+    load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
+) -> list[Read | StoreCorrupt | None]:
     """Return what a loader does, but the error in place of a memory that is damaged.
 
     Args:
@@ -50,22 +63,25 @@ def load_each(load: LoadMemories, ids: Sequence[str]) -> list[Memory | StoreCorr
         return [one for id in ids for one in load_each(load, [id])]
 
 
-def readable(load: LoadMemories, ids: Sequence[str]) -> list[Memory | None]:
+def readable(
+    load: Callable[[Sequence[str]], list[Memory | None]], ids: Sequence[str]
+) -> list[Memory | None]:
     """Return what a loader does, but None in place of a memory that is damaged."""
     found = load_each(load, ids)
     return [None if isinstance(memory, StoreCorrupt) else memory for memory in found]
 
 
 class _Shelf:
-    """Loads the memories of one response from the store, all at once, on the first touch."""
+    """Reads the memories of one response, or their texts, all at once on the first touch."""
 
-    __slots__ = ("_ids", "_load", "_lock", "_memories")
+    __slots__ = ("_ids", "_load", "_lock", "_memories", "_texts")
 
     def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
         self._ids = ids
         self._load = load
         self._lock = threading.RLock()  # a signal handler may look on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
+        self._texts: dict[str, str | StoreCorrupt | None] | None = None
 
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
@@ -75,13 +91,32 @@ class _Shelf:
             return self._memories
 
     def memory(self, memory_id: str) -> Memory:
-        found = self.load()[memory_id]
-        if found is None:
-            msg = f"id: {memory_id!r} was forgotten after the search"
-            raise UnknownMemory(msg)
-        if isinstance(found, StoreCorrupt):
-            raise StoreCorrupt(*found.args)
-        return found
+        return _present(memory_id, self.load()[memory_id])
+
+    def text(self, memory_id: str) -> str | None:
+        with self._lock:
+            if self._texts is None:
+                self._texts = self._found_texts()
+            found = self._texts[memory_id]
+        return None if found is None else _present(memory_id, found)
+
+    def _found_texts(self) -> dict[str, str | StoreCorrupt | None]:
+        if self._memories is None:
+            read = load_each(self._load.texts, self._ids)
+            return dict(zip(self._ids, read, strict=True))
+        return {
+            id: one if one is None or isinstance(one, StoreCorrupt) else one.text
+            for id, one in self._memories.items()
+        }
+
+
+def _present(memory_id: str, found: Read | StoreCorrupt | None) -> Read:
+    if found is None:
+        msg = f"id: {memory_id!r} was forgotten after the search"
+        raise UnknownMemory(msg)
+    if isinstance(found, StoreCorrupt):
+        raise copy(found)  # each touch raises one of its own
+    return found
 
 
 class SearchResult:
@@ -133,6 +168,15 @@ class SearchResult:
             StoreCorrupt: its row in the store is damaged; the other results can be read.
         """
         return self._shelf.memory(self.id)
+
+    @property
+    def text(self) -> str:
+        """The memory's text, for which no memory is made; see :attr:`SearchResponse.texts`.
+
+        Raises:
+            UnknownMemory, StoreCorrupt: as :attr:`memory`.
+        """
+        return _present(self.id, self._shelf.text(self.id))
 
     @property
     def explanation(self) -> Explanation | None:
@@ -261,6 +305,25 @@ class SearchResponse:
         """Ids of the results, best first."""
         return [result.id for result in self.results]
 
+    @property
+    def scores(self) -> list[float]:
+        """Scores of the results, best first."""
+        return [result.combined_score for result in self.results]
+
+    @property
+    def texts(self) -> list[str | None]:
+        """Texts of the results, best first, one an id; None for a memory forgotten since the search.
+
+        All are read by one statement when this or ``result.text`` is first touched, without the
+        cost of ``result.memory``, and are not read again: what is written later does not show. A
+        text comes from a verified row. Of what use and dream cycles change nothing is read.
+
+        Raises:
+            StoreCorrupt: the row of one is damaged; it is named, and the others can be read by
+                their ``result.text``.
+        """
+        return [result._shelf.text(result.id) for result in self.results]
+
     def table(self) -> Table:
         """Return one row a result, best first.
 
@@ -339,7 +402,7 @@ def shelve(
         ids: best first.
         scores: (relevance, retention, combined) of each id.
         explanations: one an id, each looked at when its result is asked for it; or None.
-        load: the store's loader, ids in, memories out, None for one that is gone.
+        load: reads memories, or their texts, from the store.
         found: by place, what links have to do with a result.
         neighbours: by place, the hit in whose session a result stands near, which brought it.
     """
