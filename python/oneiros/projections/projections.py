@@ -122,8 +122,9 @@ class Projections:
             for name, (found, wanted) in counts.items()
             if found != wanted
         ]
+        if problems:  # of which other sums are the consequence
+            return problems
         rows = np.array(self.row_sets.live.to_array(), np.uint32)
-        rows = rows[rows < len(self.lifecycle.columns)]
         for name, wanted in sums.items():
             found = int(self.lifecycle.column(name)[rows].sum(dtype=np.int64))
             if found != wanted:
