@@ -14,7 +14,7 @@ import os
 import threading
 import weakref
 
-__all__ = ["fork_safe_lock", "importing"]
+__all__ = ["fork_safe_lock"]
 
 
 def fork_safe_lock() -> threading.RLock:
@@ -28,11 +28,6 @@ def fork_safe_lock() -> threading.RLock:
     return lock
 
 
-importing: threading.Lock = threading.Lock()
-"""Held while a large module is imported: a child could never finish what another thread began.
-
-A fork acquires it after all others, so it may be acquired inside one of them."""
-
 _forking: threading.Lock = threading.Lock()  # one fork at a time
 _locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 _held: list[threading.Lock | threading.RLock] = []
@@ -43,8 +38,6 @@ def _before() -> None:
     for lock in sorted(_locks, key=id):
         lock.acquire()
         _held.append(lock)
-    importing.acquire()
-    _held.append(importing)
 
 
 def _after() -> None:

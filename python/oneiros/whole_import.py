@@ -2,7 +2,6 @@
 
 NumPy and FAISS cannot be imported a second time in a process after Ctrl-C stopped their first import
 half-way. Python raises KeyboardInterrupt in the main thread alone, so they are imported by another.
-A fork waits until an import is over.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import sys
 import threading
 from importlib import import_module
 from types import ModuleType
-
-from oneiros.fork_safe_lock import importing
 
 __all__ = ["import_whole"]
 
@@ -27,17 +24,14 @@ def import_whole(name: str) -> ModuleType:
         ImportError: as ``import``.
     """
     module = sys.modules.get(name)
-    if module is not None and not getattr(module.__spec__, "_initializing", False):
-        return module
     if module is None and threading.current_thread() is threading.main_thread():
         thread = threading.Thread(target=_tried, args=(name,), daemon=True)
         with contextlib.suppress(RuntimeError):  # while the interpreter shuts down, none starts
             thread.start()
             thread.join()
-    with importing:  # by another thread, perhaps, after an interrupt
-        return import_module(name)
+    return import_module(name)  # waits for an import that is still going on
 
 
 def _tried(name: str) -> None:
-    with contextlib.suppress(BaseException), importing:  # raised again by the caller's own import
+    with contextlib.suppress(BaseException):  # raised again by the caller's own import
         import_module(name)

@@ -209,6 +209,37 @@ def test_children_of_a_fork_answer(kind: str, scene: str) -> None:
     assert done.stdout.strip() == str(CHILDREN)
 
 
+IMPORTING = """
+import logging, os, threading, time, types
+import oneiros.channels.hnsw as hnsw
+
+has_begun, is_over = threading.Event(), []
+
+def slowly(name):
+    has_begun.set()
+    time.sleep(0.3)
+    logging.getLogger("faiss.loader")  # as FAISS does: a fork holds the lock of logging, too
+    is_over.append(name)
+    return types.SimpleNamespace(InterruptCallback=types.SimpleNamespace(clear_instance=int))
+
+hnsw.import_whole = slowly
+threading.Thread(target=hnsw.library, daemon=True).start()
+has_begun.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if is_over else 1)
+os._exit(os.waitpid(child, 0)[1] >> 8)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_waits_until_faiss_is_imported() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTING]
+    done = subprocess.run(command, env=environment, timeout=30, check=False)
+    assert done.returncode == 0
+
+
 def test_import_is_clean_where_warnings_are_errors() -> None:
     command = [
         sys.executable,

@@ -7,7 +7,9 @@ ended at. The core scores these by the whole vectors (``_core.VectorColumn``).
 from __future__ import annotations
 
 import functools
+import logging  # noqa: F401 (FAISS takes its lock: its hook for forks must be registered before ours)
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -35,7 +37,7 @@ def library() -> Any:
     Its SWIG layer emits DeprecationWarnings at import under Python 3.12 and later, which would be
     errors in programs that run with ``-W error``.
     """
-    with warnings.catch_warnings():
+    with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         module: Any = import_whole("faiss")
     if hasattr(os, "register_at_fork"):
@@ -44,6 +46,15 @@ def library() -> Any:
         # look (so there Ctrl-C comes through when the call returns).
         os.register_at_fork(after_in_child=module.InterruptCallback.clear_instance)
     return module
+
+
+_loading = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    # A fork waits until the import is over: a child could never finish what another thread began.
+    # No lock of ours is held by whoever calls library() first.
+    os.register_at_fork(
+        before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+    )
 
 
 class _limited_to:
