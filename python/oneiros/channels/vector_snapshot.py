@@ -28,12 +28,13 @@ BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
 
-# What a candidate of a walk costs, in vectors scored one by one: its links' vectors, and the steps
-# between, which weigh the more the narrower the vectors are.
-SCORED_PER_CANDIDATE: Final = 8
-STEPS_PER_CANDIDATE: Final = 2_000  # components
-SCORED_FROM_MEMORY: Final = 4
-CACHE_BYTES: Final = 16 * 2**20
+# What a candidate of a walk costs, in vectors scored by a scan: its links' vectors, and the steps
+# between, which weigh the more the narrower the vectors are. Measured on one thread of an AMD EPYC
+# (AVX-512), nanoseconds: where all lies in the cache, 550 and 17 (6,000 x 384), 1,400 and 87
+# (10,000 x 1,024), 600 and 8 (20,000 x 128), 500 and 3 (20,000 x 32); from memory, 2,100 and 64
+# (100,000 x 384), 1,300 and 22 (200,000 x 64).
+SCORED_PER_CANDIDATE: Final = 12
+STEPS_PER_CANDIDATE: Final = 4_000  # components
 
 WIDENING: Final = 4  # the next breadth where too few of the candidates may be returned
 
@@ -124,9 +125,7 @@ class Snapshot:
         if not self._is_whole(allowed):  # broad enough for k of them, were they spread evenly
             breadth = max(LEAST_BREADTH, BREADTH_PER_CHOSEN_RESULT * k)
             breadth = breadth * self.sealed_count // max(available, 1)
-        scored: float = SCORED_FROM_MEMORY
-        if self.sealed_count * self.column.dimension * 4 <= CACHE_BYTES:
-            scored = SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
+        scored = SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
         walked = 0
         while (walked + breadth) * scored * (4 if walked else 1) < available:
             yield breadth

@@ -21,12 +21,12 @@ __all__ = ["FLAT_LIMIT", "Built", "Task", "build", "due"]
 
 # One thread, 384 wide, clustered vectors, AMD EPYC (AVX-512), microseconds a query, k = 100:
 #
-#     vectors          1,000  2,000  5,000  10,000  20,000  50,000
-#     flat                43     67    145     242     931   2,241
-#     HNSW, breadth 200  104    121    101     117     152     191   (recall@100 >= 0.999)
-#     HNSW build, s     0.06   0.13   0.29    0.69     1.7     5.7
+#     vectors          1,000  2,000  5,000  10,000  20,000  100,000
+#     flat                34     54    102     188     764    3,800
+#     HNSW, breadth 200   91    119    159     165     240      410
+#     HNSW build, s      0.6    0.8    1.7     3.3     5.7       95
 #
-# They meet at about 4,000; exactness is worth the rest up to 5,000.
+# They meet at about 8,000; up to 5,000 a graph saves nothing.
 FLAT_LIMIT: Final = 5_000
 
 LEAST_GRAPH: Final = 256  # a smaller graph is slower than looking at all, whatever was asked for
