@@ -48,7 +48,7 @@ def library() -> Any:
     return module
 
 
-_loading = threading.Lock()
+_loading = threading.RLock()  # a signal handler may search while its thread imports
 if hasattr(os, "register_at_fork"):
     # A fork waits until the import is over: a child could never finish what another thread began.
     # No lock of ours is held by whoever calls library() first.
