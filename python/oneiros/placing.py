@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.finishing import Surfacing
+from oneiros.search.explained import Explained
 from oneiros.search.notes import NO_TIME, far_words
 from oneiros.search.pipeline import Search
 from oneiros.why_not import Hiding, Standing, WhyNot
@@ -50,6 +51,7 @@ class Placing:
         self._projections, self._request = projections, request
         self._search = search = Search(request, projections, visible, load, is_whole=True)
         search.run.run()
+        self._explained = Explained(search)
         self._ranking = search.ranking
         self._rows = [row for row, *_ in search.run.results()]
         uncut = search.run.uncut()
@@ -74,14 +76,14 @@ class Placing:
             exists=False,
             candidate_count=len(self._standing),
             kth_id=self._projections.lifecycle.ids[rows[-1]] if is_full else None,
-            kth=self._search.explanation(rows[-1]) if is_full else None,
+            kth=self._explained.explanation(rows[-1]) if is_full else None,
             linked_place=self._linked_place(id),
         )
 
     def _linked_place(self, id: str) -> int | None:
         """The place of a memory among the results, where links brought it there."""
         row = self._projections.lifecycle.row_of.get(id)
-        if row is None or row not in self._search.linked or row not in self._rows:
+        if row is None or row not in self._explained.linked or row not in self._rows:
             return None
         return self._rows.index(row) + 1
 
@@ -91,7 +93,7 @@ class Placing:
         found = self._search.run.place_of(row=row, plan=None)
         told = None if found is None else Explanations(self._ranking.compiled, found[0], [0])[0]
         if told is not None:
-            told = self._search.finished(row, told, is_linked=False)
+            told = self._explained.finished(row, told, is_linked=False)
         place = None if found is None else found[1]
         if told is not None and place is None:
             hidden = (*hidden, *self._leaving(row, told))

@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from oneiros.numpy_on_use import np
-from oneiros.ranking.factors import Rerank
 from oneiros.texts.normalised import normalised
 
 if TYPE_CHECKING:
@@ -138,7 +137,8 @@ class Callbacks:
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
         """What the profile's factor makes of scores by their places; None where it has no such factor."""
-        from oneiros.rerank.scores import shares_of  # noqa: PLC0415 - few rerank
+        from oneiros.ranking.factors import Rerank  # noqa: PLC0415 - few rerank
+        from oneiros.rerank.scores import shares_of  # noqa: PLC0415
 
         profile = self._plan.profile
         held = [isinstance(factor, Rerank) for factor in profile.factors]

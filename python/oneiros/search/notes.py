@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from oneiros.display import figure
 from oneiros.ranking.finishing import Surfacing
 
 if TYPE_CHECKING:
@@ -49,6 +48,12 @@ REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
 """Why nothing is returned: the words are those of :func:`reason_words`."""
 
 
+def _figure(value: float) -> str:
+    from oneiros.display import figure  # noqa: PLC0415 - few stages note a figure
+
+    return figure(value)
+
+
 def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
     """Return a stage's note in words; empty where there is nothing to say.
 
@@ -74,7 +79,7 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
         case Note.TOO_FEW_HITS:
             return f"not strong: {first:.0f} hits"
         case Note.NOT_STRONG:
-            return f"not strong: {figure(first)}, and {figure(second)} ahead"
+            return f"not strong: {_figure(first)}, and {_figure(second)} ahead"
         case Note.NEVER_RECALLED:
             return "no memory was ever recalled"
         case Note.FILLED:
@@ -86,10 +91,10 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
         case Note.NO_RERANKER:
             return "absent: no reranker"
         case Note.RETRY_NOT_NEEDED:
-            return f"not needed: confidence {figure(first)}"
+            return f"not needed: confidence {_figure(first)}"
         case Note.RETRY_KEPT | Note.RETRY_NOT_KEPT:
             kept = "kept" if note == Note.RETRY_KEPT else "not kept"
-            return f"confidence {figure(first)}, asked again {figure(second)}: {kept}"
+            return f"confidence {_figure(first)}, asked again {_figure(second)}: {kept}"
     return ""
 
 
@@ -97,11 +102,11 @@ def far_words(far: Far, rule: Surfacing) -> str:
     """Return why a result is not near enough."""
     is_low, score, cosine, overlap = far
     if is_low:
-        return f"score {figure(score)} below {rule.least_score:g}"
-    lacks = f"overlap {figure(overlap)} below {rule.least_overlap:g}"
+        return f"score {_figure(score)} below {rule.least_score:g}"
+    lacks = f"overlap {_figure(overlap)} below {rule.least_overlap:g}"
     if cosine is None:
         return lacks
-    return f"cosine {figure(cosine)} below {rule.least_cosine:g}, {lacks}"
+    return f"cosine {_figure(cosine)} below {rule.least_cosine:g}, {lacks}"
 
 
 def reason_words(
@@ -120,7 +125,7 @@ def reason_words(
     if note == Note.WEAK:
         least = getattr(rule, "cosine", 0.0)
         return (
-            f"the best cosine is {figure(first)}, below {least:g}, and "
+            f"the best cosine is {_figure(first)}, below {least:g}, and "
             f"{second:.0f} of the question's {word_count} words are found"
         )
     assert isinstance(rule, Surfacing)

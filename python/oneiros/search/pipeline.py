@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.association.found import Found
-from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import VectorChannel
-from oneiros.ranking.expansion import GraphExpansion
-from oneiros.ranking.factors import Context as ContextFactor
 from oneiros.ranking.finishing import Surfacing, WeakBest
 from oneiros.response import Duplicate, SearchResponse, shelve
 from oneiros.search.callbacks import Callbacks
@@ -27,6 +23,7 @@ from oneiros.search.plan import SearchPlan, surfacing_numbers
 from oneiros.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
+    from oneiros.explaining import Explanation
     from oneiros.projections import Projections, Visible
     from oneiros.projections.stored_rows import StoredIdsByRow
     from oneiros.query.dates import TimeRange
@@ -98,7 +95,7 @@ class Search:
         self.request = request
         self.projections = projections
         self.plan = plan = projections.search_plan(request.profile, request.added)
-        self._reach = visible.reach
+        self.reach = visible.reach
         self._load = load
         self._weak: list[str] = []
         self.run = _core.SearchRun(
@@ -168,7 +165,9 @@ class Search:
         if understood.surroundings is not None:
             count = len(self.projections.lifecycle.ids)
             read["surroundings"] = understood.surroundings.for_rows(count)
-            weights = [one.weight for one in profile.factors if isinstance(one, ContextFactor)]
+            from oneiros.ranking.factors import Context  # noqa: PLC0415 - few have a context
+
+            weights = [one.weight for one in profile.factors if isinstance(one, Context)]
             if here is not None and weights:
                 constants.append(("context_weight", weights[0] * here.context))
         if here is not None and isinstance(profile.abstention, Surfacing):
@@ -270,7 +269,7 @@ class Search:
             results=shelve(
                 [ids[row] for row, *_ in results],
                 [one[1:] for one in results],
-                self.explained(results) if request.is_explained else None,
+                self._explained(results) if request.is_explained else None,
                 self._load,
                 self._found(results, ids),
                 self._neighbours(results, ids),
@@ -291,6 +290,12 @@ class Search:
             for (row, *_), result in zip(results, response.results, strict=True):
                 result.via_deep_recall = request.back_again.hold(row)
         return response
+
+    def _explained(self, results: Sequence[Result]) -> Sequence[Explanation]:
+        """Return how each of these came to its score, made when it is touched."""
+        from oneiros.search.explained import Explained  # noqa: PLC0415 - few are explained
+
+        return Explained(self).of([row for row, *_ in results])
 
     def _trace(self, ids: Mapping[int, str]) -> SearchTrace:
         request, run = self.request, self.run
@@ -371,81 +376,6 @@ class Search:
         }
         return {place: id for place, id in hits.items() if id}
 
-    # Of how scores came about. REQUIRES: the search is explained.
-
-    def explained(self, results: Sequence[Result]) -> Sequence[Explanation]:
-        """Return how each of these came to its score, made when it is touched."""
-        return _Explained(self, [row for row, *_ in results])
-
-    def explanation(self, row: int) -> Explanation:
-        """Return how a row of the results came to its score."""
-        linked = self.linked.get(row)
-        if linked is None:
-            return self.finished(row, self._ranked_explanations[self._place_of[row]], False)
-        return self.finished(row, linked(), True)
-
-    def finished(self, row: int, told: Explanation, is_linked: bool) -> Explanation:
-        """Return an explanation with what stages did to the row since.
-
-        Args:
-            row: whose.
-            told: how channels and factors, or links, came to a score.
-            is_linked: whether that is the score by links; stages went on with the one that it has.
-        """
-        if is_linked == (row in self.linked):
-            for one, value in self.run.reranked:
-                if one == row:
-                    told = told.with_factor(FactorValue("rerank", value))
-        best = self.run.best
-        return told if best is None else told.as_share_of(best)
-
-    @property
-    def linked(self) -> dict[int, Any]:
-        """By row that links brought: what explains its score."""
-        if not hasattr(self, "_linked"):
-            self._linked = {
-                row: partial(self._explain_linked, path, place, seed, score)
-                for row, path, _, place, seed, score in self.run.linked()
-            }
-        return self._linked
-
-    def _explain_linked(
-        self, path: tuple[int, ...], place: int, seed: float, score: float
-    ) -> Explanation:
-        ranking = self.ranking
-        rule = ranking.profile.expansion
-        if isinstance(rule, GraphExpansion):
-            return self._in_graph(rule, path, seed, score)
-        assert ranking.linked is not None
-        told = Explanations(ranking.linked, self.run.ranked(linked=True), [place])[0]
-        # No channel ranked it.
-        return replace(told, channels=tuple(replace(one, rank=None) for one in told.channels))
-
-    def _in_graph(
-        self, rule: GraphExpansion, path: tuple[int, ...], seed: float, score: float
-    ) -> Explanation:
-        assert self._reach is not None
-        factors = [FactorValue("graph", rule.weight)]
-        for weight in self._reach.associations.weights_along(path, now=self.request.now):
-            factors += FactorValue("hop", rule.per_hop), FactorValue("link", weight)
-        told = Explanation((), seed, tuple(factors), score)
-        if told.evaluate() == score:
-            return told
-        return Explanation((), score, (), score)  # a link on the way has changed since
-
-    @property
-    def _ranked_explanations(self) -> Explanations:
-        if not hasattr(self, "_explanations"):
-            ranked = self.run.ranked(linked=False)
-            self._explanations = Explanations(self.ranking.compiled, ranked, range(len(ranked)))
-            self._places = {row: place for place, row in enumerate(ranked.rows.tolist())}
-        return self._explanations
-
-    @property
-    def _place_of(self) -> dict[int, int]:
-        assert self._ranked_explanations is not None  # made together
-        return self._places
-
 
 _NOTHING_READ: Final[dict[str, Any]] = {
     "spoken": "",
@@ -514,23 +444,3 @@ class _IdsOfRows(dict[int, str]):
     def __missing__(self, row: int) -> str:
         id = self[row] = self._ids[row]
         return id
-
-
-class _Explained(Sequence["Explanation"]):
-    """The explanations of results, each made when it is touched."""
-
-    def __init__(self, search: Search, rows: Sequence[int]) -> None:
-        self._search = search
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
-        if isinstance(index, slice):
-            return [self._search.explanation(row) for row in self._rows[index]]
-        return self._search.explanation(self._rows[index])

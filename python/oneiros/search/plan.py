@@ -12,7 +12,6 @@ from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.easing import eased_profile
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factor import is_function
-from oneiros.ranking.factors import Overlap
 from oneiros.ranking.finishing import Surfacing, WeakBest
 from oneiros.ranking.keep_rules import RelevanceGate
 from oneiros.ranking.path_weight import PathWeight
@@ -156,11 +155,17 @@ def _needs(profile: Profile, compiled: CompiledProfile) -> list[str]:
         "functions": any(map(is_function, profile.factors)),
         "temporal": "temporal" in factors,
         "named_time": profile.named_time is not None,
-        "overlap": any(isinstance(factor, Overlap) for factor in profile.factors),
+        "overlap": "overlap" in factors and _has_overlap(profile),
         "lexical_share": any(isinstance(rule, RelevanceGate) for rule in profile.keep),
         "cluster": "cluster" in compiled.names,
     }
     return [name for name, is_needed in found.items() if is_needed]
+
+
+def _has_overlap(profile: Profile) -> bool:
+    from oneiros.ranking.factors import Overlap  # noqa: PLC0415 - few profiles have one
+
+    return any(isinstance(factor, Overlap) for factor in profile.factors)
 
 
 def _expansion(
