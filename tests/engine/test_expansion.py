@@ -32,7 +32,7 @@ from tests.oracles.profiles import MODELS
 FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
 
 
-# Whatever is near or alike: finishing/test_results_left_out.py says what else leaves, and
+# Whatever is near or alike: search/test_results_left_out.py says what else leaves, and
 # texts/test_hot_set.py what is hot.
 OMEGA = of_all_kinds(oneiros.profiles.get("omega")).replace(
     hot_set=None,

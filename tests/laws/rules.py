@@ -44,8 +44,8 @@ KERNELS = {
 """Rule -> kernels, each a case of tests/kernels/test_against_oracles.py, or in test_whole_arrays.py."""
 
 _MODEL = "engine/test_profiles_against_oracles.py::test_search_is_the_model"
-_FINISHING = "finishing/test_results_left_out.py"
-_SURE = "finishing/test_confidence.py"
+_FINISHING = "search/test_results_left_out.py"
+_SURE = "search/test_confidence.py"
 _EXPANSION = "engine/test_expansion.py::test_links_bring_what_the_page_says"
 _HISTORY = "engine/test_co_retrieval.py::test_a_history_of_searches_leaves_what_the_page_says"
 _DEEP = "engine/test_deep_recall.py::test_what_comes_back_has_the_penalty_of_the_profile"
@@ -95,7 +95,7 @@ TESTS = {
     ),
     "C8": (
         f"{_RERANK}::test_the_order_is_the_scores_where_it_has_not",
-        "finishing/test_steps.py::test_the_order_of_a_reranker_before_links_is_kept",
+        "search/test_steps.py::test_the_order_of_a_reranker_before_links_is_kept",
         _WHOLE,
     ),
     "C9": (_EXPANSION, _WHOLE),
@@ -234,12 +234,12 @@ TESTS = {
         _WHOLE,
     ),
     "O1": (
-        "finishing/test_short_cuts.py::test_a_keyword_like_question_is_answered_by_what_is_almost_itself",
+        "search/test_short_cuts.py::test_a_keyword_like_question_is_answered_by_what_is_almost_itself",
         "texts/test_hot_set.py::test_hot_memories_join_by_the_maximum",
         _WHOLE,
     ),
     "O5": (
-        "finishing/test_short_cuts.py::test_a_strong_first_hit_decides_without_fusion_and_metadata",
+        "search/test_short_cuts.py::test_a_strong_first_hit_decides_without_fusion_and_metadata",
         _WHOLE,
     ),
     "O26": (_MODEL, f"{_FINISHING}::test_of_two_alike_the_first_stays", _WHOLE),
