@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Bits", "Channel", "Kind", "RankedList", "Rows", "Scores"]
+__all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
 """How vectors are searched: exactly, by a graph, or by what their number asks for."""
@@ -19,8 +19,6 @@ Scores: TypeAlias = "npt.NDArray[np.float64]"
 
 Bits: TypeAlias = "npt.NDArray[np.uint8]"
 """Rows that may be returned, bit-packed little-endian: bit r of byte r // 8 stands for row r."""
-
-Query_contra = TypeVar("Query_contra", contravariant=True)
 
 
 class RankedList(NamedTuple):
@@ -35,11 +33,3 @@ class RankedList(NamedTuple):
     def size(self) -> int:
         """How many rows there are."""
         return len(self.rows)
-
-
-class Channel(Protocol[Query_contra]):
-    """One way of finding memories."""
-
-    def search(self, query: Query_contra, k: int, allowed: Bits | None = None) -> RankedList:
-        """Return the best ``k`` rows among ``allowed`` (None: all); fewer only if no more exist."""
-        ...

@@ -133,17 +133,6 @@ class RowSets:
             bits = allowed_bits(self.live, len(self._lifecycle.ids))
         return Reach(associations, bits)
 
-    def permitted_of(
-        self, rows: npt.NDArray[np.uint32], bits: npt.NDArray[np.uint8] | None
-    ) -> npt.NDArray[np.uint32]:
-        """Of rows, rising, those of packed bits; of None, the live ones."""
-        if bits is None:
-            return np.array((set_of(rows) & self.live).to_array(), np.uint32)
-        rows = rows[: np.searchsorted(rows, 8 * len(bits))]
-        at = bits[rows >> 3] >> (rows & 7).astype(np.uint8)
-        found: npt.NDArray[np.uint32] = rows[(at & 1).astype(np.bool_)]
-        return found
-
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
 
