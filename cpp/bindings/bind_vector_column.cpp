@@ -11,6 +11,7 @@
 #include "bindings/interrupts.h"
 #include "bindings/registration.h"
 #include "columns/graph_hits.h"
+#include "columns/unit_vector.h"
 #include "columns/vector_column.h"
 #include "lexical/set_bits.h"
 
@@ -41,6 +42,19 @@ std::span<const float> vectors_of(const VectorColumn& column, const py::array& v
                           "), got " + text(vectors.attr("shape")));
   }
   return read.values;
+}
+
+py::object unit_vector(const py::array& values) {
+  py::array_t<float> unit(values.size());
+  const std::span<float> place(unit.mutable_data(), static_cast<std::size_t>(unit.size()));
+  const UnitVector made = for_real(values, "values", [&]<typename Value>(Value) {
+    return to_unit(read_1d<Value>(values, "values"), place);
+  });
+  if (made != UnitVector::made) {
+    return py::none();
+  }
+  unit.attr("setflags")(py::arg("write") = false);
+  return std::move(unit);
 }
 
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
@@ -188,6 +202,10 @@ std::size_t count_bits(const py::array& bits) {
 }  // namespace
 
 void register_vector_column(py::module_& module) {
+  module.def(
+      "unit_vector", &unit_vector, py::kw_only(), py::arg("values"),
+      "The vector of length 1, float32 and read-only; None where there is none: a zero vector, "
+      "or one whose length is no finite number.");
   py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(
       module, "VectorColumn", "Whole vectors (float32), one row a memory.")
       .def(py::init<std::size_t>(), py::kw_only(), py::arg("dimension"))

@@ -13,7 +13,7 @@ from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
-from oneiros.recent_answers import RecentAnswers
+from oneiros.search.cache import RecentAnswers
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from oneiros.response import SearchResponse
+from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
     from oneiros.bounded import Bounded

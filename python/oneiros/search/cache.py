@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from oneiros.fork_safe_lock import fork_safe_lock
-from oneiros.trace import SearchTrace, StageTrace
+from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.response import LoadMemories, SearchResponse
     from oneiros.search.request import SearchRequest
+    from oneiros.search.response import LoadMemories, SearchResponse
 
 __all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
 
@@ -23,7 +23,6 @@ __all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
 class Kept:
     """An answer, and for how long it is given again."""
 
-    request: SearchRequest
     response: SearchResponse
     seconds: float
 
@@ -42,7 +41,7 @@ class Kept:
         stage = StageTrace("response_cache", count, count, duration_ms, note=note)
         before = response.trace
         trace = SearchTrace((stage,), duration_ms, before.notes, before.duplicates)
-        return replace(response.loaded_anew(load), now=now, trace=trace)
+        return response.again(load, now=now, trace=trace)
 
 
 class RecentAnswers:
@@ -119,7 +118,6 @@ def has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
     """
     if request.expanded is not None and request.expanded.has_failed:
         return True
-    stages = response.trace.stages
     return request.reranker is not None and any(
-        stage.name.endswith("rerank") and stage.note for stage in stages
+        stage.name.endswith("rerank") and stage.note for stage in response.trace.stages
     )
