@@ -272,7 +272,7 @@ class VectorColumn:
     def nearest_nodes(
         self,
         *,
-        query: npt.NDArray[np.float32],
+        queries: npt.NDArray[np.float32],
         k: int,
         nodes: npt.NDArray[np.int64],
         wanted: int,
@@ -281,7 +281,8 @@ class VectorColumn:
         live: npt.NDArray[np.uint8] | None,
         under: npt.NDArray[np.uint8],
         allowed: npt.NDArray[np.uint8] | None,
-    ) -> tuple[Rows, npt.NDArray[np.float64], int]: ...
+        threads: int,
+    ) -> list[tuple[Rows, npt.NDArray[np.float64], int]]: ...
 
 def count_bits(*, bits: npt.NDArray[np.uint8]) -> int: ...
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
 from oneiros.association.found import Found as FoundByLinks
+from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow
 from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import VectorChannel
@@ -459,22 +460,43 @@ def _view(request: SearchRequest, projections: Projections, visible: Visible) ->
 
 
 def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
-    """What a walk of the vectors' graph finds; None where the core looks at the vectors itself."""
-    index, vector = projections.indexes.vectors, request.vector
-    if not index or vector is None or len(vector) != index.dimension:
-        return None
-    for channel in request.profile.channels:
-        if isinstance(channel, VectorChannel):
-            permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
-            return index.walk(vector, channel.depth_for(request.k), permitted)
-    return None
+    """Return what a walk of the vectors' graph finds; None where the core looks at all vectors itself."""
+    return _walked_many([request], projections, visible, 1)[0]
 
 
 def _walked_many(
     requests: Sequence[SearchRequest], projections: Projections, visible: Visible, threads: int
 ) -> list[Any]:
-    del threads
-    return [walked(request, projections, visible) for request in requests]
+    """What walks find for the requests of one call, which differ in their queries alone."""
+    hits: list[Any] = [None] * len(requests)
+    index, first = projections.indexes.vectors, requests[0]
+    depth = next(
+        (
+            channel.depth_for(first.k)
+            for channel in first.profile.channels
+            if isinstance(channel, VectorChannel)
+        ),
+        None,
+    )
+    if not index or depth is None:
+        return hits
+    walking = {
+        place: request.vector
+        for place, request in enumerate(requests)
+        if request.vector is not None and len(request.vector) == index.dimension
+    }
+    if first.syntax == "plain" and len(walking) > 1:
+        vectors = np.stack(list(walking.values()))
+        for place, found in zip(
+            walking, index.walk_many(vectors, depth, visible.bits, threads), strict=True
+        ):
+            hits[place] = found
+        return hits
+    for place, vector in walking.items():
+        request = requests[place]
+        permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
+        hits[place] = index.walk(vector, depth, permitted)
+    return hits
 
 
 def _time(asked: TimeRange) -> tuple[float, float, bool, float]:
