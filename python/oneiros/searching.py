@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Unpack
 from oneiros.bounded import Bounded
 from oneiros.search import searching
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
-from oneiros.watching import watched
 
 if TYPE_CHECKING:
     from oneiros.explain.why_not import WhyNot
@@ -20,7 +19,6 @@ __all__ = ["Searching"]
 class Searching(Bounded):
     """Memories that can be searched."""
 
-    @watched
     @taking(SearchKeywords, embedding=None)
     def search(self, query: str, k: int = 10, **options: Unpack[SearchKeywords]) -> SearchResponse:
         """Find the memories that answer a question, best first.
@@ -90,7 +88,6 @@ class Searching(Bounded):
         """
         return searching.search(self, query, k, options)
 
-    @watched
     @taking(BatchKeywords, embeddings=None, threads=None)
     def search_many(
         self, queries: Sequence[str], k: int = 10, **options: Unpack[BatchKeywords]

@@ -24,7 +24,6 @@ from oneiros.search.pipeline import Found, Search, abstention_of, walked
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
-    from oneiros.bounded import Bounded
     from oneiros.memory import Memory
     from oneiros.projections import Limits, Projections, Visible
     from oneiros.projections.row_sets import RowSets
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from oneiros.search.options import WhyNotKeywords
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
+    from oneiros.searching import Searching
 
 __all__ = ["hidings", "why_not"]
 
@@ -45,11 +45,11 @@ _DECIDED: Final = {
 """By short cut: why other channels have no say."""
 
 
-def why_not(within: Bounded, query: str, id: str, keywords: WhyNotKeywords) -> WhyNot:
+def why_not(within: Searching, query: str, id: str, keywords: WhyNotKeywords) -> WhyNot:
     """Tell why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
-    call = SearchCall(within, SearchOptions.checked(keywords), k, is_explained=True)
+    call = SearchCall(within, SearchOptions.checked(keywords, within.why_not), k, is_explained=True)
     question, visible, load = call.question(query, embedding), call.visible(), within._load_seen
     projections = call.parts.projections
     placing = Placing(question, projections, visible, load)

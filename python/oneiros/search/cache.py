@@ -13,10 +13,9 @@ from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories, SearchResponse
 
-__all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
+__all__ = ["Kept", "RecentAnswers", "Same"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +106,3 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self._held)
-
-
-def has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
-    """Whether a reranker or an expander, where there is one, said less than it might next time.
-
-    Args:
-        request: one that was searched whole, or a part of a compound one.
-        response: the answer to it.
-    """
-    if request.expanded is not None and request.expanded.has_failed:
-        return True
-    return request.reranker is not None and any(
-        stage.name.endswith("rerank") and stage.note for stage in response.trace.stages
-    )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiros import _core
 from oneiros.argument_checks import count, require_text
 from oneiros.fields import FIELDS
 from oneiros.projections import Limits
+from oneiros.query.date_words import may_name_a_time
 from oneiros.query.dates import range_in
 from oneiros.query.understood import PLAIN, Understood, asks_times, ranked_by, understand
+from oneiros.ranking.deep_recall import DeepRecall
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.reranking import with_place
 from oneiros.remember.write_behind import ReinforcementEvent
@@ -46,15 +47,24 @@ class _Traits(NamedTuple):
     takes_variants: bool
 
 
-@lru_cache(maxsize=256)
+_TRAITS: Final[dict[str, _Traits]] = {}
+"""By the hash of a profile."""
+_MOST_KEPT: Final = 256
+_USUAL_K: Final = 1_000_000  # checked without a call
+
+
 def _traits_of(profile: Profile) -> _Traits:
-    return _Traits(
+    """Return what a profile reads of a question."""
+    if len(_TRAITS) >= _MOST_KEPT:
+        _TRAITS.clear()
+    found = _TRAITS[profile.hash] = _Traits(
         asks_times=asks_times(profile),
         reads_texts=profile.reads_texts,
         reads_verdicts=any(getattr(one, "reads_verdicts", False) for one in profile.factors),
         takes_variants=profile.understanding is not None
         and isinstance(profile.fusion, ReciprocalRankFusion),
     )
+    return found
 
 
 class SearchCall:
@@ -94,15 +104,15 @@ class SearchCall:
     ) -> None:
         self._within = within
         self.options = options
-        self.k = count("k", k)
+        self.k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
         self.parts = parts = within._parts
         parts.remember.follow_others(is_asked=parts.auto_refresh)
         self.profile = parts.profile if options.profile is None else options.profile
         self.now = within._now(None) if options.now is None else options.now
         options.require_read(self.profile)
-        self.traits = _traits_of(self.profile)
+        self.traits = _TRAITS.get(self.profile.hash) or _traits_of(self.profile)
         self.is_explained = options.explain if is_explained is None else is_explained
-        self.scope = within._scope()
+        self.scope = within._scope() if within._bounds else None
         self.limits = self._limits()
 
     def _limits(self) -> Limits:
@@ -183,9 +193,10 @@ class SearchCall:
             query: the text.
             embedding: its vector; None: the embedder's.
         """
-        require_text("query", query)
         options, parts = self.options, self.parts
-        spoken = _spoken_in(query, options.syntax)
+        if type(query) is not str:
+            require_text("query", query)
+        spoken = query if options.syntax == "plain" else _spoken_in(query, options.syntax)
         understood = self._understood(spoken)
         expanded = ranks = None
         if parts.expander is not None:
@@ -225,6 +236,7 @@ class SearchCall:
             reranker=reranker,
             until=options.until,
             expanded=expanded,
+            added=(DeepRecall(self.profile.deep_recall_penalty),) if limits.is_deep else (),
             ranks=ranks,
         )
 
@@ -236,10 +248,12 @@ class SearchCall:
         """
         options, profile = self.options, self.profile
         time: TimeRange | None = None
-        if self.traits.asks_times:
-            time = range_in(spoken, self.now) if options.time is None else options.time
-            if time is not None and time.words and profile.named_time is None:
-                time = time._replace(certainty="soft")  # O22; H10 alone reads the wording
+        if options.time is not None:
+            time = options.time
+        elif self.traits.asks_times and may_name_a_time(spoken):
+            time = range_in(spoken, self.now)
+        if time is not None and time.words and profile.named_time is None:
+            time = time._replace(certainty="soft")  # O22; H10 alone reads the wording
         if time is None and profile.understanding is None:
             found = PLAIN
         else:

@@ -13,6 +13,7 @@ from oneiros.argument_checks import require_flag, require_instance, require_utf8
 from oneiros.field_checks import moment
 from oneiros.field_checks import text as text_check
 from oneiros.fields import FIELDS
+from oneiros.named_calls import unexpected
 from oneiros.query.dates import given_range
 from oneiros.query.understood import asks_times
 from oneiros.ranking.declaration import require_number
@@ -118,11 +119,12 @@ class SearchOptions:
     """Of ``deadline``: by ``time.monotonic``, when nobody is waited for any longer."""
 
     @classmethod
-    def checked(cls, given: Mapping[str, Any]) -> SearchOptions:
+    def checked(cls, given: Mapping[str, Any], method: Callable[..., Any]) -> SearchOptions:
         """Return the options of a call, whose time begins now.
 
         Args:
             given: keywords of :class:`SharedKeywords`, those not given left out.
+            method: that was called with them.
 
         Raises:
             TypeError, ValueError: names the argument and its rule.
@@ -133,8 +135,7 @@ class SearchOptions:
         for name, value in given.items():
             check = _CHECKS.get(name)
             if check is None:
-                msg = f"search() got an unexpected keyword argument {name!r}"
-                raise TypeError(msg)
+                raise unexpected(method, name)
             values[name] = check(value)
         if "date_range" in values or "soft_range" in values:
             pair, is_soft = values.pop("date_range", None), values.pop("soft_range", False)
@@ -325,6 +326,7 @@ def taking(
             for name, annotation in keywords.__annotations__.items()
         ]
         method.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        method.takes_keywords = True  # type: ignore[attr-defined]
         return method
 
     return decorate

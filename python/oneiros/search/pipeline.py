@@ -451,7 +451,9 @@ def _view(request: SearchRequest, projections: Projections, visible: Visible) ->
     return _core.ReadView(
         lexical=projections.indexes.lexical,
         columns=projections.lifecycle.columns,
-        sessions=projections.sessions.order if has_neighbours else None,
+        sessions=(projections.sessions.whole or projections.sessions.order)
+        if has_neighbours
+        else None,
         graph=None if reach is None else reach.associations.graph,
         texts=None if sought is None else sought.column,
         lowered=None if sought is None else sought.texts.lowered,
@@ -470,6 +472,8 @@ def _walked_many(
     """What walks find for the requests of one call, which differ in their queries alone."""
     hits: list[Any] = [None] * len(requests)
     index, first = projections.indexes.vectors, requests[0]
+    if len(requests) == 1 and first.vector is None:
+        return hits
     depth = next(
         (
             channel.depth_for(first.k)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import is_scalar_array, texts
 from oneiros.ranking.threads import checked_threads
-from oneiros.search.cache import Kept, has_fallen_short
+from oneiros.search.cache import Kept
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import answer, answer_many
@@ -16,18 +16,29 @@ from oneiros.search.pipeline import answer, answer_many
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.bounded import Bounded
     from oneiros.search.options import BatchKeywords, SearchKeywords
+    from oneiros.search.request import SearchRequest
     from oneiros.search.response import SearchResponse
+    from oneiros.searching import Searching
 
 __all__ = ["search", "search_many"]
 
 
-def search(within: Bounded, query: str, k: int, keywords: SearchKeywords) -> SearchResponse:
+def search(within: Searching, query: str, k: int, keywords: SearchKeywords) -> SearchResponse:
     """Answer one question; see :meth:`oneiros.Engine.search`."""
+    watch = within._shared.watch
+    if watch is None:
+        return _search(within, query, k, keywords)
+    with watch.searching("search") as tell:
+        response = _search(within, query, k, keywords)
+        tell([response])
+    return response
+
+
+def _search(within: Searching, query: str, k: int, keywords: SearchKeywords) -> SearchResponse:
     started = perf_counter()
     embedding = keywords.pop("embedding", None)
-    call = SearchCall(within, SearchOptions.checked(keywords), k)
+    call = SearchCall(within, SearchOptions.checked(keywords, within.search), k)
     call.options.require_reinforcement(call.profile)
     rule = call.profile.cache
     if rule is None or call.options.now is not None or call.is_explained:
@@ -47,7 +58,7 @@ def search(within: Bounded, query: str, k: int, keywords: SearchKeywords) -> Sea
 
 
 def _answered(
-    call: SearchCall, query: str, embedding: npt.ArrayLike | None, within: Bounded
+    call: SearchCall, query: str, embedding: npt.ArrayLike | None, within: Searching
 ) -> tuple[SearchResponse, bool]:
     """Search anew, part by part where the question has several.
 
@@ -58,18 +69,30 @@ def _answered(
     visible, load = call.visible(), within._load_seen
     projections = call.parts.projections
     responses = [answer(question, projections, visible, load) for question in questions]
-    fell_short = any(map(has_fallen_short, questions, responses))
+    fell_short = any(map(_has_fallen_short, questions, responses))
     return call.together([query], counts, questions, responses)[0], fell_short
 
 
 def search_many(
-    within: Bounded, queries: Sequence[str], k: int, keywords: BatchKeywords
+    within: Searching, queries: Sequence[str], k: int, keywords: BatchKeywords
 ) -> list[SearchResponse]:
     """Answer a batch of questions; see :meth:`oneiros.Engine.search_many`."""
+    watch = within._shared.watch
+    if watch is None:
+        return _search_many(within, queries, k, keywords)
+    with watch.searching("search_many") as tell:
+        responses = _search_many(within, queries, k, keywords)
+        tell(responses)
+    return responses
+
+
+def _search_many(
+    within: Searching, queries: Sequence[str], k: int, keywords: BatchKeywords
+) -> list[SearchResponse]:
     asked = texts("queries", queries)
     embeddings = _one_each(keywords.pop("embeddings", None), len(asked))
     threads = checked_threads(keywords.pop("threads", None))
-    call = SearchCall(within, SearchOptions.checked(keywords), k)
+    call = SearchCall(within, SearchOptions.checked(keywords, within.search_many), k)
     call.options.require_reinforcement(call.profile)
     questions, counts = call.questions(asked, embeddings)
     if not questions:
@@ -96,3 +119,17 @@ def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
         msg = f"embeddings: expected {count}, one a query, got {len(vectors)}"
         raise ValueError(msg)
     return vectors
+
+
+def _has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
+    """Whether a reranker or an expander, where there is one, said less than it might next time.
+
+    Args:
+        request: one that was searched whole, or a part of a compound one.
+        response: the answer to it.
+    """
+    if request.expanded is not None and request.expanded.has_failed:
+        return True
+    return request.reranker is not None and any(
+        stage.name.endswith("rerank") and stage.note for stage in response.trace.stages
+    )
