@@ -218,7 +218,7 @@ class Search:
             profile_hash=request.profile_hash,
             ids=found.ids,
             scores=found.scores,
-            memories=found.memories,
+            memories=ResultMemories(found.ids, self.load),
             answer=found,
             reason=found.reason() if outcome.has_reason else "",
             confidence=outcome.confidence,
@@ -236,13 +236,11 @@ class Found:
     __slots__ = (
         "_callbacks",
         "_id_of",
-        "_load",
         "_places",
         "_plan",
         "_request",
         "_search",
         "ids",
-        "memories",
         "outcome",
         "scores",
         "total_ms",
@@ -253,7 +251,6 @@ class Found:
         self._request = search.request
         self._plan = search.plan
         self._callbacks = search.callbacks
-        self._load = search.load
         # A run holds all candidates: explanations alone need it.
         self._search = search if search.request.is_explained else None
         self._id_of = search.projections.lifecycle.ids
@@ -264,7 +261,6 @@ class Found:
             self._places = [place for place, id in enumerate(self.ids) if id]
             self.ids = [self.ids[place] for place in self._places]
             self.scores = [self.scores[place] for place in self._places]
-        self.memories = ResultMemories(self.ids, search.load)
         self.total_ms = (perf_counter() - search.started) * 1e3
 
     @property
@@ -273,8 +269,8 @@ class Found:
         outcome = self.outcome
         return self._plan.ranking(outcome.short_cut, is_relaxed=outcome.is_relaxed)
 
-    def results(self) -> tuple[SearchResult, ...]:
-        """Return the results, best first."""
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
         outcome, request = self.outcome, self._request
         rows = outcome.results()
         raw = outcome.raw_scores if outcome.best is not None else None
@@ -283,7 +279,7 @@ class Found:
             raw = None if raw is None else [raw[place] for place in self._places]
         explanations = self._explanations([row for row, *_ in rows]) if self._search else None
         results = tuple(
-            SearchResult(self.memories, id, found[1:], explanations, place)
+            SearchResult(memories, id, found[1:], explanations, place)
             for place, (id, found) in enumerate(zip(self.ids, rows, strict=True))
         )
         if raw is not None:
@@ -320,14 +316,14 @@ class Found:
         assert self._search is not None
         return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)
 
-    def nearest_misses(self) -> tuple[SearchResult, ...]:
-        """Return the nearest candidates where nothing is returned."""
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
         if not self.outcome.has_reason:
             return ()
         misses = self.outcome.misses()
         pairs = zip(ids_of(self._id_of, [row for row, *_ in misses]), misses, strict=True)
         there = [(id, found) for id, found in pairs if id]
-        memories = ResultMemories([id for id, _ in there], self._load)
+        memories = ResultMemories([id for id, _ in there], load)
         return tuple(SearchResult(memories, id, found[1:]) for id, found in there)
 
     def direct_ids(self) -> tuple[str, ...] | None:

@@ -77,11 +77,12 @@ def readable(
 class ResultMemories:
     """Reads the memories of one response, or their texts, all at once on the first touch."""
 
-    __slots__ = ("_ids", "_load", "_lock", "_memories", "_texts")
+    __slots__ = ("_ids", "_lock", "_memories", "_texts", "loader")
 
     def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
         self._ids = ids
-        self._load = load
+        self.loader = load
+        """Reads memories, or their texts, from the store."""
         self._lock = threading.RLock()  # a signal handler may look on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
         self._texts: dict[str, str | StoreCorrupt | None] | None = None
@@ -89,7 +90,7 @@ class ResultMemories:
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
             if self._memories is None:
-                found = load_each(self._load, self._ids)
+                found = load_each(self.loader, self._ids)
                 self._memories = dict(zip(self._ids, found, strict=True))
             return self._memories
 
@@ -105,7 +106,7 @@ class ResultMemories:
 
     def _found_texts(self) -> dict[str, str | StoreCorrupt | None]:
         if self._memories is None:
-            read = load_each(self._load.texts, self._ids)
+            read = load_each(self.loader.texts, self._ids)
             return dict(zip(self._ids, read, strict=True))
         return {
             id: one if one is None or isinstance(one, StoreCorrupt) else one.text
@@ -241,11 +242,11 @@ class SearchResult:
 class Answer(Protocol):
     """What a response is made of, each part when it is first asked for."""
 
-    def results(self) -> tuple[SearchResult, ...]:
-        """Return the results, best first."""
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
 
-    def nearest_misses(self) -> tuple[SearchResult, ...]:
-        """Return the nearest candidates where nothing is returned."""
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
 
     def trace(self) -> SearchTrace:
         """Return what every stage did."""
@@ -265,13 +266,14 @@ class MadeAnswer(NamedTuple):
     made_misses: tuple[SearchResult, ...] = ()
     made_direct_ids: tuple[str, ...] | None = None
 
-    def results(self) -> tuple[SearchResult, ...]:
-        """Return the results, best first."""
-        return self.made_results
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
+        return _with_memories(self.made_results, memories)
 
-    def nearest_misses(self) -> tuple[SearchResult, ...]:
-        """Return the nearest candidates where nothing is returned."""
-        return self.made_misses
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
+        memories = ResultMemories([one.id for one in self.made_misses], load)
+        return _with_memories(self.made_misses, memories)
 
     def trace(self) -> SearchTrace:
         """Return what every stage did."""
@@ -356,12 +358,13 @@ class SearchResponse:
     @property
     def results(self) -> tuple[SearchResult, ...]:
         """The results, best first."""
-        return self._once("results", self._answer.results)
+        return self._once("results", lambda: self._answer.results(self._memories))
 
     @property
     def nearest_misses(self) -> tuple[SearchResult, ...]:
         """Where nothing is returned for :attr:`reason`: the nearest, best first. They count as no access."""
-        return self._once("misses", self._answer.nearest_misses)
+        load = self._memories.loader
+        return self._once("misses", lambda: self._answer.nearest_misses(load))
 
     @property
     def trace(self) -> SearchTrace:
@@ -386,6 +389,11 @@ class SearchResponse:
         return self._answer.linked_ids()
 
     @property
+    def answer(self) -> Answer:
+        """What the response is made of."""
+        return self._answer
+
+    @property
     def abstained(self) -> bool:
         """Whether nothing is returned because nothing is near enough (docs/systems/omega.md O27)."""
         return bool(self.reason)
@@ -403,16 +411,15 @@ class SearchResponse:
         return self
 
     def again(
-        self, load: LoadMemories, *, now: float | None = None, trace: SearchTrace | None = None
+        self, load: LoadMemories, *, now: float | None = None, answer: Answer | None = None
     ) -> SearchResponse:
-        """Return the same results, whose memories are read when they are first touched, once more.
+        """Return the same answer in new results, whose memories are read when they are first touched.
 
         Args:
             load: the store's loader.
             now: the clock; None: the same.
-            trace: None: the same.
+            answer: with another trace; None: this one's.
         """
-        memories = ResultMemories(self._ids, load)
         return SearchResponse(
             query=self.query,
             now=self.now if now is None else now,
@@ -420,16 +427,8 @@ class SearchResponse:
             profile_hash=self.profile_hash,
             ids=self._ids,
             scores=self._scores,
-            memories=memories,
-            answer=MadeAnswer(
-                _with_memories(self.results, memories),
-                self._answer.trace() if trace is None else trace,
-                _with_memories(
-                    self.nearest_misses,
-                    ResultMemories([one.id for one in self.nearest_misses], load),
-                ),
-                self.direct_ids,
-            ),
+            memories=ResultMemories(self._ids, load),
+            answer=self._answer if answer is None else answer,
             reason=self.reason,
             confidence=self.confidence,
             parts=self.parts,
