@@ -56,7 +56,7 @@ py::object unit_vector(const py::array& values) {
     return py::none();
   }
   unit.attr("setflags")(py::arg("write") = false);
-  return std::move(unit);
+  return unit;
 }
 
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
