@@ -25,7 +25,7 @@ from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
 from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded_one
+from oneiros.store.embedding_bytes import decoded_later
 from oneiros.warning_places import warn
 from oneiros.watching import Watch, require_watch
 
@@ -132,7 +132,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             path,
             durability=durability,
             busy_timeout_seconds=busy_timeout_seconds,
-            decode_embedding=decoded_one,
+            decode_embedding=decoded_later,
         )
         try:
             options = recorded_options(store, asked, chosen)

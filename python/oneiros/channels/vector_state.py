@@ -10,7 +10,7 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits, Rows
 from oneiros.channels.hnsw import Matrix
-from oneiros.channels.kept_graph import Restored
+from oneiros.channels.kept_graph import ReplacedVectors
 from oneiros.channels.vector_sealed import Sealed
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
@@ -27,9 +27,11 @@ class VectorState:
     vector, whichever it is, and a change that an interrupt cuts off in between has not begun.
     """
 
-    def __init__(self, dimension: int) -> None:
-        self.now = Snapshot(_core.VectorColumn(dimension=dimension))
+    def __init__(self, column: _core.VectorColumn) -> None:
+        self.now = Snapshot(column)
         """The latest state."""
+        self.replaced: ReplacedVectors | None = None
+        """What rows had whose vector changed since :meth:`await_graph`."""
         self._changed: list[Rows] | None = None  # rows whose vector changed since a build began
 
     @property
@@ -39,9 +41,9 @@ class VectorState:
         tables = sum(0 if bits is None else bits.nbytes for bits in (now.live, now.under))
         return now.column.resident_bytes + (now.sealed.nbytes if now.sealed else 0) + tables
 
-    def begin(self, restored: Restored) -> None:
-        """Publish a graph that was kept. REQUIRES: there was no vector before."""
-        self.now = _under(restored.column, restored.sealed, restored.is_live)
+    def await_graph(self) -> None:
+        """Note what changes until :meth:`take_over` has a graph of the vectors there are now."""
+        self._changed, self.replaced = [], ReplacedVectors()
 
     def write(self, rows: Rows, vectors: Matrix) -> int:
         """Give rows their vectors, a zero vector standing for none; return how many are not zero."""
@@ -60,7 +62,7 @@ class VectorState:
 
     def take_over(self, built: Built | None) -> None:
         """Publish what was built, less what changed since; None: it was not built."""
-        changed, self._changed = self._changed, None
+        changed, self._changed, self.replaced = self._changed, None, None
         if built is None:
             return
         column, sealed = self.now.column, built.sealed
@@ -80,6 +82,8 @@ class VectorState:
         if self._changed is not None:
             self._changed.append(rows.copy())
         now = self.now
+        if self.replaced is not None:
+            self.replaced.keep(now.column, rows[now.column.has(rows=rows)])
         if now.sealed is None or now.under is None or now.positions is None:
             return
         leaving = np.unique(rows[rows < 8 * len(now.under)])

@@ -40,6 +40,7 @@ FEWEST_DEAD: Final = 1_024
 class Task(Enum):
     """A way of building the next state."""
 
+    RETURN = "the graph that was kept comes back"
     EXTEND = "the graph grows by the fresh vectors"
     GRAPH = "a new graph of all vectors"
     FLAT = "the graph goes"

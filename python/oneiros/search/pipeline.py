@@ -397,7 +397,8 @@ _NOTHING_READ: Final[dict[str, Any]] = {
 
 def _view(request: SearchRequest, projections: Projections, visible: Visible) -> dict[str, Any]:
     """What the core reads, part by part."""
-    vectors, reach, sought = projections.indexes.vectors, visible.reach, request.sought
+    reach, sought = visible.reach, request.sought
+    vectors = projections.indexes.vectors if _reads_vectors(request) else None
     has_neighbours = request.profile.neighbours is not None
     return {
         "lexical": projections.indexes.lexical,
@@ -410,10 +411,23 @@ def _view(request: SearchRequest, projections: Projections, visible: Visible) ->
     }
 
 
+def _reads_vectors(request: SearchRequest) -> bool:
+    """Whether a stage looks at vectors: that loads those of a store that was opened."""
+    profile = request.profile
+    return (
+        request.vector is not None
+        or profile.duplicates is not None
+        or any(factor.name == "cluster" for factor in profile.factors)
+    )
+
+
 def _walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
     """What a walk of the vectors' graph finds; None where the core looks at the vectors itself."""
-    index, vector = projections.indexes.vectors, request.vector
-    if not index or vector is None or len(vector) != index.dimension:
+    vector = request.vector
+    if vector is None:  # of words alone: the vectors are not even loaded
+        return None
+    index = projections.indexes.vectors
+    if not index or len(vector) != index.dimension:
         return None
     for channel in request.profile.channels:
         if isinstance(channel, VectorChannel):
