@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneiros.argument_checks import require_utf8
+from oneiros.dataclasses_on_use import replace
 from oneiros.limiting import DeepLimits
 from oneiros.query.asking import Asking, require_asking
 from oneiros.searching import Searching

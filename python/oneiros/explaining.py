@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.display import Branch, Table, figure, tree_text
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from oneiros.argument_checks import require_flag, statuses
 from oneiros.bounded import Bounded, require_where
+from oneiros.dataclasses_on_use import replace
 from oneiros.field_checks import moment as moment_check
 from oneiros.projections import Limits
 from oneiros.projections.row_sets import of_status

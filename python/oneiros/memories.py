@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.asking_why import AskingWhy
 from oneiros.comparing import Comparing
+from oneiros.dataclasses_on_use import replace
 from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.linking import Linking

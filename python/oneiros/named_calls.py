@@ -7,7 +7,6 @@ parameter where the name of an unexpected one is near.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -20,6 +19,7 @@ Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LEAST = 0.65  # of difflib's similarity: "kk" is near to "k", "filter" is not near to "profile"
+_COROUTINE = 0x80  # inspect.CO_COROUTINE; importing inspect takes 4 ms
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -33,7 +33,7 @@ def named_calls(name: str) -> Callable[[Class], Class]:
 
     def decorate(cls: Class) -> Class:
         for attribute in dir(cls):
-            held = inspect.getattr_static(cls, attribute)
+            held = next(base.__dict__[attribute] for base in cls.__mro__ if attribute in vars(base))
             if isinstance(held, FunctionType) and not attribute.startswith("_"):
                 setattr(cls, attribute, _named(plain_function(held), f"{name}.{attribute}"))
         own = cls.__dict__.get("__init__")
@@ -67,7 +67,7 @@ def nearest(name: str, known: Iterable[str], least: float = _LEAST) -> str | Non
 
 
 def _named(function: Callable[..., Any], shown: str) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(function):
+    if function.__code__.co_flags & _COROUTINE:
 
         @wraps(function)
         async def call(*args: Any, **kwargs: Any) -> Any:
@@ -104,6 +104,8 @@ def _message(
     kwargs: dict[str, Any],
 ) -> str | None:
     """Return what a call that does not fit is to say; None where it fits, so that ``error`` is another."""
+    import inspect  # noqa: PLC0415 - for messages only
+
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)

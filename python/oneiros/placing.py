@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.finishing import Surfacing

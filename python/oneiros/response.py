@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
 from oneiros.visible_text import shortened, snippet

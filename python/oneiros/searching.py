@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from oneiros.argument_checks import (
     require_utf8,
     texts,
 )
+from oneiros.dataclasses_on_use import replace
 from oneiros.limiting import DeepLimits
 from oneiros.query.asking import Asking, one_each, require_asking, require_reinforcement
 from oneiros.questioning import Questioning, spoken_in

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:

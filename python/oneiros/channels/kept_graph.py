@@ -9,7 +9,6 @@ comes back is the one that was kept, and answers with the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,6 +28,7 @@ from oneiros.channels.vector_sealed import (
     rows_of_nodes,
 )
 from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["KeptGraph", "ReplacedVectors", "restored"]
 

@@ -8,7 +8,6 @@ equal vectors the graph holds one, the head; the others are its twins, which sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits, Rows
 from oneiros.channels.hnsw import SLICE, Graph, Matrix, Nodes
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from oneiros import _core
 from oneiros.channels import Bits, RankedList
 from oneiros.channels.hnsw import Matrix
 from oneiros.channels.vector_sealed import Sealed
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["Snapshot"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +12,7 @@ from oneiros.channels.kept_graph import ReplacedVectors
 from oneiros.channels.vector_sealed import Sealed
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
+from oneiros.dataclasses_on_use import replace
 
 __all__ = ["VectorState"]
 
@@ -93,7 +92,7 @@ class VectorState:
         live = now.live
         if live is None:
             live = np.full(len(now.sealed) // 8, 0xFF, np.uint8)
-        self.now = dataclasses.replace(
+        self.now = replace(
             now,
             live=_without(live, now.positions[leaving]),
             under=_without(now.under, leaving),

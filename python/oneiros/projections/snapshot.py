@@ -140,8 +140,6 @@ class Snapshot:
             projections: what is to be kept of it; nothing changes it meanwhile.
             revision: what the projections hold.
         """
-        from pathlib import Path  # noqa: PLC0415 - loads much
-
         count, indexes = len(projections.lifecycle.ids), projections.indexes
         is_little = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
         if (
@@ -149,9 +147,11 @@ class Snapshot:
             or count < FEWEST_ROWS
             or indexes.has_erased
             or not projections.row_sets.attributes.is_sure
-            or (is_little and Path(self.path).is_file())
+            or (is_little and os.path.isfile(self.path))  # noqa: PTH113 - pathlib loads much
         ):
             return
+        from pathlib import Path  # noqa: PLC0415 - loads much
+
         vectors = indexes.vectors
         kept = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, overload
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.explaining import Explanation, Explanations, FactorValue
 from oneiros.ranking.expansion import GraphExpansion
 

@@ -7,12 +7,12 @@ holds no lock of Python's. FAISS is asked before, where a graph is walked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.association.found import Found
+from oneiros.dataclasses_on_use import replace
 from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.finishing import Surfacing, WeakBest
