@@ -23,7 +23,6 @@ from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
 from oneiros.response import load_each
 from oneiros.store.transaction import VERDICTS
-from oneiros.visible_text import shortened
 from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
@@ -289,6 +288,8 @@ class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
         return Memories(self._parts, {**self._bounds, **bounds})
 
     def __repr__(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         bounds = "".join(
             f" {name}={shortened(value, _BOUND)!r}" for name, value in self._bounds.items()
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.trace import Duplicate, SearchTrace, StageTrace
-from oneiros.visible_text import shortened, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -219,6 +218,7 @@ class SearchResult:
         text is the reason.
         """
         from oneiros.display import CELL, day, fitted  # noqa: PLC0415 - for those who look
+        from oneiros.visible_text import snippet  # noqa: PLC0415 - for those who look
 
         try:
             memory = self.memory
@@ -230,6 +230,8 @@ class SearchResult:
         return shown, kind, day(occurred)
 
     def __repr__(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         text, kind, date = self._shown()
         told = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
         return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
@@ -362,6 +364,8 @@ class SearchResponse:
         return [self._overview(), *([self.table()] if is_explained else [])]
 
     def _headline(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
         why = f": {self.reason}" if self.reason else ""
         return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"
