@@ -9,7 +9,7 @@ comes back is the one that was kept, and answers with the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits
 from oneiros.channels.graph_links import Links
-from oneiros.channels.hnsw import Graph, Matrix, Nodes
 from oneiros.channels.vector_input import read_vectors
 from oneiros.channels.vector_sealed import (
     NO_ROW,
@@ -29,6 +28,9 @@ from oneiros.channels.vector_sealed import (
 )
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.dataclasses_on_use import dataclass
+
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Matrix, Nodes
 
 __all__ = ["KeptGraph", "ReplacedVectors", "restored"]
 
@@ -147,6 +149,8 @@ def restored(
     Raises:
         ValueError: they are not.
     """
+    from oneiros.channels.hnsw import Graph  # noqa: PLC0415 - loaded with the first graph
+
     node_count = len(kept.hashes)
     row_of = kept.rows_of_nodes()
     dead_before: Nodes = np.cumsum(row_of == NO_ROW) - (row_of == NO_ROW)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections.abc import Callable
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
-from oneiros.channels.hnsw import Matrix
 from oneiros.channels.kept_graph import KeptGraph, restored
 from oneiros.channels.vector_input import (
     read_allowed,
@@ -31,6 +29,11 @@ from oneiros.channels.vector_upkeep import FEWEST_FRESH, FLAT_LIMIT, Built, Task
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.ranking.threads import require_threads
 
+if TYPE_CHECKING:
+    import logging
+
+    from oneiros.channels.hnsw import Matrix
+
 __all__ = ["VectorIndex"]
 
 SCANS_WITHOUT_GRAPH: Final = 2
@@ -39,7 +42,11 @@ that answers one never pays for FAISS."""
 
 BATCH: Final = 1_024  # queries that are searched together: bounds what a batch holds at a time
 
-_log = logging.getLogger(__name__)
+
+def _log() -> logging.Logger:
+    import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+    return logging.getLogger(__name__)
 
 
 class VectorIndex:
@@ -361,6 +368,9 @@ class VectorIndex:
         if self._has_failed or self._due() is None:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
+            # Here, where forks wait for the lock: a child could not finish the worker's import.
+            import oneiros.channels.hnsw  # noqa: F401, PLC0415 - loaded with the first graph
+
             self._worker = threading.Thread(target=self._upkeep, name="oneiros-vector", daemon=True)
             self._worker.start()
 
@@ -381,7 +391,7 @@ class VectorIndex:
                 built = build(task, snapshot, lambda: self._is_closed)
             except (MemoryError, RuntimeError) as error:
                 # Searches stay exact and right, only slower; trying again would fail again.
-                _log.warning("vector index: %s failed, searching without: %s", task.value, error)
+                _log().warning("vector index: %s failed, searching without: %s", task.value, error)
                 self._has_failed, built = True, None
             with self._lock:
                 self._state.take_over(built)
@@ -406,7 +416,7 @@ class VectorIndex:
                 return
             built = Built(sealed, kept.are_live())
         except (MemoryError, RuntimeError, ValueError) as error:
-            _log.info("vector index: the graph that was kept is not used: %s", error)
+            _log().info("vector index: the graph that was kept is not used: %s", error)
         with self._lock:
             self._state.take_over(built)
             self._kept = None if built is None else built.sealed

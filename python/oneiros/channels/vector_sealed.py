@@ -8,14 +8,17 @@ equal vectors the graph holds one, the head; the others are its twins, which sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.channels.hnsw import SLICE, Graph, Matrix, Nodes
 from oneiros.dataclasses_on_use import dataclass
+
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Graph, Matrix, Nodes
 
 __all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
 
@@ -104,6 +107,8 @@ def seal(
         The part, and the order of its positions: numbers below ``len(former)`` are ``former``'s
         positions, those from there on stand for ``rows``.
     """
+    from oneiros.channels.hnsw import SLICE, Graph  # noqa: PLC0415 - loaded with the first graph
+
     known, length = (0, 0) if former is None else (len(former.graph), len(former))
     hashes = np.concatenate([hashes_of(part) for part in _parts(column, rows, BLOCK)] or [_NONE])
     heads = _heads_of(column, former, live, rows, hashes)

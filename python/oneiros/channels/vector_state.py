@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.channels.hnsw import Matrix
 from oneiros.channels.kept_graph import ReplacedVectors
 from oneiros.channels.vector_sealed import Sealed
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
 from oneiros.dataclasses_on_use import replace
+
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Matrix
 
 __all__ = ["VectorState"]
 
