@@ -68,7 +68,9 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         title_weight: how much a word of the title counts beside one of the text (BM25F), a multiple
             of 0.25 from 0.25 to 8; None: as recorded, at first 2.
         tags_weight: the same of a word of the tags; at first 1.5.
-        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw".
+        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw". The graph of a store
+            that is opened again is read in the background, from the second query by a vector on;
+            until it is there, a fraction of a second later, answers are exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
         busy_timeout_seconds: how long a write waits for another process's.
         clock: returns seconds since the Unix epoch; the only clock there is.
