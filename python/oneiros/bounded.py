@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from oneiros.argument_checks import require_instance
+from oneiros.clock import system_clock
 from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
-from oneiros.recent_answers import RecentAnswers
+from oneiros.search.cache import RecentAnswers
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class Bounded:
 
     @property
     def _parts(self) -> Parts:
-        if not self._shared.remember.is_open_here:
+        if os.getpid() != self._shared.remember.open_in:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self._shared
@@ -107,7 +109,10 @@ class Bounded:
         parts.remember.follow_others(is_asked=parts.auto_refresh)
 
     def _now(self, now: Time | None) -> float:
-        seconds: float = _check_now(self._parts.clock() if now is None else now)
+        clock = self._parts.clock
+        if now is None and clock is system_clock:
+            return system_clock()
+        seconds: float = _check_now(clock() if now is None else now)
         return seconds
 
     def _profile(self, profile: Profile | str | None) -> Profile:
@@ -156,10 +161,10 @@ class Bounded:
         reinforcing.bring_up_to_date([one for one in read if one is not None], owed)
         return read
 
-    def _texts(self, ids: Sequence[str]) -> list[str | None]:
+    def _own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
         parts = self._parts
         found = self._undamaged(ids, parts.store.own_rows(ids, parts.remember.numbers_of(ids)))
-        return [None if row is None else row.text for row in self._seen_among(found)]
+        return self._seen_among(found)
 
     def _undamaged(
         self, ids: Sequence[str], found: Sequence[Read | StoreCorrupt | None]
@@ -205,4 +210,8 @@ class SeenMemories:
 
     def texts(self, ids: Sequence[str]) -> list[str | None]:
         """Return the texts of memories, of which nothing else is made."""
-        return self._bounded._texts(ids)
+        return [None if row is None else row.text for row in self.own_rows(ids)]
+
+    def own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
+        """Return of memories what no search and no dream cycle changes."""
+        return self._bounded._own_rows(ids)

@@ -7,7 +7,6 @@ wrongly, or looked at, is compiled like the standard one. Classes, messages, rep
 and ``dataclasses.fields()``, ``replace()`` and ``asdict()`` of them are the same.
 
 Import these names from :mod:`oneiros.dataclasses_on_use`, through which type checkers see dataclasses.
-All classes have ``__slots__``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 __all__ = ["MISSING", "asdict", "dataclass", "field", "fields", "replace"]
 
@@ -90,17 +89,16 @@ def field(
 
 def dataclass(
     *,
-    slots: bool,
+    slots: bool = False,
     frozen: bool = False,
     kw_only: bool = False,
     eq: bool = True,
     repr: bool = True,
 ) -> Callable[[Kind], Kind]:
-    """As ``dataclasses.dataclass``; ``slots`` must be True."""
-    assert slots
+    """As ``dataclasses.dataclass``."""
 
     def declared(cls: Kind) -> Kind:
-        return _declared(cls, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr)
+        return _declared(cls, slots=slots, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr)
 
     return declared
 
@@ -155,15 +153,19 @@ def _fields_of(cls: type[Any]) -> dict[str, Field] | None:
     return None
 
 
-def _declared(cls: Kind, *, frozen: bool, kw_only: bool, eq: bool, repr: bool) -> Kind:
+def _declared(cls: Kind, *, slots: bool, frozen: bool, kw_only: bool, eq: bool, repr: bool) -> Kind:
     own = _own_fields(cls, kw_only=kw_only)
     found: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
         found |= base.__dict__.get(_FIELDS, {})
     found |= own
-    body = _slotted(cls, own)
-    made: Any = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
-    made.__qualname__ = cls.__qualname__
+    body, made = dict(cls.__dict__), cast("Any", cls)
+    if slots:
+        body = _slotted(cls, own)
+        made = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
+        made.__qualname__ = cls.__qualname__
+    else:
+        _put_defaults(cls, own)
     every = [one for one in found.values() if one.is_field]
     methods: dict[str, Any] = {
         "__init__": _Init(made, every, frozen=frozen).first(),
@@ -177,7 +179,7 @@ def _declared(cls: Kind, *, frozen: bool, kw_only: bool, eq: bool, repr: bool) -
         methods["__eq__"] = _eq_of(compared)
     if frozen:
         methods |= _frozen(made, frozenset(one.name for one in every))
-        methods |= _state(tuple(one.name for one in every))
+        methods |= _state(tuple(one.name for one in every)) if slots else {}
     for name, method in methods.items():
         if name not in body:
             setattr(made, name, method)
@@ -186,7 +188,7 @@ def _declared(cls: Kind, *, frozen: bool, kw_only: bool, eq: bool, repr: bool) -
     setattr(made, _FIELDS, found)
     made.__dataclass_fields__ = _StandardFields(made)
     made.__dataclass_params__ = _StandardParams(
-        made, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr
+        made, slots=slots, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr
     )
     return made  # type: ignore[no-any-return]
 
@@ -209,6 +211,16 @@ def _own_fields(cls: type[Any], *, kw_only: bool) -> dict[str, Field]:
             one.kw_only = kw_only
         found[name] = one
     return found
+
+
+def _put_defaults(cls: type[Any], own: dict[str, Field]) -> None:
+    """Leave the defaults of fields as attributes of the class."""
+    for name, one in own.items():
+        if isinstance(cls.__dict__.get(name), Field):
+            if one.default is MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, one.default)
 
 
 def _slotted(cls: type[Any], own: dict[str, Field]) -> dict[str, Any]:
@@ -442,6 +454,6 @@ class _StandardParams:
     def __get__(self, instance: object, cls: type[Any]) -> Any:
         import dataclasses  # noqa: PLC0415
 
-        made = dataclasses.make_dataclass("Like", [], slots=True, **self._params)
+        made = dataclasses.make_dataclass("Like", [], **self._params)
         self._cls.__dataclass_params__ = made.__dataclass_params__  # type: ignore[attr-defined]
         return self._cls.__dataclass_params__

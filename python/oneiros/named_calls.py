@@ -7,19 +7,19 @@ parameter where the name of an unexpected one is near.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
-__all__ = ["named_calls", "nearest", "plain_function"]
+__all__ = ["named_calls", "nearest", "plain_function", "unexpected"]
 
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LEAST = 0.65  # of difflib's similarity: "kk" is near to "k", "filter" is not near to "profile"
-_COROUTINE = 0x80  # inspect.CO_COROUTINE; importing inspect takes 4 ms
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -33,8 +33,12 @@ def named_calls(name: str) -> Callable[[Class], Class]:
 
     def decorate(cls: Class) -> Class:
         for attribute in dir(cls):
-            held = next(base.__dict__[attribute] for base in cls.__mro__ if attribute in vars(base))
-            if isinstance(held, FunctionType) and not attribute.startswith("_"):
+            held = inspect.getattr_static(cls, attribute)
+            if not isinstance(held, FunctionType) or attribute.startswith("_"):
+                continue
+            if getattr(held, "takes_keywords", False) and not inspect.iscoroutinefunction(held):
+                setattr(cls, attribute, _renamed(held, f"{name}.{attribute}"))
+            else:
                 setattr(cls, attribute, _named(plain_function(held), f"{name}.{attribute}"))
         own = cls.__dict__.get("__init__")
         if own is not None:
@@ -42,6 +46,20 @@ def named_calls(name: str) -> Callable[[Class], Class]:
         return cls
 
     return decorate
+
+
+def unexpected(method: Callable[..., Any], name: str) -> TypeError:
+    """Return the error of a call with a keyword that a method does not take.
+
+    Args:
+        method: as the caller named it.
+        name: of the keyword.
+    """
+    near = nearest(name, [*inspect.signature(method).parameters])
+    suggestion = f"; did you mean {near!r}?" if near else ""
+    return TypeError(
+        f"{method.__qualname__}() got an unexpected keyword argument {name!r}{suggestion}"
+    )
 
 
 def plain_function(method: Function) -> Function:
@@ -66,8 +84,25 @@ def nearest(name: str, known: Iterable[str], least: float = _LEAST) -> str | Non
     return near[0] if near else None
 
 
+def _renamed(function: FunctionType, shown: str) -> FunctionType:
+    """Return the same function by another name, which Python gives where a call does not fit."""
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    copy.__annotations__ = function.__annotations__
+    copy.__doc__, copy.__module__ = function.__doc__, function.__module__
+    copy.__qualname__ = shown
+    return copy
+
+
 def _named(function: Callable[..., Any], shown: str) -> Callable[..., Any]:
-    if function.__code__.co_flags & _COROUTINE:
+    if inspect.iscoroutinefunction(function):
 
         @wraps(function)
         async def call(*args: Any, **kwargs: Any) -> Any:
@@ -104,13 +139,12 @@ def _message(
     kwargs: dict[str, Any],
 ) -> str | None:
     """Return what a call that does not fit is to say; None where it fits, so that ``error`` is another."""
-    import inspect  # noqa: PLC0415 - for messages only
-
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
         _, _, problem = str(error).partition("()")
+        problem, _, _ = problem.partition("; did you mean")
     else:
         return None
     unexpected = _UNEXPECTED.search(problem)

@@ -79,6 +79,18 @@ class Child(Places):
 class Plain(Places):
     __slots__ = ("free",)
 
+@dataclass(frozen=True)
+class Open:
+    first: int
+    second: str = "b"
+    third: list[int] = field(default_factory=list)
+    fourth: float = field(default=4.0, compare=False)
+
+@dataclass(kw_only=True)
+class Lax:
+    first: int = 1
+    items: list[int] = field(default_factory=list, repr=False)
+
 @dataclass(frozen=True, slots=True)
 class Empty:
     pass
@@ -122,6 +134,12 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("Child", (1, (4,)), {"fourth": "e"}),
     ("Plain", (1,), {}),
     ("Plain", (), {}),
+    ("Open", (1,), {}),
+    ("Open", (1, "c", [2]), {"fourth": 5.0}),
+    ("Open", (), {}),
+    ("Lax", (), {}),
+    ("Lax", (), {"first": 2, "items": [3]}),
+    ("Lax", (1,), {}),
     ("Empty", (), {}),
     ("Empty", (1,), {}),
 ]
@@ -130,7 +148,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 NAMES = [name for name, kind in vars(OURS).items() if isinstance(kind, type)]
 
 
-CHANGING = (OURS.Changing, STANDARD.Changing, OURS.Plain, STANDARD.Plain)
+CHANGING = (OURS.Changing, STANDARD.Changing, OURS.Plain, STANDARD.Plain, OURS.Lax, STANDARD.Lax)
 
 
 def outcome(act: Callable[[], Any]) -> Any:
@@ -160,10 +178,14 @@ def seen(namespace: SimpleNamespace, name: str, args: Any, kwargs: Any) -> list[
         outcome(lambda: hash_of(made)),
         [
             outcome(partial(setattr, made, name, getattr(made, name, 0)))
-            for name in kind.__slots__
+            for name in getattr(kind, "__slots__", ("first",))
             if name != "free"
         ],
-        [outcome(partial(delattr, made, name)) for name in kind.__slots__ if kind not in CHANGING],
+        [
+            outcome(partial(delattr, made, name))
+            for name in getattr(kind, "__slots__", ())
+            if kind not in CHANGING
+        ],
         outcome(lambda: repr(replace(made, first=5))),
         outcome(lambda: repr(replace(made, hidden="x"))),
         outcome(lambda: repr(dataclasses.replace(made, name="z"))),
@@ -191,7 +213,10 @@ def test_classes_look_the_same(name: str) -> None:
     assert str(inspect.signature(ours)) == str(inspect.signature(standard))
     assert str(inspect.signature(ours.__init__)) == str(inspect.signature(standard.__init__))
     assert ours.__match_args__ == standard.__match_args__
-    assert ours.__slots__ == standard.__slots__
+    assert getattr(ours, "__slots__", None) == getattr(standard, "__slots__", None)
+    for attribute in ("first", "second", "third", "fourth"):
+        own, other = vars(ours).get(attribute, 0), vars(standard).get(attribute, 0)
+        assert type(own) is type(other)
     assert ours.__qualname__ == standard.__qualname__
     assert dataclasses.is_dataclass(ours)
     assert repr(ours.__dataclass_params__) == repr(standard.__dataclass_params__)

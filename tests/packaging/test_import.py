@@ -22,7 +22,7 @@ HEAVY = (
 # a search takes, or much more.
 NOT_FOR_WORDS = (
     *("faiss", "rich", "typer", "click", "pyarrow"),
-    *("dataclasses", "inspect", "ast", "pathlib", "hashlib", "_hashlib"),
+    *("dataclasses", "pathlib", "hashlib", "_hashlib"),
     *("logging", "secrets", "tempfile", "html", "difflib", "random", "pkgutil"),
     *(f"oneiros.{name}" for name in ("batch", "cli", "evaluation", "kernels", "demo", "display")),
     *(f"oneiros.{name}" for name in ("explaining", "why_not", "placing", "rescored", "exporting")),

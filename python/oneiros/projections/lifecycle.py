@@ -62,7 +62,8 @@ class Lifecycle:
         """Rows whose memories were erased; of a snapshot's, only since it was read."""
         self._sessions: dict[int, frozenset[str]] = {}
         self._stored: StoredRecords | None = None
-        self._kinds: tuple[str, ...] = ("",)
+        self.kinds: tuple[str, ...] = ("",)
+        """The words for the codes of the column ``kind``; the same object until there is a new one."""
         self._codes = {name: Codes(name, limit) for name, _column, limit in _CODED_COLUMNS}
 
     def take_over(
@@ -84,7 +85,8 @@ class Lifecycle:
         self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)
         for name, codes in self._codes.items():
             codes.take_over(words[name])
-        self._codes["kind"].read()  # searches ask for the kinds
+        self._codes["kind"].read()
+        self.kinds = self._codes["kind"].words()
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """What codes stand for: of the kinds, topics, projects and sessions, without "none"."""
@@ -97,14 +99,6 @@ class Lifecycle:
     def column(self, name: str) -> npt.NDArray[Any]:
         """A read-only view of a column, as long as there are rows now."""
         return self.columns.view(name=name)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The words for the codes of the column ``kind``; the same object until there is a new one."""
-        codes = self._codes["kind"]
-        if len(codes) != len(self._kinds):
-            self._kinds = codes.words()
-        return self._kinds
 
     def rows_of(self, batch: Iterable[StoredMemory]) -> list[int]:
         """The rows of memories that have one."""
@@ -241,6 +235,8 @@ class Lifecycle:
         values["sequence"] = held["sequence"]
         for name, column, _limit in _CODED_COLUMNS:
             values[column] = self._codes[name].of(held[name])
+        if len(self._codes["kind"]) != len(self.kinds):
+            self.kinds = self._codes["kind"].words()
         if not are_new or any(held["is_superseded"]):
             values["superseded"] = held["is_superseded"]
         asks = [asking_share(text) for text in held["text"]]
