@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -125,6 +128,33 @@ def test_answers_are_exact_until_the_graph_is_read_from_the_second_query_on() ->
     assert again.settle(60)
     assert came_back(again)
     assert answers(again) == answers(index)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_reads_the_graph_that_its_parent_was_reading() -> None:
+    index, held = lived()
+    kept, is_forked = kept_of(index), threading.Event()
+
+    def read() -> KeptGraph:
+        assert is_forked.wait(60)
+        return kept
+
+    again = over(kept, held)
+    again._read_graph = read
+    for query in QUERIES[:SCANS_WITHOUT_GRAPH]:
+        again.search(query, 10)
+    child = os.fork()
+    if not child:  # only the thread that forked is here
+        is_forked.set()
+        again.search(QUERIES[0], 10)
+        deadline = time.monotonic() + 30
+        while not again.has_graph and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os._exit(0 if again.has_graph else 1)
+    is_forked.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert again.settle(60)
+    assert came_back(again)
 
 
 def test_a_filter_that_leaves_few_asks_for_no_graph() -> None:

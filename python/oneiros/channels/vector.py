@@ -354,8 +354,11 @@ class VectorIndex:
 
     def _note_scans(self, count: int, allowed: Bits | None) -> None:
         """Have the graph read after a few queries that would have walked it."""
-        if self._read_graph is None or self._is_graph_wanted:
+        if self._read_graph is None or self._has_failed:
             return
+        worker = self._worker
+        if self._is_graph_wanted and worker is not None and worker.is_alive():
+            return  # it is being read; a fork would have left the worker dead
         if allowed is not None and _core.count_bits(bits=allowed) < FLAT_LIMIT:
             return  # looking at every vector is as fast
         self._scans += count
