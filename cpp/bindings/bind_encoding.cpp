@@ -90,6 +90,12 @@ py::array decode_one(const py::bytes& blob) {
   return vector;
 }
 
+void check(const py::bytes& blob) {
+  const std::span<const std::byte> bytes = writable_bytes(blob);
+  std::vector<float> vector(encoded_dimension(bytes));
+  decode_embedding(bytes, vector);
+}
+
 }  // namespace
 
 void register_encoding(py::module_& module) {
@@ -101,6 +107,8 @@ void register_encoding(py::module_& module) {
       py::arg("blob"), "The dimension that an encoded embedding's header names.");
   module.def("decode_embedding", &decode_one, py::kw_only(), py::arg("blob"),
              "The float32 vector that an encoded embedding holds.");
+  module.def("check_embedding", &check, py::kw_only(), py::arg("blob"),
+             "ValueError where decode_embedding() would raise one; needs no NumPy.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
              py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
 }

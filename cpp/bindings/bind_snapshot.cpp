@@ -22,6 +22,7 @@
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "columns/stored_ids.h"
+#include "columns/vector_column.h"
 #include "lexical/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 
@@ -61,7 +62,8 @@ std::span<const std::byte> bytes_of(const py::bytes& bytes) {
 }
 
 void save_store(LexicalIndex& index, const Columns& columns, const std::vector<py::str>& ids,
-                const std::vector<py::bytes>& parts, const std::filesystem::path& path,
+                const std::vector<py::bytes>& parts, const std::shared_ptr<VectorColumn>& vectors,
+                const py::bytes& vector_graph, const std::filesystem::path& path,
                 std::string identity, std::uint64_t revision) {
   std::vector<std::string_view> names;
   names.reserve(ids.size());
@@ -79,9 +81,17 @@ void save_store(LexicalIndex& index, const Columns& columns, const std::vector<p
   for (std::size_t i = 0; i < parts.size(); ++i) {
     last.push_back({.kind = kind_at(SectionKind::kFirstPart, i), .bytes = bytes_of(parts[i])});
   }
+  const std::span<const std::byte> graph = bytes_of(vector_graph);
   const ReleasedGil nogil;
   const StoredIds::Image image(names);
   notes.sections = image.sections();
+  std::optional<VectorColumn::Image> vector_image;
+  if (vectors) {
+    vector_image.emplace(*vectors);
+    const std::vector<SnapshotSection> own = vector_image->sections();
+    notes.sections.insert(notes.sections.end(), own.begin(), own.end());
+    notes.sections.push_back({.kind = SectionKind::kVectorGraph, .bytes = graph});
+  }
   const std::vector<SnapshotSection> held = columns.sections();
   notes.sections.insert(notes.sections.end(), held.begin(), held.end());
   notes.sections.insert(notes.sections.end(), last.begin(), last.end());
@@ -158,6 +168,18 @@ class StoreSnapshot {
           return stored_array(reader_.take<T>(kind_at(SectionKind::kFirstColumn, place), 0));
         },
         kColumns[place].rule);
+  }
+  bool has_vectors() const { return reader_.has(SectionKind::kVectorBlocks, 0); }
+  std::shared_ptr<VectorColumn> vectors() const {
+    const ReleasedGil nogil;
+    return VectorColumn::restored(reader_, all_threads());
+  }
+  StoredArray vector_graph() const {
+    {
+      const ReleasedGil nogil;
+      reader_.check(SectionKind::kVectorGraph, 0);
+    }
+    return stored_array(reader_.take<std::uint8_t>(SectionKind::kVectorGraph, 0));
   }
   StoredArray part(std::size_t place) const {
     if (place >= kMostParts) {
@@ -255,8 +277,8 @@ void register_snapshot(py::module_& module) {
       .def(py::init<const std::filesystem::path&, const std::string&, const std::string&>(),
            py::kw_only(), py::arg("path"), py::arg("identity"), py::arg("own_stamp"),
            py::call_guard<ReleasedGil>(),
-           "SnapshotDamaged unless all checksums hold and the identity is its own. What bears the "
-           "stamp was written here and is spared the checks of its sense.")
+           "SnapshotDamaged unless all checksums but those of the vectors hold and the identity is "
+           "its own. What bears the stamp was written here and is spared the checks of its sense.")
       .def_property_readonly("is_own", &StoreSnapshot::is_own, "Whether it bears the stamp.")
       .def_property_readonly("revision", &StoreSnapshot::revision, "What it was saved with.")
       .def("lexical_index", &StoreSnapshot::lexical_index, py::kw_only(),
@@ -267,14 +289,22 @@ void register_snapshot(py::module_& module) {
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
            "A column as it was saved, to be read only.")
+      .def_property_readonly("has_vectors", &StoreSnapshot::has_vectors,
+                             "Whether vectors were saved with it.")
+      .def("vectors", &StoreSnapshot::vectors,
+           "The vectors, mapped; writing to them copies. SnapshotDamaged unless their checksum, "
+           "which is compared here, holds.")
+      .def("vector_graph", &StoreSnapshot::vector_graph,
+           "The graph's bytes, to be read only. SnapshotDamaged unless their checksum, which is "
+           "compared here, holds.")
       .def("part", &StoreSnapshot::part, py::kw_only(), py::arg("place"),
            "A part's bytes, to be read only.");
   module.def(
       "save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
-      py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("path"),
-      py::arg("identity"), py::arg("revision"),
+      py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("vectors"),
+      py::arg("vector_graph"), py::arg("path"), py::arg("identity"), py::arg("revision"),
       "Writes what StoreSnapshot maps, whole or not at all; the ids are by row, an empty one "
-      "for none.");
+      "for none; the graph, which may be empty, is kept with vectors alone.");
   module.def("file_stamp", &stamp_of_file, py::kw_only(), py::arg("path"),
              "What tells the file from any other, and from what it is once somebody wrote to it.");
   module.def("snapshot_identity", &identity_of, py::kw_only(), py::arg("path"),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -14,6 +15,8 @@
 #include "columns/address_range.h"
 #include "columns/vector_loops.h"
 #include "lexical/top_k.h"
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
 #include "threads/fork_safe_shared_mutex.h"
 
 namespace oneiros {
@@ -99,6 +102,13 @@ class VectorColumn {
                                                                     const VectorRows& chosen,
                                                                     std::size_t threads) const;
 
+  // The sections of the vectors, to be written while this lives and no vector changes; and back:
+  // mapped, the blocks' checksums compared by so many threads. Vectors that change leave the file
+  // as it is. restored() throws SnapshotDamaged unless they are as they were written.
+  class Image;
+  [[nodiscard]] static std::shared_ptr<VectorColumn> restored(const SnapshotReader& snapshot,
+                                                              std::size_t threads);
+
   // Keeps what is read in place while it lives. A thread that has one calls no other method of the
   // column but through it.
   class Reader {
@@ -130,6 +140,9 @@ class VectorColumn {
   using BlockPlace = std::atomic<Block*>;
   class Scan;
 
+  void read(const SnapshotReader& snapshot, std::span<const std::uint32_t> numbers,
+            std::span<const std::uint64_t> bits, std::size_t threads);
+
   [[nodiscard]] std::size_t row_bytes() const noexcept { return width_ * sizeof(float); }
   [[nodiscard]] BlockPlace* places() const noexcept {
     return static_cast<BlockPlace*>(table_.data());
@@ -160,6 +173,18 @@ class VectorColumn {
   std::atomic<std::size_t> block_end_{0};
   std::atomic<std::size_t> count_{0};
   std::atomic<std::size_t> resident_bytes_{0};
+};
+
+class VectorColumn::Image {
+ public:
+  // The column must stay alive.
+  explicit Image(const VectorColumn& column);
+  [[nodiscard]] std::vector<SnapshotSection> sections() const;
+
+ private:
+  std::vector<std::uint32_t> numbers_;  // the components of a vector, then the blocks there are
+  std::vector<std::uint64_t> bits_;     // of each block
+  std::vector<std::span<const std::byte>> values_;  // of each block
 };
 
 }  // namespace oneiros

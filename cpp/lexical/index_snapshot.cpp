@@ -122,7 +122,7 @@ void LexicalIndex::save(const std::filesystem::path& path, const SnapshotNotes& 
   const lexical::View documents = index_.frozen_view();
   analyzer_->write(snapshot);
   for (const SnapshotSection& section : notes.sections) {
-    snapshot.add_bytes(section.kind, 0, section.bytes);
+    snapshot.add_bytes(section.kind, 0, section.bytes, section.more);
   }
   index_.write(documents, snapshot);
   snapshot.finish();

@@ -9,7 +9,7 @@ namespace oneiros {
 
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // Another one for any change of what a section holds, or of the terms that texts are made into.
-inline constexpr std::uint32_t kSnapshotVersion = 8;
+inline constexpr std::uint32_t kSnapshotVersion = 9;
 inline constexpr std::size_t kSectionAlignment = 64;
 inline constexpr std::size_t kPageAlignment = 4096;
 
@@ -45,6 +45,10 @@ enum class SectionKind : std::uint32_t {
   kIdBytes = 48,
   kIdStarts,
   kIdOrder,
+  kVectorBlocks = 52,
+  kVectorBits,
+  kVectorValues,
+  kVectorGraph,
   kFirstColumn = 64,  // each column of the schema has its own, in the schema's order
   kFirstPart = 256,   // what the writer's caller has numbered
 };
@@ -81,10 +85,15 @@ constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to = kSectio
   return (offset + to - 1) / to * to;
 }
 
-// Columns are mapped to where they are written to, and so page by page.
+// Columns and vectors are mapped to where they are written to, and so page by page.
 constexpr std::size_t alignment_of(SectionKind kind) {
-  return kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart ? kPageAlignment
-                                                                             : kSectionAlignment;
+  const bool is_column = kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart;
+  return is_column || kind == SectionKind::kVectorValues ? kPageAlignment : kSectionAlignment;
+}
+
+// Large, and not needed by most processes: their checksums are compared when they are taken.
+constexpr bool is_checked_when_taken(SectionKind kind) {
+  return kind == SectionKind::kVectorValues || kind == SectionKind::kVectorGraph;
 }
 
 }  // namespace oneiros

@@ -65,8 +65,9 @@ class MappedFile {
   std::string stamp_;
 };
 
-// The sections of a file whose header, table and checksums hold. What stands in a section is for
-// whoever takes it to check. What was taken keeps the mapping alive; the reader may go before it.
+// The sections of a file whose header, table and checksums hold; of those that
+// is_checked_when_taken(), check() compares the checksum. What stands in a section is for whoever
+// takes it to check. What was taken keeps the mapping alive; the reader may go before it.
 class SnapshotReader {
  public:
   // Throws as MappedFile, and SnapshotDamaged where a checksum or bound does not hold. `threads`
@@ -97,8 +98,12 @@ class SnapshotReader {
     int file;
     std::uint64_t offset;
     std::uint64_t size;
+    std::uint32_t checksum;
   };
   Place place_of(SectionKind kind, std::uint32_t number) const;
+
+  // Throws SnapshotDamaged unless the section's checksum holds.
+  void check(SectionKind kind, std::uint32_t number) const;
 
   bool has(SectionKind kind, std::uint32_t number) const {
     return entry_of(kind, number) != nullptr;

@@ -87,15 +87,22 @@ void SnapshotWriter::pad(std::size_t alignment) {
 }
 
 void SnapshotWriter::add_bytes(SectionKind kind, std::uint32_t number,
-                               std::span<const std::byte> bytes) {
+                               std::span<const std::byte> bytes,
+                               std::span<const std::span<const std::byte>> more) {
   pad(alignment_of(kind));
-  table_.push_back({.kind = kind,
-                    .number = number,
-                    .offset = size_,
-                    .size = bytes.size(),
-                    .checksum = crc32c(bytes),
-                    .reserved = 0});
+  SectionEntry entry{.kind = kind,
+                     .number = number,
+                     .offset = size_,
+                     .size = bytes.size(),
+                     .checksum = crc32c(bytes),
+                     .reserved = 0};
   write(bytes);
+  for (const std::span<const std::byte> piece : more) {
+    entry.size += piece.size();
+    entry.checksum = crc32c(piece, entry.checksum);
+    write(piece);
+  }
+  table_.push_back(entry);
 }
 
 void SnapshotWriter::finish() {

@@ -16,6 +16,7 @@ namespace oneiros {
 struct SnapshotSection {
   SectionKind kind;
   std::span<const std::byte> bytes;
+  std::vector<std::span<const std::byte>> more = {};  // that follow them
 };
 
 // Until finish() all goes to a file beside the one to be, readable by its owner only. Every method
@@ -32,7 +33,8 @@ class SnapshotWriter {
   void add(SectionKind kind, std::uint32_t number, std::span<const T> elements) {
     add_bytes(kind, number, std::as_bytes(elements));
   }
-  void add_bytes(SectionKind kind, std::uint32_t number, std::span<const std::byte> bytes);
+  void add_bytes(SectionKind kind, std::uint32_t number, std::span<const std::byte> bytes,
+                 std::span<const std::span<const std::byte>> more = {});
 
   // Puts the file, safe on the disk, in its place.
   void finish();

@@ -150,7 +150,16 @@ def __getattr__(name: str) -> object:
     if home is None:
         msg = f"module 'oneiros' has no attribute {name!r}"
         raise AttributeError(msg)
-    value: object = getattr(importlib.import_module(f"oneiros.{home}"), name)
+    import gc
+
+    # Nothing that a module's import makes is garbage; looking for some takes a tenth of it.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        value: object = getattr(importlib.import_module(f"oneiros.{home}"), name)
+    finally:
+        if was_enabled:
+            gc.enable()
     globals()[name] = value
     return value
 

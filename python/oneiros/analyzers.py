@@ -28,7 +28,6 @@ language. The others leave out nothing.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -36,6 +35,7 @@ from typing import Final
 import Stemmer
 
 from oneiros import _core, stop_words
+from oneiros.hashing import blake2b
 
 __all__ = ["NAMES", "identity", "make"]
 
@@ -80,7 +80,7 @@ def identity(name: str) -> str:
         name: as for :func:`make`.
     """
     words = [] if name in _WORDS else stop_words.of(_OTHER_STEMS.get(name, name))
-    digest = hashlib.blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
+    digest = blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
     stems = "none" if name in _WORDS else Stemmer.version()
     return f"{name}, stop words {digest}, stems {stems}, Unicode {_core.unicode_version}"
 

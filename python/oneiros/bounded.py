@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from oneiros.argument_checks import require_instance
 from oneiros.clock import system_clock
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import moment as moment_check

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.visible_text import one_line, shortened
 
 __all__ = [

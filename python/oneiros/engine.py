@@ -25,7 +25,7 @@ from oneiros.remember import Remember
 from oneiros.rerank import require_reranker
 from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded_one
+from oneiros.store.embedding_bytes import decoded_later
 from oneiros.warning_places import warn
 from oneiros.watching import Watch, require_watch
 
@@ -68,7 +68,9 @@ class Engine(KeepingDreaming, Inspecting, Memories):
         title_weight: how much a word of the title counts beside one of the text (BM25F), a multiple
             of 0.25 from 0.25 to 8; None: as recorded, at first 2.
         tags_weight: the same of a word of the tags; at first 1.5.
-        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw".
+        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw". The graph of a store
+            that is opened again is read in the background, from the second query by a vector on;
+            until it is there, a fraction of a second later, answers are exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
         busy_timeout_seconds: how long a write waits for another process's.
         clock: returns seconds since the Unix epoch; the only clock there is.
@@ -132,7 +134,7 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             path,
             durability=durability,
             busy_timeout_seconds=busy_timeout_seconds,
-            decode_embedding=decoded_one,
+            decode_embedding=decoded_later,
         )
         try:
             options = recorded_options(store, asked, chosen)

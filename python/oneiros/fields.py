@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from oneiros import field_checks as check
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.field_checks import FLOAT32_MAX, TEXT_LIMIT, Check
 from oneiros.kinds import with_aliases
 from oneiros.metadata_check import metadata

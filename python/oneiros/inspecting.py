@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_flag, require_utf8
 from oneiros.bounded import Bounded
+from oneiros.dataclasses_on_use import asdict
 
 if TYPE_CHECKING:
     from oneiros.projections import LexicalOptions

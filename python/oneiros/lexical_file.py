@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from typing import Final
 
 from oneiros import _core, analyzers
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.errors import SnapshotDamaged
 
 __all__ = ["FIELD_WEIGHTS", "PUBLISHED_DELTA", "MadeWith", "open_saved"]
@@ -48,7 +48,8 @@ class MadeWith:
         Args:
             **others: what else a file is to be told from others by.
         """
-        held = {**asdict(self), "analysis": analyzers.identity(self.analyzer), **others}
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        held = {**own, "analysis": analyzers.identity(self.analyzer), **others}
         return json.dumps(held, sort_keys=True)
 
     def new_index(self) -> _core.LexicalIndex:

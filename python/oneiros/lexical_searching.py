@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.lexical_arguments import (
     Id,
     checked_count,

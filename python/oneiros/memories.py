@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
 from oneiros.comparing import Comparing
+from oneiros.dataclasses_on_use import replace
 from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.linking import Linking
@@ -23,7 +23,6 @@ from oneiros.rescoring import Rescoring
 from oneiros.search.response import load_each
 from oneiros.searching import Searching
 from oneiros.store.transaction import VERDICTS
-from oneiros.visible_text import shortened
 from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
@@ -289,6 +288,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
         return Memories(self._parts, {**self._bounds, **bounds})
 
     def __repr__(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         bounds = "".join(
             f" {name}={shortened(value, _BOUND)!r}" for name, value in self._bounds.items()
         )

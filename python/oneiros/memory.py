@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.field_checks import LAST_MOMENT, LAST_NUMBER, wrong
 from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.named_calls import nearest
@@ -22,7 +22,9 @@ __all__ = [
     "ENUMS",
     "FIELDS",
     "Memory",
+    "Undecoded",
     "checked_values",
+    "hold_embedding",
     "set_fields",
     "validate_changes",
 ]
@@ -36,8 +38,34 @@ _FIXED = ("id", "learned_at")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
+class Undecoded:
+    """An embedding whose bytes are known to be sound, and are not a vector yet: that takes NumPy."""
+
+    __slots__ = ("decode",)
+
+    def __init__(self, decode: Callable[[], npt.NDArray[np.float32]]) -> None:
+        self.decode = decode
+
+
+class _WithUndecoded:
+    """What a memory may hold in place of its embedding."""
+
+    __slots__ = ("_undecoded",)
+
+    if not TYPE_CHECKING:  # a checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> object:
+            """Return the embedding, which is decoded when it is first read. Of set fields nobody asks."""
+            if name != "embedding":
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg, name=name, obj=self)
+            vector = self._undecoded.decode()
+            object.__setattr__(self, "embedding", vector)
+            return vector
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Memory:
+class Memory(_WithUndecoded):
     """One memory with all its fields; docs/systems/fields.md gives their ranges.
 
     Times are seconds since the Unix epoch, UTC; ``ttl`` is in seconds. What comes out of the store
@@ -162,6 +190,15 @@ def set_fields(memory: Memory, values: Mapping[str, object]) -> None:
     """
     for name, value in values.items():
         object.__setattr__(memory, name, value)
+
+
+def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecoded) -> None:
+    """Give a memory that was just read its embedding."""
+    if isinstance(embedding, Undecoded):
+        object.__setattr__(memory, "_undecoded", embedding)
+        object.__delattr__(memory, "embedding")
+    else:
+        object.__setattr__(memory, "embedding", embedding)
 
 
 def checked_values(record: object, *, now: float) -> dict[str, Any]:

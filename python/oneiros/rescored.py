@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

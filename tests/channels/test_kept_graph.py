@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
-from oneiros.channels import kept_graph, vector_snapshot, vector_upkeep
+from oneiros import _core
+from oneiros.channels import kept_graph, vector, vector_snapshot, vector_upkeep
 from oneiros.channels.hnsw import library
-from oneiros.channels.kept_graph import KeptGraph, Restoring
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.kept_graph import KeptGraph
+from oneiros.channels.vector import SCANS_WITHOUT_GRAPH, VectorIndex
 from oneiros.channels.vector_sealed import hashes_of
-from oneiros.channels.vector_upkeep import DEAD_SHARE
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
 COUNT, WIDTH = 2_000, 16
@@ -60,28 +63,26 @@ def kept_of(index: VectorIndex) -> KeptGraph:
     return KeptGraph.of(index.lasting)
 
 
-def back(kept: KeptGraph, held: Held, gone: Held | None = None) -> VectorIndex | None:
-    """The index made of what was kept and of the vectors there are, those of deleted rows too."""
+def over(kept: KeptGraph, held: Held, *, is_trusted: bool = False) -> VectorIndex:
+    """An index over the vectors that there were when a graph was kept, which waits to be read."""
     kept.require_sense(COUNT + 600)
-    restoring = Restoring(kept)
-    fresh: Held = {}
-    for part in np.array_split(np.array(list(held)), 3):
-        vectors = np.stack([held[row] for row in part.tolist()])
-        is_placed = restoring.place(part, vectors, np.ones(len(part), np.bool_))
-        fresh |= {row: held[row] for row in part[~is_placed].tolist()}
-    if gone:
-        restoring.place(
-            np.array(list(gone)), np.stack(list(gone.values())), np.zeros(len(gone), np.bool_)
-        )
-    restored = restoring.restored()
-    if restored is None:
-        return None
-    index = VectorIndex(WIDTH, "hnsw")
-    index.begin(restored)
-    if fresh:
-        index.add(list(fresh), np.stack(list(fresh.values())))
+    column = _core.VectorColumn(dimension=WIDTH)
+    column.write(rows=np.array(list(held), np.uint32), vectors=np.stack(list(held.values())))
+    return VectorIndex.over(column, "hnsw", lambda: kept, is_trusted=is_trusted)
+
+
+def back(kept: KeptGraph, held: Held, *, is_trusted: bool = False) -> VectorIndex:
+    """The index when its graph has been read."""
+    index = over(kept, held, is_trusted=is_trusted)
+    assert not index.has_graph
+    assert index.settle(60)
     assert len(index) == len(held)
     return index
+
+
+def came_back(index: VectorIndex) -> bool:
+    """Whether it is the graph that was kept, and not another one that was built."""
+    return index._kept is not None
 
 
 def answers(index: VectorIndex) -> list[tuple[bytes, bytes]]:
@@ -107,15 +108,62 @@ def test_what_comes_back_answers_with_the_same_bits(dead: bool) -> None:
     assert len(kept.heads) > 50
     assert (len(kept.dead_vectors) > 100) == dead
     again = back(kept, held)
-    assert again is not None
-    assert again.has_graph
+    assert came_back(again)
     assert again.settle(0)  # nothing is built
     assert answers(again) == answers(index)
     rows = list(held)
     np.testing.assert_array_equal(again.reconstruct(rows), index.reconstruct(rows))
-    once_more = back(kept_of(again), held)
-    assert once_more is not None
+    once_more = back(kept_of(again), held, is_trusted=True)
+    assert came_back(once_more)
     assert answers(once_more) == answers(index)
+
+
+def test_answers_are_exact_until_the_graph_is_read_from_the_second_query_on() -> None:
+    index, held = lived()
+    again = over(kept_of(index), held)
+    for query in QUERIES[:SCANS_WITHOUT_GRAPH]:
+        assert again._worker is None
+        assert not again.has_graph
+        assert_is_top(*again.search(query, 10), plain_cosines(held, query), 10)
+    assert again.settle(60)
+    assert came_back(again)
+    assert answers(again) == answers(index)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_reads_the_graph_that_its_parent_was_reading() -> None:
+    index, held = lived()
+    kept, is_forked = kept_of(index), threading.Event()
+
+    def read() -> KeptGraph:
+        assert is_forked.wait(60)
+        return kept
+
+    again = over(kept, held)
+    again._read_graph = read
+    for query in QUERIES[:SCANS_WITHOUT_GRAPH]:
+        again.search(query, 10)
+    child = os.fork()
+    if not child:  # only the thread that forked is here
+        is_forked.set()
+        again.search(QUERIES[0], 10)
+        deadline = time.monotonic() + 30
+        while not again.has_graph and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os._exit(0 if again.has_graph else 1)
+    is_forked.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert again.settle(60)
+    assert came_back(again)
+
+
+def test_a_filter_that_leaves_few_asks_for_no_graph() -> None:
+    index, held = lived()
+    again = over(kept_of(index), held)
+    for query in QUERIES:
+        again.search(query, 10, FILTERS[1])
+    assert again._worker is None
+    assert not again.has_graph
 
 
 @pytest.mark.usefixtures("_narrowly")
@@ -125,46 +173,72 @@ def test_bits_of_the_living_come_back_where_all_live() -> None:
     index.remove([COUNT + 10])
     del held[COUNT + 10]
     again = back(kept_of(index), held)
-    assert again is not None
     assert answers(again) == answers(index)
 
 
 @pytest.mark.usefixtures("_narrowly")
-def test_vectors_of_deleted_rows_are_walked_over() -> None:
+def test_what_changes_before_the_graph_is_read_is_walked_over_as_it_was() -> None:
     index, held = lived()
-    kept = kept_of(index)
-    gone = {row: held.pop(row) for row in range(1_100, 1_500)}
-    index.remove(list(gone))
-    again = back(kept, held, gone)
-    assert again is not None
+    again = over(kept_of(index), held)
+    for changed_index in (index, again):
+        changed_index.remove(range(1_100, 1_500))
+        changed_index.add(range(1_150, 1_200), -VECTORS[1_150:1_200])
+        changed_index.add(range(1_180, 1_230), VECTORS[COUNT + 550 : COUNT + 600])
+        changed_index.add(range(30, 40), -VECTORS[30:40])
+    assert not again.has_graph
+    assert again.settle(60)
+    assert came_back(again)
     assert answers(again) == answers(index)
-
-
-def test_vectors_that_nobody_has_any_more_cost_little() -> None:
-    index, held = lived()
-    kept = kept_of(index)
-    for row in range(1_100, 1_500):
-        held[row] = -VECTORS[row]
-    again = back(kept, held)
-    assert again is not None
-    assert recall(again, held) > 0.97
-    for row in (1_100, 1_400):
-        assert again.search(held[row], 1).rows.tolist() == [row]
     left = kept_of(again)
     left.require_sense(COUNT + 600)
     nodes = np.flatnonzero(left.are_live()[: len(left.hashes)])
     vectors = again.reconstruct(left.rows[nodes])
     np.testing.assert_array_equal(left.hashes[nodes], hashes_of(vectors))
-    once_more = back(left, held)
-    assert once_more is not None
-    assert answers(once_more) == answers(again)
 
 
-def test_a_graph_that_lost_too_many_vectors_does_not_come_back() -> None:
-    index, held = lived(dead=False)
+def test_a_graph_is_read_before_it_is_kept_again() -> None:
+    index, held = lived()
+    again = over(kept_of(index), held)
+    assert not again.has_new_graph
+    assert again.lasting is not None
+    assert came_back(again)
+    assert not again.has_new_graph
+
+
+def test_a_graph_that_waits_is_kept_as_it_is_if_no_vector_changed() -> None:
+    index, held = lived()
     kept = kept_of(index)
-    left = len(kept.hashes) * (DEAD_SHARE - 1) // DEAD_SHARE - 60  # twins count once
-    assert back(kept, dict(list(held.items())[: left - 100])) is None
+    for is_trusted in (True, False):
+        again = over(kept, held, is_trusted=is_trusted)
+        assert (again.kept() is kept) == is_trusted
+        assert again.has_graph != is_trusted
+    again = over(kept, held, is_trusted=True)
+    again.remove([700])
+    left = again.kept()
+    assert left is not None
+    assert left.are_live().sum() == kept.are_live().sum() - 1
+
+
+def test_many_changes_ask_for_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    index, held = lived()
+    again = over(kept_of(index), held)
+    monkeypatch.setattr(vector, "FEWEST_FRESH", 20)
+    again.add(range(10), VECTORS[:10])
+    assert again._worker is None
+    again.add(range(10), VECTORS[:10])
+    assert again.settle(60)
+    assert came_back(again)
+
+
+@pytest.mark.parametrize("row", [40, 130], ids=["head", "twin"])
+def test_a_graph_of_other_vectors_is_not_used(row: int) -> None:
+    index, held = lived(dead=False)
+    held[row] = VECTORS[COUNT + 500]
+    again = back(kept_of(index), held)
+    assert again.has_graph
+    assert not came_back(again)
+    for query in (VECTORS[COUNT + 500], VECTORS[5]):
+        assert_is_top(*again.search(query, len(again)), plain_cosines(held, query), len(again))
 
 
 def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
@@ -179,14 +253,10 @@ def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
     assert VectorIndex(WIDTH).lasting is None
 
 
-@pytest.mark.parametrize("first", ["head", "twin"])
-def test_of_two_that_share_a_node_neither_has_the_others_score(
-    monkeypatch: pytest.MonkeyPatch, first: str
-) -> None:
-    """Hashes can be forged: a twin whose new vector has the hash of the old one is no twin."""
+def test_a_twin_is_compared_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes can be forged: a twin whose vector has the hash of its head is no twin."""
     index, held = lived(dead=False)
     kept, forged = kept_of(index), VECTORS[COUNT + 500]
-    rows = {"head": int(kept.rows[kept.heads[0]]), "twin": int(kept.rows[len(kept.hashes)])}
     honest = kept_graph.hashes_of
 
     def forgeable(vectors: np.ndarray) -> np.ndarray:
@@ -195,10 +265,9 @@ def test_of_two_that_share_a_node_neither_has_the_others_score(
         return found
 
     monkeypatch.setattr(kept_graph, "hashes_of", forgeable)
-    held[rows["twin"]] = forged
-    held = {rows[first]: held.pop(rows[first]), **held}
+    held[int(kept.rows[len(kept.hashes)])] = forged
     again = back(kept, held)
-    assert again is not None
+    assert not came_back(again)
     for query in (forged, VECTORS[5]):
         assert_is_top(*again.search(query, len(again)), plain_cosines(held, query), len(again))
 
@@ -206,7 +275,6 @@ def test_of_two_that_share_a_node_neither_has_the_others_score(
 def test_a_graph_that_came_back_grows_as_one_that_never_went() -> None:
     index, held = lived()
     again = back(kept_of(index), held)
-    assert again is not None
     more = clustered(1_600, WIDTH, 7)
     for grown in (index, again):
         for start in range(0, 1_600, 800):
@@ -234,7 +302,6 @@ def test_each_growth_after_a_return_draws_levels_of_its_own(
     for start in (3_000, 3_300):
         kept = kept_of(index)
         again = back(kept, held)
-        assert again is not None
         assert again.settle(60)
         drawn.append(kept_of(again).links.levels[len(kept.links.levels) :][:250].tolist())
         assert len(drawn[-1]) == 250
@@ -318,7 +385,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
     arrays = {name: getattr(kept.links, name) for name in ("levels", "neighbours")}
     names = ("heads", "rows", "live", "hashes", "dead_vectors")
     arrays |= {name: getattr(kept, name) for name in names}
-    came_back = 0
+    back_count = 0
     for _ in range(60):
         name = rng.choice(list(arrays))
         changed_kept = changed(kept, name, damaged(arrays[name], rng))
@@ -327,9 +394,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
         except ValueError:
             continue
         again = back(changed_kept, held)
-        if again is None:
-            continue
-        came_back += 1
+        back_count += came_back(again)
         for is_grown in (False, True):
             assert not is_grown or again.settle(60)
             for query in QUERIES[:2]:
@@ -338,4 +403,4 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
                     rows, scores = again.search(query, 10, allowed)
                     assert len(set(rows.tolist())) == 10
                     np.testing.assert_allclose(scores, [want[r] for r in rows.tolist()], atol=2e-6)
-    assert came_back > 10
+    assert back_count > 10

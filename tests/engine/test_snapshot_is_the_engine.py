@@ -188,6 +188,7 @@ def test_reopened_closed_and_made_anew_are_one(
             assert has_none or again.row_sets.attributes.stored is not None
             if vectors is not None and vectors.has_graph and not has_none:
                 assert again.indexes.vectors is not None
+                assert again.indexes.vectors.settle(60)
                 assert again.indexes.vectors.has_graph
                 event("a graph came back")
             assert picture(mind) == live == made

@@ -22,6 +22,7 @@ HEAVY = (
 # a search takes, or much more.
 NOT_FOR_WORDS = (
     *("faiss", "rich", "typer", "click", "pyarrow"),
+    *("dataclasses", "pathlib", "hashlib", "_hashlib"),
     *("logging", "secrets", "tempfile", "html", "difflib", "random", "pkgutil"),
     *(f"oneiros.{name}" for name in ("batch", "cli", "evaluation", "kernels", "demo", "display")),
     *(f"oneiros.{name}" for name in ("explaining", "why_not", "placing", "rescored", "exporting")),
@@ -85,6 +86,40 @@ def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, cou
     assert "oneiros.engine" in loaded
     assert "numpy" not in loaded
     assert loaded.isdisjoint(NOT_FOR_WORDS)
+
+
+WITH_VECTORS = """
+from oneiros import Engine
+engine = Engine({path!r})
+found = engine.search("coffee", session="s1")
+assert found.results[0].memory.text == "Ada likes coffee"
+engine.close()
+assert "numpy" not in sys.modules, "of words alone"
+with Engine({path!r}) as engine:
+    found = engine.search("coffee", embedding=[1.0, 0.0, 0.0])
+    assert "m7" in found.ids
+    assert found.results[0].memory.embedding is not None
+"""
+
+
+@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
+def test_a_store_with_vectors_loads_numpy_with_the_first_vector_and_faiss_later(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "mind.db")
+    with oneiros.Engine(path, vector_index="hnsw") as mind:
+        mind.add("Ada likes coffee", id="ada", embedding=[0.0, 1.0, 0.0])
+        mind.add_many(
+            {"id": f"m{number}", "text": f"tea {number}", "embedding": [8.0, 1.0, abs(number - 7)]}
+            for number in range(3_000)
+        )
+        vectors = mind._parts.projections.indexes.vectors
+        assert vectors is not None
+        assert vectors.settle(60)
+        assert vectors.has_graph
+    loaded = new_modules(WITH_VECTORS.format(path=path))
+    assert "numpy" in loaded
+    assert loaded.isdisjoint({"faiss", "logging", "oneiros.channels.hnsw"})
 
 
 def test_an_add_needs_no_numpy() -> None:

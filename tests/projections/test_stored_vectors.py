@@ -9,7 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from oneiros.channels.kept_graph import KeptGraph, Restoring
+from oneiros import _core
+from oneiros.channels.kept_graph import KeptGraph
 from oneiros.channels.vector import VectorIndex
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.errors import SnapshotDamaged
@@ -41,6 +42,10 @@ def flattened(kept: KeptGraph) -> list[object]:
     ]
 
 
+def same(kept: KeptGraph) -> KeptGraph:
+    return kept
+
+
 def as_part(data: bytes) -> np.ndarray:
     return np.frombuffer(data, np.uint8)
 
@@ -48,14 +53,14 @@ def as_part(data: bytes) -> np.ndarray:
 def test_a_graph_that_was_put_is_taken() -> None:
     for dead in (False, True):
         now = sealed(dead=dead)
-        kept = graph_of(as_part(graph_part(now)), ROWS)
+        kept = graph_of(as_part(graph_part(KeptGraph.of(now))), ROWS)
         assert flattened(kept) == flattened(KeptGraph.of(now))
         assert (kept.live is not None) == dead
 
 
 def test_a_damaged_part_is_refused_or_makes_a_graph() -> None:
-    sound, chosen, refused = graph_part(sealed(dead=True)), random.Random(2), 0
-    rows = np.arange(ROWS)
+    sound, chosen, refused = graph_part(KeptGraph.of(sealed(dead=True))), random.Random(2), 0
+    rows = np.flatnonzero(np.arange(ROWS) % 9).astype(np.uint32)
     for _ in range(300):
         part = bytearray(sound)
         # The lengths and the few numbers at the beginning are most of what there is to get wrong.
@@ -69,12 +74,10 @@ def test_a_damaged_part_is_refused_or_makes_a_graph() -> None:
             refused += 1
             continue
         assert kept.dimension == WIDTH
-        restoring = Restoring(kept)
-        restoring.place(rows, VECTORS, rows % 9 != 0)
-        restored = restoring.restored()
-        assert restored is not None
-        index = VectorIndex(WIDTH, "hnsw")
-        index.begin(restored)
+        column = _core.VectorColumn(dimension=WIDTH)
+        column.write(rows=rows, vectors=VECTORS[rows])
+        index = VectorIndex.over(column, "hnsw", functools.partial(same, kept), is_trusted=False)
+        assert index.settle(60)
         found, scores = index.search(VECTORS[4], 20)
         np.testing.assert_allclose(scores, VECTORS[found] @ VECTORS[4], atol=2e-6)
         index.close()
@@ -82,7 +85,7 @@ def test_a_damaged_part_is_refused_or_makes_a_graph() -> None:
 
 
 def test_a_part_cut_short_anywhere_is_refused() -> None:
-    sound = graph_part(sealed(dead=False))
+    sound = graph_part(KeptGraph.of(sealed(dead=False)))
     for cut in range(0, len(sound), 997):
         with pytest.raises((SnapshotDamaged, ValueError)):
             graph_of(as_part(sound[:cut]), ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["Found"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.fields import FIELDS
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ Source: docs/systems/ciar.md A11.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from oneiros.batch.rank_correlation import kendall_tau, top_overlap
 from oneiros.batch.scratch import ScratchColumn, parts
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

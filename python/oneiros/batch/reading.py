@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import FIELDS
 from oneiros.ranking.callable_factor import CallableFactor
 from oneiros.ranking.row_scores import columns_read

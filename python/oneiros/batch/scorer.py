@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from oneiros.batch.codes import DEFAULT_KIND, all_coders
 from oneiros.batch.reading import ORIGINS, may_lack, reading_of
 from oneiros.batch.validity import Validity
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.named_calls import nearest
 from oneiros.ranking.row_scores import ColumnRange, blocks, judged_values

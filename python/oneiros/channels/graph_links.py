@@ -5,11 +5,12 @@ FAISS follows a link without looking where it leads, so nothing gets back in tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["LINKS", "Links"]
 

@@ -112,8 +112,10 @@ class Graph:
         return vectors
 
     @classmethod
-    def restored(cls, links: Links, dimension: int, parts: Iterable[Matrix]) -> Graph:
-        """Return the graph of these links and vectors. REQUIRES: the links make sense.
+    def restored(cls, links: Links, dimension: int, parts: Iterable[Matrix]) -> Graph | None:
+        """Return the graph of these links and vectors; None where there are too few vectors.
+
+        REQUIRES: the links make sense.
 
         Args:
             links: as :meth:`links` returned them.
@@ -125,6 +127,8 @@ class Graph:
         with _limited_to(1):
             for part in parts:
                 storage.add(part)
+        if storage.ntotal < len(links.levels):
+            return None
         links.put_into(faiss, index)
         return cls(index, links.laid_out_count)
 

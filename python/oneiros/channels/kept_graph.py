@@ -1,15 +1,15 @@
 """A graph as it is kept while nobody has it open, and how it comes back.
 
-Kept are its links, and not its vectors, which are many times as large, and which the store holds.
-The store has only those that can be found, though, and a walk leads over those that were replaced or
+Kept are its links, and not its vectors, which are many times as large, and which lie in the column.
+The column has only those that can be found, though, and a walk leads over those that were replaced or
 taken out, too. These few are kept themselves, rounded as the graph has them, so that the graph that
 comes back is the one that was kept, and answers with the same bits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,22 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits
 from oneiros.channels.graph_links import Links
-from oneiros.channels.hnsw import Graph, Matrix, Nodes
 from oneiros.channels.vector_input import read_vectors
-from oneiros.channels.vector_sealed import NO_ROW, Hashes, Sealed, flags_of, hashes_of
+from oneiros.channels.vector_sealed import (
+    NO_ROW,
+    Hashes,
+    Sealed,
+    flags_of,
+    hashes_of,
+    rows_of_nodes,
+)
 from oneiros.channels.vector_snapshot import Snapshot
-from oneiros.channels.vector_upkeep import DEAD_SHARE
+from oneiros.dataclasses_on_use import dataclass
 
-__all__ = ["KeptGraph", "Restored", "Restoring"]
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Matrix, Nodes
+
+__all__ = ["KeptGraph", "ReplacedVectors", "restored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,141 +95,113 @@ class KeptGraph:
         _require(self.dead_vectors.shape == (dead_count, self.dimension), "the dead vectors")
         read_vectors("graph: its dead vectors", self.dead_vectors, self.dimension)
 
+    def rows_of_nodes(self) -> npt.NDArray[np.int64]:
+        """Return a row in use whose vector is the node's, shape (n,); NO_ROW: there is none."""
+        return rows_of_nodes(self.rows, self.heads, len(self.hashes), self.live)
+
     def are_live(self) -> npt.NDArray[np.bool_]:
         """Tell which positions are in use, shape (n + t,)."""
         return flags_of(self.live, len(self.rows))
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What a vector index begins with."""
+class ReplacedVectors:
+    """The vectors that rows had when an index began, of rows whose vector changed since.
 
-    column: _core.VectorColumn
-    """The vectors of the rows at positions in use."""
-    sealed: Sealed
-    is_live: npt.NDArray[np.bool_]
-    """Which positions are in use, shape (n + t,)."""
+    One thread adds, and another may read: a vector is here before the column has the next.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[npt.NDArray[np.uint32], Matrix]] = []
+
+    def keep(self, column: _core.VectorColumn, rows: npt.NDArray[np.uint32]) -> None:
+        """Keep what the column has of rows that are about to change."""
+        if len(rows):
+            self._parts.append((rows.copy(), column.reconstruct(rows=rows)))
+
+    def put_into(self, rows: npt.NDArray[np.int64], vectors: Matrix) -> None:
+        """Put the vectors that rows had in their places. REQUIRES: they were read before the call."""
+        for changed, former in reversed(self._parts[:]):  # what a row had first is written last
+            order = np.argsort(changed, kind="stable")
+            places = np.searchsorted(changed[order], rows)
+            places[places == len(changed)] = 0
+            found = order[places]
+            is_there = changed[found] == rows
+            vectors[is_there] = former[found[is_there]]
 
 
-class Restoring:
-    """Puts a graph that was kept together with the vectors of its rows.
+def restored(
+    kept: KeptGraph,
+    column: _core.VectorColumn,
+    replaced: ReplacedVectors,
+    is_stopped: Callable[[], bool],
+    *,
+    is_trusted: bool,
+) -> Sealed | None:
+    """Return a graph that was kept, with its vectors; None if stopped on the way.
 
     Args:
         kept: what makes sense.
+        column: has the vectors, which may change meanwhile.
+        replaced: what rows had that changed since.
+        is_stopped: asked before each part.
+        is_trusted: the vectors are known to be those that the graph was made of.
+
+    Raises:
+        ValueError: they are not.
     """
+    from oneiros.channels.hnsw import Graph  # noqa: PLC0415 - loaded with the first graph
 
-    def __init__(self, kept: KeptGraph) -> None:
-        self._kept = kept
-        self._column = _core.VectorColumn(dimension=kept.dimension)
-        node_count = len(kept.links.levels)
-        self._is_dead = ~_are_needed(node_count, kept.heads.astype(np.int64), kept.live)
-        self._row_of = np.full(node_count, NO_ROW, np.int64)  # that has the node's vector
-        self._is_shared = np.zeros(node_count, np.bool_)
-        self._is_shared[kept.heads] = True
-        self._is_found = np.zeros(len(kept.rows), np.bool_)
-        held = np.flatnonzero(kept.are_live())
-        self._position_of = np.full(int(kept.rows.max()) + 1, _ABSENT, np.int64)
-        self._position_of[kept.rows[held]] = held
+    node_count = len(kept.hashes)
+    row_of = kept.rows_of_nodes()
+    dead_before: Nodes = np.cumsum(row_of == NO_ROW) - (row_of == NO_ROW)
 
-    def place(
-        self, rows: npt.NDArray[np.int64], vectors: Matrix, is_live: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.bool_]:
-        """Put vectors of rows where they lay when the graph was kept, those that are the same.
-
-        Args:
-            rows: each once; -1 for none.
-            vectors: shape (n, dimension); brought to unit length.
-            is_live: shape (n,); what is not is walked over and never found.
-
-        Returns:
-            Which were placed, shape (n,).
-        """
-        vectors = read_vectors("vectors", vectors, self._kept.dimension)
-        is_inside = (rows >= 0) & (rows < len(self._position_of))
-        positions = np.where(is_inside, self._position_of[np.where(is_inside, rows, 0)], _ABSENT)
-        is_placed: npt.NDArray[np.bool_] = positions != _ABSENT
-        placed = _picked(vectors, is_placed)
-        is_placed[is_placed] = self._put(
-            rows[is_placed], self._nodes_at(positions[is_placed]), placed
-        )
-        self._is_found[positions[is_placed & is_live]] = True
-        return is_placed
-
-    def _put(
-        self, rows: npt.NDArray[np.int64], nodes: Nodes, vectors: Matrix
-    ) -> npt.NDArray[np.bool_]:
-        """Hold the vectors of nodes, and tell which of them are what they were, shape (n,)."""
-        is_same: npt.NDArray[np.bool_] = hashes_of(vectors) == self._kept.hashes[nodes]
-        is_same &= vectors.any(axis=1)
-        numbers = rows.astype(np.uint32)
-        self._column.write(rows=numbers[is_same], vectors=_picked(vectors, is_same))
-        is_first = is_same & (self._row_of[nodes] == NO_ROW)
-        self._row_of[nodes[is_first]] = rows[is_first]
-        # Of two that share a node, neither is found by the other's vector: hashes can be forged.
-        shared = np.flatnonzero(is_same & self._is_shared[nodes])
-        their_rows = self._row_of[nodes[shared]].astype(np.uint32)
-        held = self._column.reconstruct(rows=their_rows).view(np.uint32)
-        is_same[shared] = (held == vectors[shared].view(np.uint32)).all(axis=1)
-        self._column.remove(rows=numbers[shared[~is_same[shared]]])
-        return is_same
-
-    def restored(self) -> Restored | None:
-        """Return the graph with its vectors; None if it has lost too many of them.
-
-        A vector that nobody has any more is the middle of those it is linked to: walks lead over it
-        about as they did.
-        """
-        kept, node_count = self._kept, len(self._row_of)
-        self._is_lost = ~self._is_dead & (self._row_of == NO_ROW)
-        if np.count_nonzero(self._is_lost) * DEAD_SHARE >= node_count:
-            return None
-        self._dead_before: Nodes = np.cumsum(self._is_dead) - self._is_dead
-        blocks = (
-            np.arange(node_count)[start : start + _BLOCK] for start in range(0, node_count, _BLOCK)
-        )
-        graph = Graph.restored(kept.links, kept.dimension, map(self._with_middles, blocks))
-        self._column.remove(rows=kept.rows[~self._is_found & kept.are_live()])
-        return Restored(
-            self._column, Sealed(graph, kept.rows, kept.heads, kept.hashes), self._is_found
-        )
-
-    def _with_middles(self, nodes: Nodes) -> Matrix:
-        """Return the vectors of nodes, each lost one the middle of its neighbours'."""
-        vectors = self._vectors_of(nodes)
-        lost = np.flatnonzero(self._is_lost[nodes])
-        if len(lost):
-            around = self._kept.links.lowest_of(nodes[lost])
-            middles = np.zeros((len(lost), self._kept.dimension), np.float32)
-            for place in range(around.shape[1]):
-                is_known = around[:, place] >= 0
-                middles[is_known] += self._vectors_of(around[is_known, place].astype(np.int64))
-            vectors[lost] = read_vectors("graph", middles, self._kept.dimension)
+    def of_rows(rows: npt.NDArray[np.int64]) -> Matrix:
+        vectors = column.reconstruct(rows=rows.astype(np.uint32))
+        replaced.put_into(rows, vectors)
         return vectors
 
-    def _vectors_of(self, nodes: Nodes) -> Matrix:
-        """Return the vectors of nodes, zeros of those that are lost."""
-        row_of, is_dead = self._row_of[nodes], self._is_dead[nodes]
-        vectors = np.zeros((len(nodes), self._kept.dimension), np.float32)
-        has_row = row_of != NO_ROW
-        vectors[has_row] = self._column.reconstruct(rows=row_of[has_row].astype(np.uint32))
-        vectors[is_dead] = self._kept.dead_vectors[self._dead_before[nodes[is_dead]]]
-        return vectors
+    def parts() -> Iterator[Matrix]:
+        for start in range(0, node_count, _BLOCK):
+            if is_stopped():
+                return
+            rows = row_of[start : start + _BLOCK]
+            has_row = rows != NO_ROW
+            if has_row.all():
+                vectors = of_rows(rows)
+            else:
+                vectors = np.empty((len(rows), kept.dimension), np.float32)
+                vectors[has_row] = of_rows(rows[has_row])
+                dead = dead_before[start : start + _BLOCK][~has_row]
+                vectors[~has_row] = kept.dead_vectors[dead]
+            if not is_trusted:
+                _require(vectors[has_row].any(axis=1).all(), "a vector for each row")
+                hashes = kept.hashes[start : start + _BLOCK][has_row]
+                _require((hashes_of(vectors[has_row]) == hashes).all(), "the vectors of its rows")
+            yield vectors
 
-    def _nodes_at(self, positions: npt.NDArray[np.int64]) -> Nodes:
-        count = len(self._row_of)
-        is_twin = positions >= count
-        nodes = positions.copy()
-        nodes[is_twin] = self._kept.heads[positions[is_twin] - count]
-        return nodes
+    if not is_trusted:
+        _require_twins(kept, row_of, of_rows)
+    graph = Graph.restored(kept.links, kept.dimension, parts())
+    if graph is None:
+        return None
+    return Sealed(graph, kept.rows, kept.heads, kept.hashes)
 
 
-_ABSENT: Final = -1  # the position of a row that lies at none
+def _require_twins(
+    kept: KeptGraph,
+    row_of: npt.NDArray[np.int64],
+    of_rows: Callable[[npt.NDArray[np.int64]], Matrix],
+) -> None:
+    """Raise ValueError unless each row in use has the vector of the node that it lies at."""
+    twins = np.flatnonzero(kept.are_live()[len(kept.hashes) :])
+    for start in range(0, len(twins), _BLOCK):
+        part = twins[start : start + _BLOCK]
+        own = of_rows(kept.rows[len(kept.hashes) + part].astype(np.int64))
+        others = of_rows(row_of[kept.heads[part]])
+        _require((own.view(np.uint32) == others.view(np.uint32)).all(), "equal vectors of twins")
+
+
 _BLOCK: Final = 4_096  # vectors handed to the graph at a time
-
-
-def _picked(vectors: Matrix, are_picked: npt.NDArray[np.bool_]) -> Matrix:
-    """Return some of the vectors; all of them, as a rule, without a copy."""
-    return vectors if are_picked.all() else vectors[are_picked]
 
 
 def _are_needed(

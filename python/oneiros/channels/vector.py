@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import threading
-from typing import Final, get_args
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,7 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits, Kind, RankedList
 from oneiros.channels.forking import most_threads
-from oneiros.channels.hnsw import Matrix
-from oneiros.channels.kept_graph import Restored
+from oneiros.channels.kept_graph import KeptGraph, restored
 from oneiros.channels.vector_input import (
     read_allowed,
     read_k,
@@ -22,17 +22,31 @@ from oneiros.channels.vector_input import (
     read_vectors,
     refuse_repeats,
 )
+from oneiros.channels.vector_sealed import Sealed
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_state import VectorState
-from oneiros.channels.vector_upkeep import Task, build, due
+from oneiros.channels.vector_upkeep import FEWEST_FRESH, FLAT_LIMIT, Built, Task, build, due
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.ranking.threads import require_threads
 
+if TYPE_CHECKING:
+    import logging
+
+    from oneiros.channels.hnsw import Matrix
+
 __all__ = ["VectorIndex"]
+
+SCANS_WITHOUT_GRAPH: Final = 2
+"""A graph that was kept is read in the background once so many queries would have walked it: a process
+that answers one never pays for FAISS."""
 
 BATCH: Final = 1_024  # queries that are searched together: bounds what a batch holds at a time
 
-_log = logging.getLogger(__name__)
+
+def _log() -> logging.Logger:
+    import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+    return logging.getLogger(__name__)
 
 
 class VectorIndex:
@@ -46,6 +60,10 @@ class VectorIndex:
     The vectors lie in the core (``_core.VectorColumn``), which computes every cosine: the same
     bits wherever it is returned, on every machine. FAISS, imported with the first graph, holds the
     graph alone.
+
+    An index made by :meth:`over` reads its graph in the background, from the second query by a vector
+    on. Until it is there, a fraction of a second later, answers are exact: those of the vectors that
+    the graph finds, and the few that it misses.
 
     Results are exact without a graph, and by filter wherever the graph would be slower or would
     find fewer than ``k``. With a graph they are approximate: recall@10 of 0.99 and above on text
@@ -73,7 +91,41 @@ class VectorIndex:
         self._is_closed = False
         self._worker: threading.Thread | None = None
         self._has_failed = False
-        self._state = VectorState(dimension)
+        self._state = VectorState(_core.VectorColumn(dimension=dimension))
+        self._read_graph: Callable[[], KeptGraph] | None = None  # of a graph that waits to be read
+        self._is_trusted = False
+        self._is_graph_wanted = False
+        self._scans = 0  # of queries that would have walked it
+        self._changes = 0  # since the beginning
+        self._kept: Sealed | None = None  # the graph that was read
+
+    @classmethod
+    def over(
+        cls,
+        column: _core.VectorColumn,
+        kind: Kind,
+        read_graph: Callable[[], KeptGraph] | None,
+        *,
+        is_trusted: bool,
+    ) -> VectorIndex:
+        """Return an index of the vectors that a column has.
+
+        Args:
+            column: for this index alone.
+            kind: as the class takes it.
+            read_graph: returns the graph that was kept with these vectors, or raises ValueError;
+                None: there is none.
+            is_trusted: the graph is known to be of these vectors; else it is compared with them.
+        """
+        index = cls(column.dimension, kind)
+        index._state = VectorState(column)
+        if read_graph is not None:
+            index._read_graph, index._is_trusted = read_graph, is_trusted
+            index._state.await_graph()
+        else:
+            with index._lock:
+                index._start_upkeep()
+        return index
 
     def __len__(self) -> int:
         """Return the number of rows that have a vector."""
@@ -91,21 +143,44 @@ class VectorIndex:
 
     @property
     def lasting(self) -> Snapshot | None:
-        """What is held now, if it has a graph that is not about to give way to another or none."""
+        """What is held now, if it has a graph that is not about to give way to another or none.
+
+        A graph that waits to be read is read first.
+        """
+        self._want_graph()
+        while self._read_graph is not None and not self._has_failed and not self._is_closed:
+            worker = self._worker
+            if worker is None or not worker.is_alive():
+                break
+            worker.join(_MOMENT)
         now = self._state.now
         is_leaving = due(self.kind, now) in {Task.GRAPH, Task.FLAT}
         return None if now.sealed is None or is_leaving else now
+
+    def kept(self) -> KeptGraph | None:
+        """Return the graph as it is kept; None: there is none that lasts.
+
+        One that waits to be read is returned as it was kept, if no vector has changed.
+        """
+        read_graph = self._read_graph
+        if read_graph is not None and self._is_trusted and not self._changes:
+            with contextlib.suppress(ValueError):
+                return read_graph()
+        lasting = self.lasting
+        return None if lasting is None else KeptGraph.of(lasting)
+
+    @property
+    def has_new_graph(self) -> bool:
+        """There is a graph that lasts, and not the one that the index was made with."""
+        if self._read_graph is not None:
+            return False
+        lasting = self.lasting
+        return lasting is not None and lasting.sealed is not self._kept
 
     @property
     def resident_bytes(self) -> int:
         """Bytes of vectors, links and tables held, room to grow left out."""
         return self._state.nbytes
-
-    def begin(self, restored: Restored) -> None:
-        """Hold a graph that was kept. REQUIRES: nothing was added, and it is of this dimension."""
-        with self._lock:
-            self._state.begin(restored)
-            self._start_upkeep()
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:
         """Give rows their vectors; a row that has one gets the new one in its place.
@@ -132,6 +207,7 @@ class VectorIndex:
         with self._lock:
             self._check_open()
             count = self._state.write(numbers, matrix)
+            self._note_changes(len(numbers))
             self._start_upkeep()
         return count
 
@@ -149,6 +225,7 @@ class VectorIndex:
         with self._lock:
             self._check_open()
             count = self._state.remove(numbers)
+            self._note_changes(len(numbers))
             self._start_upkeep()
         return count
 
@@ -172,6 +249,7 @@ class VectorIndex:
         count, bits = read_k(k), read_allowed(allowed)
         if count == 0 or not query.any():
             return RankedList(np.empty(0, np.uint32), np.empty(0, np.float64))
+        self._note_scans(1, bits)
         return self._state.now.search(query, count, bits)
 
     def walk(self, vector: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
@@ -182,12 +260,16 @@ class VectorIndex:
             k: most rows to return.
             allowed: packed bits of the rows that may be returned.
         """
-        return self._state.now.walk(vector, k, allowed) if k else None
+        if k == 0:
+            return None
+        self._note_scans(1, allowed)
+        return self._state.now.walk(vector, k, allowed)
 
     def walk_many(
         self, vectors: Matrix, k: int, allowed: Bits | None, threads: int
     ) -> list[RankedList | None]:
         """Return :meth:`walk` of each of these vectors, shape (n, dimension); ``threads`` at a time."""
+        self._note_scans(len(vectors) if k else 0, allowed)
         now, found = self._state.now, list[RankedList | None]()
         for start in range(0, len(vectors) if k else 0, BATCH):
             part = vectors[start : start + BATCH]
@@ -212,6 +294,7 @@ class VectorIndex:
         queries = read_vectors("vectors", vectors, self.dimension)
         count, bits = read_k(k), read_allowed(allowed)
         require_threads(threads)
+        self._note_scans(len(queries), bits)
         now, found = self._state.now, list[RankedList]()
         for start in range(0, len(queries) if count else 0, BATCH):
             part = queries[start : start + BATCH]
@@ -237,7 +320,11 @@ class VectorIndex:
         return self._state.now.column.cosines(query=query, rows=numbers)
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the background work that is due now is done; False if time ran out first."""
+        """Wait until the background work that is due now is done; False if time ran out first.
+
+        A graph that waits to be read is due.
+        """
+        self._want_graph()
         worker = self._worker
         if worker is None:
             return True
@@ -257,29 +344,96 @@ class VectorIndex:
             msg = "vector index: closed"
             raise RuntimeError(msg)
 
+    def _want_graph(self) -> None:
+        """Have a graph that was kept read in the background."""
+        if self._read_graph is not None:
+            with self._lock:
+                self._is_graph_wanted = True
+                if not self._is_closed:
+                    self._start_upkeep()
+
+    def _note_scans(self, count: int, allowed: Bits | None) -> None:
+        """Have the graph read after a few queries that would have walked it."""
+        if self._read_graph is None or self._has_failed:
+            return
+        worker = self._worker
+        if self._is_graph_wanted and worker is not None and worker.is_alive():
+            return  # it is being read; a fork would have left the worker dead
+        if allowed is not None and _core.count_bits(bits=allowed) < FLAT_LIMIT:
+            return  # looking at every vector is as fast
+        self._scans += count
+        if self._scans >= SCANS_WITHOUT_GRAPH:
+            self._want_graph()
+
+    def _note_changes(self, count: int) -> None:
+        """Have the graph read once what changed is worth its growth. The lock is held."""
+        self._changes += count
+        if self._changes >= FEWEST_FRESH:
+            self._is_graph_wanted = True
+
+    def _due(self) -> Task | None:
+        if self._read_graph is not None:
+            return Task.RETURN if self._is_graph_wanted else None
+        return due(self.kind, self._state.now)
+
     def _start_upkeep(self) -> None:
         """Start the background thread if something is due and none runs. The lock is held."""
-        if self._has_failed or due(self.kind, self._state.now) is None:
+        if self._has_failed or self._due() is None:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
+            # Here, where forks wait for the lock: a child could not finish the worker's import.
+            import oneiros.channels.hnsw  # noqa: F401, PLC0415 - loaded with the first graph
+
             self._worker = threading.Thread(target=self._upkeep, name="oneiros-vector", daemon=True)
             self._worker.start()
 
     def _upkeep(self) -> None:
         while True:
             with self._lock:
-                task = due(self.kind, self._state.now)
+                task = self._due()
                 if task is None or self._is_closed:
                     self._worker = None
                     return
-                snapshot = self._state.begin_build()
+                snapshot = self._state.now
+                if task is not Task.RETURN:
+                    snapshot = self._state.begin_build()
+            if task is Task.RETURN:
+                self._return(snapshot)
+                continue
             try:
                 built = build(task, snapshot, lambda: self._is_closed)
             except (MemoryError, RuntimeError) as error:
                 # Searches stay exact and right, only slower; trying again would fail again.
-                _log.warning("vector index: %s failed, searching without: %s", task.value, error)
+                _log().warning("vector index: %s failed, searching without: %s", task.value, error)
                 self._has_failed, built = True, None
             with self._lock:
                 self._state.take_over(built)
                 if self._has_failed:
                     return
+
+    def _return(self, snapshot: Snapshot) -> None:
+        """Bring back the graph that was kept, less what changed since."""
+        built = None
+        assert self._read_graph is not None
+        assert self._state.replaced is not None
+        try:
+            kept = self._read_graph()
+            sealed = restored(
+                kept,
+                snapshot.column,
+                self._state.replaced,
+                lambda: self._is_closed,
+                is_trusted=self._is_trusted,
+            )
+            if sealed is None:  # it is closed
+                return
+            built = Built(sealed, kept.are_live())
+        except (MemoryError, RuntimeError, ValueError) as error:
+            _log().info("vector index: the graph that was kept is not used: %s", error)
+        with self._lock:
+            self._state.take_over(built)
+            self._kept = None if built is None else built.sealed
+            self._read_graph = None
+
+
+_MOMENT: Final = 0.01  # seconds

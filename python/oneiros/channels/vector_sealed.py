@@ -8,16 +8,19 @@ equal vectors the graph holds one, the head; the others are its twins, which sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.channels.hnsw import SLICE, Graph, Matrix, Nodes
+from oneiros.dataclasses_on_use import dataclass
 
-__all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "seal"]
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Graph, Matrix, Nodes
+
+__all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
 
 BLOCK = 4_096  # vectors copied out of the column at a time
 
@@ -52,12 +55,26 @@ class Sealed:
         Args:
             live: packed bits of the positions in use; None: all are.
         """
-        is_live, count = flags_of(live, len(self)), len(self.graph)
-        found = np.where(is_live[:count], self.rows[:count].astype(np.int64), NO_ROW)
-        twins = np.flatnonzero(is_live[count:])[::-1]  # of several the first is written last
-        twins = twins[found[self.heads[twins]] == NO_ROW]
-        found[self.heads[twins]] = self.rows[count + twins]
-        return found
+        return rows_of_nodes(self.rows, self.heads, len(self.graph), live)
+
+
+def rows_of_nodes(
+    rows: Rows, heads: npt.NDArray[np.uint32], count: int, live: Bits | None
+) -> npt.NDArray[np.int64]:
+    """Return a row in use whose vector is the node's, shape (n,); NO_ROW: there is none.
+
+    Args:
+        rows: position -> row, shape (n + t,).
+        heads: the node of each twin's equal, shape (t,).
+        count: how many nodes there are.
+        live: packed bits of the positions in use; None: all are.
+    """
+    is_live = flags_of(live, len(rows))
+    found = np.where(is_live[:count], rows[:count].astype(np.int64), NO_ROW)
+    twins = np.flatnonzero(is_live[count:])[::-1]  # of several the first is written last
+    twins = twins[found[heads[twins]] == NO_ROW]
+    found[heads[twins]] = rows[count + twins]
+    return found
 
 
 def flags_of(bits: Bits | None, count: int) -> npt.NDArray[np.bool_]:
@@ -90,6 +107,8 @@ def seal(
         The part, and the order of its positions: numbers below ``len(former)`` are ``former``'s
         positions, those from there on stand for ``rows``.
     """
+    from oneiros.channels.hnsw import SLICE, Graph  # noqa: PLC0415 - loaded with the first graph
+
     known, length = (0, 0) if former is None else (len(former.graph), len(former))
     hashes = np.concatenate([hashes_of(part) for part in _parts(column, rows, BLOCK)] or [_NONE])
     heads = _heads_of(column, former, live, rows, hashes)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, RankedList
-from oneiros.channels.hnsw import Matrix
 from oneiros.channels.vector_sealed import Sealed
+from oneiros.dataclasses_on_use import dataclass
+
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Matrix
 
 __all__ = ["Snapshot"]
 

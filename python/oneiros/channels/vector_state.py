@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.channels.hnsw import Matrix
-from oneiros.channels.kept_graph import Restored
+from oneiros.channels.kept_graph import ReplacedVectors
 from oneiros.channels.vector_sealed import Sealed
 from oneiros.channels.vector_snapshot import Snapshot
 from oneiros.channels.vector_upkeep import Built
+from oneiros.dataclasses_on_use import replace
+
+if TYPE_CHECKING:
+    from oneiros.channels.hnsw import Matrix
 
 __all__ = ["VectorState"]
 
@@ -27,9 +30,11 @@ class VectorState:
     vector, whichever it is, and a change that an interrupt cuts off in between has not begun.
     """
 
-    def __init__(self, dimension: int) -> None:
-        self.now = Snapshot(_core.VectorColumn(dimension=dimension))
+    def __init__(self, column: _core.VectorColumn) -> None:
+        self.now = Snapshot(column)
         """The latest state."""
+        self.replaced: ReplacedVectors | None = None
+        """What rows had whose vector changed since :meth:`await_graph`."""
         self._changed: list[Rows] | None = None  # rows whose vector changed since a build began
 
     @property
@@ -39,9 +44,9 @@ class VectorState:
         tables = sum(0 if bits is None else bits.nbytes for bits in (now.live, now.under))
         return now.column.resident_bytes + (now.sealed.nbytes if now.sealed else 0) + tables
 
-    def begin(self, restored: Restored) -> None:
-        """Publish a graph that was kept. REQUIRES: there was no vector before."""
-        self.now = _under(restored.column, restored.sealed, restored.is_live)
+    def await_graph(self) -> None:
+        """Note what changes until :meth:`take_over` has a graph of the vectors there are now."""
+        self._changed, self.replaced = [], ReplacedVectors()
 
     def write(self, rows: Rows, vectors: Matrix) -> int:
         """Give rows their vectors, a zero vector standing for none; return how many are not zero."""
@@ -60,7 +65,7 @@ class VectorState:
 
     def take_over(self, built: Built | None) -> None:
         """Publish what was built, less what changed since; None: it was not built."""
-        changed, self._changed = self._changed, None
+        changed, self._changed, self.replaced = self._changed, None, None
         if built is None:
             return
         column, sealed = self.now.column, built.sealed
@@ -80,6 +85,8 @@ class VectorState:
         if self._changed is not None:
             self._changed.append(rows.copy())
         now = self.now
+        if self.replaced is not None:
+            self.replaced.keep(now.column, rows[now.column.has(rows=rows)])
         if now.sealed is None or now.under is None or now.positions is None:
             return
         leaving = np.unique(rows[rows < 8 * len(now.under)])
@@ -89,7 +96,7 @@ class VectorState:
         live = now.live
         if live is None:
             live = np.full(len(now.sealed) // 8, 0xFF, np.uint8)
-        self.now = dataclasses.replace(
+        self.now = replace(
             now,
             live=_without(live, now.positions[leaving]),
             under=_without(now.under, leaving),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from oneiros.channels.vector_sealed import Sealed, flags_of, seal
 from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     from oneiros.channels import Kind
@@ -40,6 +40,7 @@ FEWEST_DEAD: Final = 1_024
 class Task(Enum):
     """A way of building the next state."""
 
+    RETURN = "the graph that was kept comes back"
     EXTEND = "the graph grows by the fresh vectors"
     GRAPH = "a new graph of all vectors"
     FLAT = "the graph goes"

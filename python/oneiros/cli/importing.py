@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
@@ -26,6 +25,7 @@ from oneiros.cli.stores import (
 )
 from oneiros.cli.terminal import progress_bar
 from oneiros.clock import system_clock
+from oneiros.dataclasses_on_use import asdict, dataclass, field
 from oneiros.embedders import check, name_of
 from oneiros.errors import DuplicateId, OneirosError
 from oneiros.numpy_on_use import np

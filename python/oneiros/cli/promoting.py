@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from oneiros.cli import documents
 from oneiros.cli.moments import seconds_of
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.dataclasses_on_use import asdict
 
 __all__ = ["promote"]
 

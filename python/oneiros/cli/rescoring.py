@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -19,6 +18,7 @@ from oneiros.cli.moments import moment, seconds_of
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption
 from oneiros.cli.terminal import progress_bar
+from oneiros.dataclasses_on_use import asdict
 from oneiros.visible_text import one_line
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,7 @@ from oneiros.cli.moments import seconds_of
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption, opened
 from oneiros.cli.terminal import progress_bar
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

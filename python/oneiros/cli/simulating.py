@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,6 +13,7 @@ from oneiros.cli.new_files import require_writable
 from oneiros.cli.profile_names import PROFILE_HELP, named_profile
 from oneiros.cli.stores import JsonOption
 from oneiros.cli.terminal import output, progress_bar, show_table, text
+from oneiros.dataclasses_on_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

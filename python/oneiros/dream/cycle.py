@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.dream.counting import counted, memory_counts, removed_counts
 from oneiros.dream.decay import decay_curves
 from oneiros.dream.distributions import distributions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_instance
+from oneiros.dataclasses_on_use import asdict, dataclass
 from oneiros.display import moment
 from oneiros.visible_text import one_line
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import copy
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from oneiros.dataclasses_on_use import asdict, dataclass, replace
 from oneiros.dream.rule_words import rule_name
 from oneiros.visible_text import one_line, shortened
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import asdict, dataclass, field, replace
 from oneiros.dream.rule_words import rule_name
 from oneiros.visible_text import one_line
 

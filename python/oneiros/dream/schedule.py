@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from dataclasses import dataclass
 from typing import Final
 
 from oneiros.argument_checks import as_float
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, settle_flags
 
 __all__ = ["DreamSchedule", "duration_seconds"]

@@ -6,9 +6,9 @@ Which parts there are is read from the profile's own data, so that this fits any
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import dataclass, fields, replace
 from oneiros.evaluation.significance import Gain, paired_gain
 from oneiros.evaluation.tasks import Task, measure
 from oneiros.ranking.fusion import ReciprocalRankFusion

@@ -17,9 +17,10 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

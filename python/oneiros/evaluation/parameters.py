@@ -7,9 +7,9 @@ A path is a part's field, as ``fusion.weight``; of a list, the part's name stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.ranking.declaration import require_numbers
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from oneiros.argument_checks import count
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_number
 
 __all__ = ["Gain", "paired_gain"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.engine import Engine
 from oneiros.evaluation.run import Report, evaluate
 from oneiros.scopes import Where, where

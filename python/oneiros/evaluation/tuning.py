@@ -9,10 +9,10 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from oneiros.argument_checks import count, require_choice
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.evaluation.metrics import mean
 from oneiros.evaluation.parameters import (
     Parameter,

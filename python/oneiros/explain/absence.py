@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from oneiros.argument_checks import require_utf8
+from oneiros.dataclasses_on_use import replace
 from oneiros.display import moment
 from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
 from oneiros.explain.why_not import Hiding, Standing, WhyNot

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.display import Branch, Table, figure, tree_text
 from oneiros.ranking.expansion import GraphExpansion
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.display import Branch, Table, figure, html_text, tree_text
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
 from oneiros.visible_text import shortened

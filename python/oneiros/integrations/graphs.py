@@ -6,10 +6,10 @@ Both libraries are optional: ``pip install 'oneiros[graphs]'``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_instance, require_utf8
+from oneiros.dataclasses_on_use import asdict
 from oneiros.memories import Memories
 from oneiros.optional import needed
 

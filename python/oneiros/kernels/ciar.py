@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.argument_checks import as_float, require_flag
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.array_arguments import (
     FloatArray,
     Result,

@@ -6,8 +6,8 @@ Source: docs/systems/cognitive.md C1 to C13, C17 to C22; ``cognitive-0.5``: the 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factors import Retention

@@ -5,8 +5,7 @@ Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O31, O33; ``omega-boun
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from oneiros.dataclasses_on_use import replace
 from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.expansion import GraphExpansion

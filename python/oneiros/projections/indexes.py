@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import dataclass
+from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.numpy_on_use import np
-from oneiros.store.embedding_bytes import decoded
+from oneiros.store.embedding_bytes import decoded, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
     from oneiros.channels import Bits, Kind
-    from oneiros.channels.kept_graph import Restored
     from oneiros.channels.vector import VectorIndex
-    from oneiros.channels.vector_snapshot import Snapshot
     from oneiros.store import StoredMemory
 
 __all__ = ["Indexes", "LexicalOptions", "vector_digests"]
@@ -68,7 +67,10 @@ class Indexes:
         self.lexical = self.made_with.new_index()
         self.has_erased = False
         """Something was forgotten, of which the lexical index may still hold words."""
-        self.vectors: VectorIndex | None = None
+        self._lock = fork_safe_lock()
+        self._vectors: VectorIndex | None = None
+        # Makes them; None: they are there, or none are.
+        self._load_vectors: Callable[[], VectorIndex | None] | None = None
         # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
@@ -78,9 +80,31 @@ class Indexes:
         self._vector_digests = array("q")
 
     @property
-    def lasting_vectors(self) -> Snapshot | None:
-        """The vectors, where a graph lies over them that is worth keeping."""
-        return None if self.vectors is None else self.vectors.lasting
+    def vectors(self) -> VectorIndex | None:
+        """The vectors; None: there are none. Those of a snapshot are loaded when they are first needed."""
+        load = self._load_vectors
+        if load is None:
+            return self._vectors
+        vectors = load()  # under no lock: it takes some of its own
+        with self._lock:
+            is_first = self._load_vectors is load
+            if is_first:
+                self._vectors, self._load_vectors = vectors, None
+        if is_first:
+            return vectors
+        if vectors is not None:  # another thread's are used
+            vectors.close()
+        return self.vectors
+
+    @property
+    def has_new_graph(self) -> bool:
+        """There is a graph that is worth keeping, and that the snapshot does not have."""
+        is_loaded = self._load_vectors is None and self._vectors is not None
+        return is_loaded and self._vectors is not None and self._vectors.has_new_graph
+
+    def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
+        """Hold the vectors that ``load`` returns, once they are needed. REQUIRES: none are held."""
+        self._load_vectors = load
 
     def take_over(self, lexical: _core.LexicalIndex) -> None:
         """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
@@ -104,7 +128,9 @@ class Indexes:
 
     def end_replacement(self) -> None:
         """Replace all vectors by those applied since :meth:`begin_replacement`."""
-        old, self.vectors = self.vectors, self._new_vectors
+        with self._lock:
+            old, self._vectors = self._vectors, self._new_vectors
+            self._load_vectors = None
         self._new_vectors, self._is_replacing = None, False
         if old is not None:
             old.close()
@@ -143,7 +169,7 @@ class Indexes:
 
     def close(self) -> None:
         """Stop background work."""
-        for index in (self.vectors, self._new_vectors):
+        for index in (self._vectors, self._new_vectors):
             if index is not None:
                 index.close()
 
@@ -204,31 +230,6 @@ class Indexes:
         for row, digest in changed.items():
             self._text_digests[row] = digest
 
-    def hold_vectors(self, rows: Sequence[int], blobs: Sequence[bytes]) -> None:
-        """Hold the vectors of rows that came from a snapshot without them."""
-        matrix = decoded(blobs)
-        self._vectors_of(matrix.shape[1]).add(np.array(rows, np.uint32), matrix)
-        self._know_vectors(rows, vector_digests(blobs))
-
-    def begin_vectors(
-        self, dimension: int, restored: Restored, known: Iterable[tuple[Sequence[int], array[int]]]
-    ) -> None:
-        """Hold vectors under a graph that was kept. REQUIRES: none are held.
-
-        Args:
-            dimension: components of a vector.
-            restored: the graph.
-            known: the rows of its vectors, and the digests of these.
-        """
-        self._vectors_of(dimension).begin(restored)
-        for rows, digests in known:
-            self._know_vectors(rows, digests)
-
-    def _know_vectors(self, rows: Sequence[int], digests: Iterable[int]) -> None:
-        self._vector_digests.extend([0] * (max(rows, default=-1) + 1 - len(self._vector_digests)))
-        for row, digest in zip(rows, digests, strict=True):
-            self._vector_digests[row] = digest
-
     def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
         if self.vectors is None and not any(memory.embedding for memory in batch):
             return  # there is no vector, and no digest of one
@@ -239,7 +240,9 @@ class Indexes:
                 bare.append(row)
                 continue
             (digest,) = vector_digests([memory.embedding])
-            if self._vector_digests[row] != digest:
+            if self._vector_digests[row] == 0 and self._holds(row, memory.embedding):
+                self._vector_digests[row] = digest
+            elif self._vector_digests[row] != digest:
                 changed[row] = digest
                 blobs.append(memory.embedding)
         for row in changed:
@@ -251,6 +254,14 @@ class Indexes:
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
         for row, digest in changed.items():
             self._vector_digests[row] = digest
+
+    def _holds(self, row: int, blob: bytes) -> bool:
+        """Whether a row has this vector: of a snapshot's rows no digest is known."""
+        vectors = None if self._is_replacing else self.vectors
+        if vectors is None or not vectors.column.has(rows=[row])[0]:
+            return False
+        (held,) = vectors.reconstruct(np.array([row], np.uint32))
+        return encoded(held) == blob
 
     def _vectors_of(self, dimension: int) -> VectorIndex:
         index = self._new_vectors if self._is_replacing else self.vectors
@@ -264,5 +275,5 @@ class Indexes:
             if self._is_replacing:
                 self._new_vectors = index
             else:
-                self.vectors = index
+                self._vectors = index
         return index

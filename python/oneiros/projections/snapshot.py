@@ -2,7 +2,8 @@
 
 The store names, in a setting, the one file that belongs to it and how that lies on the disk, and the
 file the revision it is of: so a copy of the store, an older one put back, or another store's file is
-never mistaken for it. Checksums are always looked at; that what they cover makes sense, too, unless
+never mistaken for it. Checksums are always looked at, those of the vectors and of the graph over them
+when these are first needed; that what they cover makes sense, too, unless
 the file is the very one that was written here. What was forgotten must leave no trace: no file
 outlives it.
 """
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from oneiros.channels.kept_graph import KeptGraph
-    from oneiros.channels.vector_sealed import Sealed
-    from oneiros.channels.vector_snapshot import Snapshot as Vectors
+    from oneiros.channels.vector import VectorIndex
     from oneiros.projections.projections import Projections
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import Reading, Store
@@ -42,7 +42,7 @@ __all__ = ["FEWEST_ROWS", "Snapshot"]
 FEWEST_ROWS: Final = 2_000
 """Fewer are projected anew as fast."""
 
-_FORMAT: Final = 4  # another one for any change of what a part holds
+_FORMAT: Final = 5  # another one for any change of what a part holds
 _SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _NO_SENSE: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
@@ -64,13 +64,15 @@ class Snapshot:
 
     def __init__(self, store_path: str) -> None:
         self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
-        self._kept: Sealed | None = None  # the graph that the file has
 
-    def load(self, reading: Reading, projections: Projections, *, on_damage: OnDamage) -> int:
+    def load(
+        self, reading: Reading, store: Store, projections: Projections, *, on_damage: OnDamage
+    ) -> int:
         """Give new projections what the file holds, if it belongs to this state of the store.
 
         Args:
-            reading: the store.
+            reading: the store, at one of its states.
+            store: is read where the file's vectors, which are loaded later, cannot be.
             projections: new ones.
             on_damage: is given each memory whose vector cannot be read.
 
@@ -100,10 +102,32 @@ class Snapshot:
         rows.hand_over()
         projections.indexes.take_over(lexical)
         if rows.has_vectors:
-            from oneiros.projections.stored_vectors import hold_vectors  # noqa: PLC0415 - loads NumPy
-
-            self._kept = hold_vectors(reading, held.revision, projections, rows.graph, on_damage)
+            projections.indexes.load_vectors_by(
+                lambda: self._vectors(held, store, projections, rows.has_graph, on_damage)
+            )
         return held.revision
+
+    def _vectors(
+        self,
+        held: _core.StoreSnapshot,
+        store: Store,
+        projections: Projections,
+        has_graph: bool,
+        on_damage: OnDamage,
+    ) -> VectorIndex | None:
+        """Return the vectors of the file; those of the store, if the file's are damaged."""
+        from oneiros.projections.stored_vectors import (  # noqa: PLC0415 - loads NumPy
+            kept_vectors,
+            stored_vectors,
+        )
+
+        lifecycle, kind = projections.lifecycle, projections.indexes.vector_index
+        try:
+            return kept_vectors(held, kind, len(held.ids()), has_graph=has_graph)
+        except SnapshotDamaged as error:
+            _log().info("%s: its vectors are read from the store: %s", self.path, error)
+        with store.read() as reading:
+            return stored_vectors(reading, lifecycle, kind, on_damage)
 
     def save(self, store: Store, projections: Projections, revision: int) -> None:
         """Write the file, if there is enough in it that the last one has not.
@@ -116,28 +140,30 @@ class Snapshot:
             projections: what is to be kept of it; nothing changes it meanwhile.
             revision: what the projections hold.
         """
-        from pathlib import Path  # noqa: PLC0415 - loads much
-
-        count, lasting = len(projections.lifecycle.ids), projections.indexes.lasting_vectors
-        is_little = projections.changed_count * _SHARE_CHANGED < count and (
-            lasting is None or lasting.sealed is self._kept
-        )
+        count, indexes = len(projections.lifecycle.ids), projections.indexes
+        is_little = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
         if (
             self.path is None
             or count < FEWEST_ROWS
-            or projections.indexes.has_erased
+            or indexes.has_erased
             or not projections.row_sets.attributes.is_sure
-            or (is_little and Path(self.path).is_file())
+            or (is_little and os.path.isfile(self.path))  # noqa: PTH113 - pathlib loads much
         ):
             return
+        from pathlib import Path  # noqa: PLC0415 - loads much
+
+        vectors = indexes.vectors
+        kept = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
         fresh = f"{self.path}.{token}"
         try:
             _core.save_store_snapshot(
-                index=projections.indexes.lexical,
+                index=indexes.lexical,
                 columns=projections.lifecycle.columns,
                 ids=list(projections.lifecycle.ids),
-                parts=_parts(projections, lasting),
+                parts=_parts(projections, has_graph=kept is not None),
+                vectors=None if vectors is None else vectors.column,
+                vector_graph=b"" if kept is None else _graph_part(kept),
                 path=fresh,
                 identity=_identity(projections, token),
                 revision=revision,
@@ -190,7 +216,8 @@ class _Rows:
         self._count = len(self.ids)
         require_sense(len(self.columns) == self._count, "not as many ids as rows")
         head = PartReader(held.part(place=_HEAD)).take_json()
-        self.has_vectors = bool(head["has_vectors"])
+        self.has_vectors, self.has_graph = bool(head["has_vectors"]), bool(head["has_graph"])
+        require_sense(self.has_vectors == held.has_vectors, "no vectors where there should be some")
         places = [tuple(map(str, place)) for place in head["places"]]
         words = held.part(place=_WORDS)
         self._words = {name: _words_of(words, place) for place, name in enumerate(CODE_COLUMNS)}
@@ -205,11 +232,6 @@ class _Rows:
             place: _sets_of(held.part(place=_FIRST_PLACE + number), self._count)
             for number, place in enumerate(places)
         }
-        self.graph: KeptGraph | None = None
-        if head["has_graph"] and projections.indexes.vector_index != "flat":
-            from oneiros.projections.stored_vectors import graph_of  # noqa: PLC0415 - loads NumPy
-
-            self.graph = graph_of(held.part(place=_FIRST_PLACE + len(places)), self._count)
         if not held.is_own:
             self._check(held)
 
@@ -231,14 +253,14 @@ class _Rows:
             read()
 
 
-def _parts(projections: Projections, lasting: Vectors | None) -> list[bytes]:
-    """What is kept beside the columns, the ids and the lexical index; the graph is the last part."""
+def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
+    """What is kept beside the columns, the ids, the lexical index and the vectors."""
     lifecycle, row_sets = projections.lifecycle, projections.row_sets
     attributes = row_sets.attributes
     ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
     vectors = projections.indexes.vectors
     head, bits, words = PartWriter(), PartWriter(), PartWriter()
-    has = {"has_vectors": vectors is not None, "has_graph": lasting is not None}
+    has = {"has_vectors": vectors is not None, "has_graph": has_graph}
     head.put_json({**has, "places": list(places)})
     for name in _STATE_NAMES:
         bits.put(allowed_bits(states[name], len(ids)))
@@ -249,12 +271,13 @@ def _parts(projections: Projections, lasting: Vectors | None) -> list[bytes]:
         attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
     )
     sets = [_part_of_sets(held) for held in places.values()]
-    parts = [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
-    if lasting is not None:
-        from oneiros.projections.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
+    return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
 
-        parts.append(graph_part(lasting))
-    return parts
+
+def _graph_part(kept: KeptGraph) -> bytes:
+    from oneiros.projections.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
+
+    return graph_part(kept)
 
 
 def _part_of_sets(sets: RowsByValue) -> bytes:

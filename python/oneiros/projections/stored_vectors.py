@@ -1,19 +1,17 @@
-"""The vectors of a snapshot's rows: the store holds them, the snapshot the graph over them."""
+"""The vectors of a snapshot's rows, and the graph over them, as parts of its file."""
 
 from __future__ import annotations
 
-from array import array
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from oneiros.channels.graph_links import Links
-from oneiros.channels.kept_graph import KeptGraph, Restoring
-from oneiros.errors import StoreCorrupt
-from oneiros.projections.indexes import vector_digests
+from oneiros.channels.kept_graph import KeptGraph
+from oneiros.channels.vector import VectorIndex
+from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
-from oneiros.store.embedding_bytes import decoded, encoded
+from oneiros.store.embedding_bytes import decoded
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
@@ -22,24 +20,20 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-    from oneiros.channels.vector_sealed import Sealed
-    from oneiros.channels.vector_snapshot import Snapshot
-    from oneiros.projections.projections import Projections
+    from oneiros import _core
+    from oneiros.channels import Kind
+    from oneiros.projections.lifecycle import Lifecycle
     from oneiros.store import Reading
     from oneiros.store.checksums import OnDamage
 
-__all__ = ["graph_of", "graph_part", "hold_vectors"]
+__all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
 
 _WIDEST: Final = 2**16
 
 
-def graph_part(now: Snapshot) -> bytes:
-    """Return the part that :func:`graph_of` reads.
-
-    Args:
-        now: vectors, of which some lie under a graph.
-    """
-    kept, part = KeptGraph.of(now), PartWriter()
+def graph_part(kept: KeptGraph) -> bytes:
+    """Return the part that :func:`graph_of` reads."""
+    part = PartWriter()
     links, has_bits = kept.links, kept.live is not None
     numbers = [kept.dimension, links.entry, links.laid_out_count, has_bits]
     part.put(np.array(numbers, np.uint64))
@@ -90,125 +84,81 @@ def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
     return np.asarray(reader.take(values)).view(dtype)  # type: ignore[arg-type]
 
 
-def hold_vectors(
-    reading: Reading,
-    revision: int,
-    projections: Projections,
-    kept: KeptGraph | None,
-    on_damage: OnDamage,
-) -> Sealed | None:
-    """Give new indexes the vectors of a snapshot's rows, as they stood at its revision.
+def kept_vectors(
+    held: _core.StoreSnapshot, kind: Kind, row_end: int, *, has_graph: bool
+) -> VectorIndex:
+    """Return an index over a snapshot's vectors, which are mapped, and its graph, which is read later.
+
+    Args:
+        held: the snapshot.
+        kind: of the index.
+        row_end: how many rows the snapshot has.
+        has_graph: whether it has a graph.
+
+    Raises:
+        SnapshotDamaged: the vectors are not as they were written.
+    """
+    column = held.vectors()
+    if not held.is_own:
+        rows = column.rows()
+        require_sense(len(rows) == 0 or int(rows[-1]) < row_end, "a vector of no row")
+    read_graph = None
+    if has_graph and kind != "flat":
+
+        def read_graph() -> KeptGraph:
+            try:
+                kept = graph_of(held.vector_graph(), row_end)
+            except SnapshotDamaged as error:
+                raise ValueError(str(error)) from error
+            if kept.dimension != column.dimension:
+                msg = "graph: expected the vectors' width"
+                raise ValueError(msg)
+            return kept
+
+    return VectorIndex.over(column, kind, read_graph, is_trusted=held.is_own)
+
+
+def stored_vectors(
+    reading: Reading, lifecycle: Lifecycle, kind: Kind, on_damage: OnDamage
+) -> VectorIndex | None:
+    """Return an index of the vectors that the store has of rows; None: it has none.
 
     Args:
         reading: the store.
-        revision: the snapshot's.
-        projections: hold the rows.
-        kept: the graph, where there is one; it is passed over if its vectors are not the store's.
+        lifecycle: holds the rows.
+        kind: of the index.
         on_damage: is given each memory whose vector cannot be read.
-
-    Returns:
-        The graph, if the indexes hold it.
     """
-    if kept is not None:
-        sealed = _Regained(reading, projections, kept).held(revision)
-        if sealed is not None:
-            return sealed
-    for batch in reading.embeddings(revision):
+    index: VectorIndex | None = None
+
+    def hold(rows: Sequence[int], blobs: Sequence[bytes], sequences: Sequence[int]) -> None:
+        nonlocal index
+        if not rows:
+            return
+        try:
+            matrix = decoded(blobs)
+            if index is None:
+                index = VectorIndex(matrix.shape[1], kind)
+            if matrix.shape[1] != index.dimension:
+                msg = f"a vector of width {matrix.shape[1]} among those of {index.dimension}"
+                raise StoreCorrupt(msg)
+        except StoreCorrupt as error:
+            if len(rows) == 1:
+                on_damage(Damaged(sequences[0], lifecycle.ids[rows[0]], str(error)))
+                return
+            for row, blob, sequence in zip(rows, blobs, sequences, strict=True):
+                hold([row], [blob], [sequence])
+            return
+        index.add(np.array(rows, np.uint32), matrix)
+
+    for batch in reading.embeddings(reading.last_revision()):
         blob_of = dict(batch)  # a damaged page may name a memory twice
         sequences = np.array(list(blob_of), np.int64)
-        rows = projections.lifecycle.rows_of_sequences(sequences)
-        held, blobs = _picked(rows >= 0, rows, list(blob_of.values()))
-        _hold(projections, held, blobs, sequences[rows >= 0].tolist(), on_damage)
-    return None
-
-
-def _hold(
-    projections: Projections,
-    rows: Sequence[int],
-    blobs: Sequence[bytes],
-    sequences: Sequence[int],
-    on_damage: OnDamage,
-) -> None:
-    """Hold vectors of rows; tell of each that is damaged."""
-    if not rows:
-        return
-    try:
-        projections.indexes.hold_vectors(rows, blobs)
-    except StoreCorrupt as error:
-        if len(rows) == 1:
-            on_damage(Damaged(sequences[0], projections.lifecycle.ids[rows[0]], str(error)))
-            return
-        for row, blob, sequence in zip(rows, blobs, sequences, strict=True):
-            _hold(projections, [row], [blob], [sequence], on_damage)
-
-
-class _Regained:
-    """A graph that has its vectors again, and the vectors that came after it.
-
-    Those of memories that a later commit changed or deleted are taken, too, where they are still
-    the graph's: it walks over them, and finds them where that commit left the vector as it was.
-    """
-
-    def __init__(self, reading: Reading, projections: Projections, kept: KeptGraph) -> None:
-        self._reading = reading
-        self._lifecycle, self._indexes = projections.lifecycle, projections.indexes
-        self._kept = kept
-        self._size = len(encoded(np.zeros(kept.dimension, np.float32)))
-        self._restoring: Restoring | None = None
-        self._known: list[tuple[list[int], array[int]]] = []
-        self._fresh: list[tuple[list[int], list[bytes]]] = []
-
-    def held(self, revision: int) -> Sealed | None:
-        """Return the graph once the indexes hold it; None: they hold nothing."""
-        try:
-            is_taken = self._takes(revision)
-        except StoreCorrupt:  # which is said where that vector is needed without a graph, too
-            return None
-        restored = self._restoring.restored() if is_taken and self._restoring else None
-        if restored is None:
-            return None
-        self._indexes.begin_vectors(self._kept.dimension, restored, self._known)
-        for rows, blobs in self._fresh:
-            if rows:
-                self._indexes.hold_vectors(rows, blobs)
-        return restored.sealed
-
-    def _takes(self, revision: int) -> bool:
-        """Take every vector; False where one that stands since the snapshot is not the graph's kind."""
-        for rows in self._reading.embeddings_since(revision):
-            batch = list(
-                {row[0]: row for row in rows}.values()
-            )  # a damaged page may name one twice
-            sequences, blobs, are_live, stood = zip(*batch, strict=True)
-            is_alike = np.array(list(map(len, blobs))) == self._size
-            if np.array(stood, np.bool_)[~is_alike].any():
-                return False
-            if is_alike.all():
-                self._take(sequences, blobs, are_live, stood)
-            elif is_alike.any():
-                self._take(*zip(*compress(batch, is_alike.tolist()), strict=True))
-        return True
-
-    def _take(
-        self,
-        sequences: Sequence[int],
-        blobs: Sequence[bytes],
-        are_live: Sequence[int],
-        stood: Sequence[int],
-    ) -> None:
-        if self._restoring is None:  # not before: the store has a vector of this width
-            self._restoring = Restoring(self._kept)
-        rows = self._lifecycle.rows_of_sequences(np.array(sequences, np.int64))
-        is_live = np.array(are_live, np.bool_)
-        is_placed = self._restoring.place(rows, decoded(blobs), is_live)
-        found, their_blobs = _picked(is_placed & is_live, rows, blobs)
-        self._known.append((found, vector_digests(their_blobs)))
-        stood_so = np.array(stood, np.bool_) & (rows >= 0)
-        self._fresh.append(_picked(stood_so & ~is_placed, rows, blobs))
-
-
-def _picked(
-    are_picked: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64], blobs: Sequence[bytes]
-) -> tuple[list[int], list[bytes]]:
-    places = np.flatnonzero(are_picked)
-    return rows[places].tolist(), [blobs[place] for place in places.tolist()]
+        rows = lifecycle.rows_of_sequences(sequences)
+        places, blobs = np.flatnonzero(rows >= 0), list(blob_of.values())
+        hold(
+            rows[places].tolist(),
+            [blobs[place] for place in places.tolist()],
+            sequences[places].tolist(),
+        )
+    return index

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.field_checks import text as text_check
 from oneiros.field_checks import words as words_check
 

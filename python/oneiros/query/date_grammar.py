@@ -7,13 +7,13 @@ a date at all is decided here, so that versions, prices, ids and "may" are none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dateutil.parser import ParserError, parse
 from dateutil.relativedelta import relativedelta
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.query.date_spans import DAY, Span, beside, brought_before, counted, relative, whole
 from oneiros.query.date_words import ORDINALS, UNITS, WEEKDAYS, Tokens, tokens_of
 from oneiros.query.dates import TimeRange

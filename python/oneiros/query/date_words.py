@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = [
     "COUNTS",

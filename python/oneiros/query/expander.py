@@ -6,12 +6,12 @@ Source: docs/systems/omega.md O6.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from oneiros.argument_checks import require_utf8
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.deadlines import answer_within
 from oneiros.ranking.declaration import require_int
 from oneiros.visible_text import shortened

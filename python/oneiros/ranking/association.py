@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import settle_numbers
 
 __all__ = ["AssociationDecay"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, settle_numbers
 
 __all__ = ["ResponseCache"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from oneiros import _core
 from oneiros.argument_checks import require_choice
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import settle, settle_flags

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, require_number, settle, settle_numbers
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.factor import Operation, base_of, operation_of
 from oneiros.ranking.program import ProgramBuilder, ProgramText
 

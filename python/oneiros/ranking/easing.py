@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.ranking.channels import ChannelDeclaration, VectorChannel
 from oneiros.ranking.finishing import eased
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.dataclasses_on_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

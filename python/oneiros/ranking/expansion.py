@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_int,

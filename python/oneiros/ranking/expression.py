@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from oneiros import _core
 from oneiros.argument_checks import require_choice
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import settle, settle_flags
 from oneiros.ranking.expression_names import WORD_FIELDS

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import ENUMS
 from oneiros.ranking.expression_names import CONSTANTS, NUMBERS, WORD_FIELDS, likely
 from oneiros.ranking.expression_steps import Step, Steps

@@ -6,11 +6,11 @@ kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.fields import ENUMS
 from oneiros.numpy_on_use import np
 from oneiros.ranking.expression_names import register_of

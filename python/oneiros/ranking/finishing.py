@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import ClassVar, Self, TypeAlias
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle, settle_numbers
 from oneiros.ranking.tables import require_words
 

@@ -10,9 +10,9 @@ The core's plan does it; ``oneiros.rrf`` and ``oneiros.kernels`` have the formul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.ranking.declaration import LARGEST_K, require_number, settle, settle_numbers
 from oneiros.ranking.fusion_checks import Terms, require_one_each, require_word, weights_of
 from oneiros.ranking.program import ProgramBuilder

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import require_int, settle_numbers
 

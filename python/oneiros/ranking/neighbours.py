@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, settle_flags, settle_numbers
 
 if TYPE_CHECKING:

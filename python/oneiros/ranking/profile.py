@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import builtins
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from oneiros.ranking.caching import ResponseCache
+from oneiros.dataclasses_on_use import dataclass, field, replace
 from oneiros.ranking.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.ranking.compiled import CompiledProfile, compile_profile
 from oneiros.ranking.declaration import settle, settle_numbers
-from oneiros.ranking.expansion import ExpansionDeclaration
 from oneiros.ranking.factor import Factor, KeepRule, is_function
-from oneiros.ranking.finishing import AbstentionDeclaration, AdaptiveRetry, ByBest, Duplicates
 from oneiros.ranking.fusion import Fusion, ReciprocalRankFusion, is_fusion
-from oneiros.ranking.ingest import IngestAssociation
-from oneiros.ranking.initial_stability import InitialStability
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.phases import PHASES, require_order
-from oneiros.ranking.phases.phase import Phase
+from oneiros.ranking.phases import kinds_among, require_order
 from oneiros.ranking.profile_parts import (
     KEYS,
     LISTS,
@@ -31,16 +24,28 @@ from oneiros.ranking.profile_parts import (
     require_part,
 )
 from oneiros.ranking.profile_record import content_hash, parse_toml, record_of, toml_of
-from oneiros.ranking.promotion import Promotion
-from oneiros.ranking.query_words import QueryWords
-from oneiros.ranking.rails import SafetyRails
 from oneiros.ranking.reinforcement import Reinforcement, ReinforcementDeclaration
-from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
-from oneiros.ranking.reranking import Reranking
 from oneiros.ranking.selection import Selection
-from oneiros.ranking.short_cuts import FastPath, StrongSignal, require_words_for
 
 if TYPE_CHECKING:
+    from oneiros.ranking.caching import ResponseCache
+    from oneiros.ranking.expansion import ExpansionDeclaration
+    from oneiros.ranking.finishing import (
+        AbstentionDeclaration,
+        AdaptiveRetry,
+        ByBest,
+        Duplicates,
+    )
+    from oneiros.ranking.ingest import IngestAssociation
+    from oneiros.ranking.initial_stability import InitialStability
+    from oneiros.ranking.neighbours import Neighbours
+    from oneiros.ranking.phases.phase import Phase
+    from oneiros.ranking.promotion import Promotion
+    from oneiros.ranking.query_words import QueryWords
+    from oneiros.ranking.rails import SafetyRails
+    from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
+    from oneiros.ranking.reranking import Reranking
+    from oneiros.ranking.short_cuts import FastPath, StrongSignal
     from oneiros.ranking.understanding import Understanding
 
 __all__ = ["Profile"]
@@ -162,7 +167,7 @@ class Profile:
         settle(self, "channels", checked_parts("channels", self.channels, *CHANNELS))
         settle(self, "factors", checked_parts("factors", self.factors, Factor))
         settle(self, "keep", checked_parts("keep", self.keep, KeepRule))
-        settle(self, "phases", checked_parts("phases", self.phases, *PHASES))
+        settle(self, "phases", checked_parts("phases", self.phases, *kinds_among(self.phases)))
         require_order(self.phases)
         settle_numbers(self, deep_recall_penalty=(0.0, 1.0, False))
         for key in PARTS:
@@ -184,6 +189,8 @@ class Profile:
         self.fusion.require_channels([channel.name for channel in self.channels])
         _require_scored(self.expansion, self.fusion)
         if self.fast_path is not None or self.strong_signal is not None:
+            from oneiros.ranking.short_cuts import require_words_for  # noqa: PLC0415
+
             require_words_for(self)
         settle(self, "hash", content_hash(_hashed(self.record())))
 

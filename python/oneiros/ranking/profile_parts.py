@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros.ranking import factors
-from oneiros.ranking.caching import ResponseCache
-from oneiros.ranking.channels import CHANNELS
-from oneiros.ranking.expansion import EXPANSIONS
-from oneiros.ranking.finishing import ABSTENTIONS, AdaptiveRetry, ByBest, Duplicates
-from oneiros.ranking.fusion import fusions
-from oneiros.ranking.ingest import IngestAssociation
-from oneiros.ranking.initial_stability import InitialStability
-from oneiros.ranking.keep_rules import KEEP_RULES
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.phases import PHASES
 from oneiros.ranking.profile_record import read_declaration, require_keys
-from oneiros.ranking.promotion import Promotion
-from oneiros.ranking.query_words import QueryWords
-from oneiros.ranking.rails import SafetyRails
-from oneiros.ranking.reinforcement import REINFORCEMENTS
-from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
-from oneiros.ranking.reranking import Reranking
-from oneiros.ranking.selection import Selection
-from oneiros.ranking.short_cuts import FastPath, StrongSignal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,31 +25,37 @@ __all__ = [
 
 LISTS = ("channels", "factors", "keep", "phases")
 """The fields that hold several parts each."""
-PARTS: dict[str, tuple[type[Any], ...]] = {
-    "fusion": (),  # see kinds_of
-    "query_words": (QueryWords,),
-    "hot_set": (HotSet,),
-    "neighbours": (Neighbours,),
-    "statements": (Statements,),
-    "named_time": (NamedTime,),
-    "fast_path": (FastPath,),
-    "strong_signal": (StrongSignal,),
-    "selection": (Selection,),
-    "expansion": EXPANSIONS,
-    "rerank": (Reranking,),
-    "duplicates": (Duplicates,),
-    "abstention": ABSTENTIONS,
-    "retry": (AdaptiveRetry,),
-    "normalisation": (ByBest,),
-    "reinforcement": REINFORCEMENTS,
-    "promotion": (Promotion,),
-    "initial_stability": (InitialStability,),
-    "ingest": (IngestAssociation,),
-    "understanding": (),  # see kinds_of
-    "cache": (ResponseCache,),
-    "rails": (SafetyRails,),
+PARTS: Final[dict[str, tuple[str, str]]] = {
+    "fusion": ("fusion", "fusions"),
+    "query_words": ("query_words", "QueryWords"),
+    "hot_set": ("relevance_terms", "HotSet"),
+    "neighbours": ("neighbours", "Neighbours"),
+    "statements": ("relevance_terms", "Statements"),
+    "named_time": ("relevance_terms", "NamedTime"),
+    "fast_path": ("short_cuts", "FastPath"),
+    "strong_signal": ("short_cuts", "StrongSignal"),
+    "selection": ("selection", "Selection"),
+    "expansion": ("expansion", "EXPANSIONS"),
+    "rerank": ("reranking", "Reranking"),
+    "duplicates": ("finishing", "Duplicates"),
+    "abstention": ("finishing", "ABSTENTIONS"),
+    "retry": ("finishing", "AdaptiveRetry"),
+    "normalisation": ("finishing", "ByBest"),
+    "reinforcement": ("reinforcement", "REINFORCEMENTS"),
+    "promotion": ("promotion", "Promotion"),
+    "initial_stability": ("initial_stability", "InitialStability"),
+    "ingest": ("ingest", "IngestAssociation"),
+    "understanding": ("understanding", "Understanding"),
+    "cache": ("caching", "ResponseCache"),
+    "rails": ("rails", "SafetyRails"),
 }
-"""The fields that hold one part, and the classes that may stand there, but for those of :func:`kinds_of`."""
+"""The fields that hold one part, and where its class or classes are: a module of ``oneiros.ranking``,
+which is loaded for a profile that has the part, and a name in it."""
+_KINDS_OF_LISTS: Final = {
+    "channels": ("channels", "CHANNELS"),
+    "keep": ("keep_rules", "KEEP_RULES"),
+    "phases": ("phases", "PHASES"),
+}
 OPTIONAL_PARTS = (
     *("query_words", "hot_set", "neighbours", "statements", "named_time"),
     *("fast_path", "strong_signal"),
@@ -85,19 +74,13 @@ Part = TypeVar("Part")
 
 def kinds_of(key: str) -> tuple[type[Any], ...]:
     """Return the classes that may stand in a field, loading those that no profile in use has."""
-    if key == "channels":
-        return CHANNELS
-    if key == "keep":
-        return KEEP_RULES
-    if key == "phases":
-        return PHASES
     if key == "factors":
         return (*factors.FACTORS, *factors.USER_FACTORS)
-    if key == "understanding":
-        from oneiros.ranking.understanding import Understanding  # noqa: PLC0415
-
-        return (Understanding,)
-    return fusions() if key == "fusion" else PARTS[key]
+    file, name = _KINDS_OF_LISTS.get(key) or PARTS[key]
+    found: Any = getattr(import_module(f"oneiros.ranking.{file}"), name)
+    if key == "fusion":
+        found = found()
+    return found if isinstance(found, tuple) else (found,)
 
 
 def require_part(where: str, part: object, *kinds: type) -> None:

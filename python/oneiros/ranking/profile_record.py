@@ -6,12 +6,13 @@ is larger or deeper than any profile.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any, NoReturn, TypeVar, cast
+
+from oneiros.dataclasses_on_use import fields
+from oneiros.hashing import sha256
 
 __all__ = [
     "DEEPEST",
@@ -155,7 +156,7 @@ def content_hash(record: Mapping[str, object]) -> str:
     version of Python.
     """
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return sha256(text.encode("ascii")).hexdigest()
 
 
 def parse_toml(text: object) -> dict[str, object]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 
 __all__ = ["Input", "Instruction", "Parameter", "ProgramBuilder", "ProgramText", "Unit"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.numpy_on_use import np
 from oneiros.ranking.declaration import require_number, settle
 

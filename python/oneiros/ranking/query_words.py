@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, settle, settle_flags
 from oneiros.ranking.fusion_checks import require_word
 from oneiros.ranking.tables import require_words

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Final
 
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.ranking.declaration import require_int, require_number, settle, settle_numbers
 from oneiros.ranking.tables import require_words
 

@@ -7,9 +7,9 @@ joins the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from typing import ClassVar, TypeAlias, TypedDict
 
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.field_checks import FLOAT32_MAX
 from oneiros.fields import U32_MAX
 from oneiros.ranking.declaration import (

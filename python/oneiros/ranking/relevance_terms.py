@@ -7,9 +7,9 @@ Without a question, in a rescoring, none of them does anything.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle_numbers
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy.typing as npt
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_number, settle
 from oneiros.ranking.strict import Real, strict_values
 

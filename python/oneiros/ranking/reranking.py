@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int, require_number, settle, settle_flags
 
 if TYPE_CHECKING:

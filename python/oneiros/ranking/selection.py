@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.field_checks import text as text_check
 from oneiros.ranking.declaration import settle, settle_flags
 

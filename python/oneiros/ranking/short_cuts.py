@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_int, settle, settle_numbers
 from oneiros.ranking.tables import require_words
 

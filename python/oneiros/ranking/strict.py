@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import fields
 from oneiros.numpy_on_use import np
 from oneiros.ranking.program import Parameter
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.declaration import LARGEST_WEIGHT
 from oneiros.ranking.expansion import GraphExpansion

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_numbers,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.dream import ledger
 from oneiros.dream.counting import counted, memory_counts, removed_counts
 from oneiros.dream.report import LeftAlone

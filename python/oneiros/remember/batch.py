@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.errors import DuplicateId
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory, checked_values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.errors import StoreCorrupt
 from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import LongNumbers

@@ -89,7 +89,7 @@ class Following:
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self._snapshot.load(
-                reading, self._projections, on_damage=self.note_damage
+                reading, self._store, self._projections, on_damage=self.note_damage
             )
             self._follow(reading)
 

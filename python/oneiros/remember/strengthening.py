@@ -5,9 +5,9 @@ Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.fields import ENUMS
 from oneiros.ranking.reinforcement import SpacedReinforcement
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import replace
 from oneiros.dream import ledger
 from oneiros.dream.counting import removals
 from oneiros.dream.kept_contents import require_sense

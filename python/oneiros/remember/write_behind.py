@@ -8,11 +8,11 @@ waits here and nothing else. Source: docs/systems/reverie.md R20.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
 from itertools import combinations
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.errors import StorePoisoned
 from oneiros.ranking.reinforcement import SpacedReinforcement
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import ENUMS
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ No model comes with Oneiros, and none is downloaded by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import require_int
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.deadlines import MOST_LEFT, answer_within
 from oneiros.numpy_on_use import np
 from oneiros.rerank import Judged, call_of

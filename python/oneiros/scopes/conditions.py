@@ -8,9 +8,9 @@ language in strings, so nothing a user types can widen a scope.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.errors import QueryTooLarge
 from oneiros.fields import ENUMS
 from oneiros.scopes.fields import (

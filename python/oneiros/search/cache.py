@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.search.trace import SearchTrace, StageTrace
 

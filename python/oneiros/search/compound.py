@@ -6,11 +6,11 @@ Source: docs/systems/omega.md O10.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import replace
 from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
 
 from oneiros import _core
 from oneiros.argument_checks import require_flag, require_instance, require_utf8, statuses
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.field_checks import moment
 from oneiros.field_checks import text as text_check
 from oneiros.fields import FIELDS

@@ -7,12 +7,12 @@ holds no lock of Python's. FAISS is asked before, where a graph is walked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
 from oneiros.association.found import Found as FoundByLinks
+from oneiros.dataclasses_on_use import replace
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow
 from oneiros.query.understood import PLAIN
@@ -442,7 +442,8 @@ def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str
 
 def _view(request: SearchRequest, projections: Projections, visible: Visible) -> _core.ReadView:
     """What the core reads, part by part."""
-    vectors, reach, sought = projections.indexes.vectors, visible.reach, request.sought
+    reach, sought = visible.reach, request.sought
+    vectors = projections.indexes.vectors if _reads_vectors(request) else None
     has_neighbours = request.profile.neighbours is not None
     return _core.ReadView(
         lexical=projections.indexes.lexical,
@@ -457,6 +458,16 @@ def _view(request: SearchRequest, projections: Projections, visible: Visible) ->
     )
 
 
+def _reads_vectors(request: SearchRequest) -> bool:
+    """Whether a stage looks at vectors: that loads those of a store that was opened."""
+    profile = request.profile
+    return (
+        request.vector is not None
+        or profile.duplicates is not None
+        or any(factor.name == "cluster" for factor in profile.factors)
+    )
+
+
 def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
     """Return what a walk of the vectors' graph finds; None where the core looks at all vectors itself."""
     return _walked_many([request], projections, visible, 1)[0]
@@ -467,9 +478,9 @@ def _walked_many(
 ) -> list[Any]:
     """What walks find for the requests of one call, which differ in their queries alone."""
     hits: list[Any] = [None] * len(requests)
+    if all(request.vector is None for request in requests):
+        return hits  # of words alone: the vectors are not even loaded
     index, first = projections.indexes.vectors, requests[0]
-    if len(requests) == 1 and first.vector is None:
-        return hits
     depth = next(
         (
             channel.depth_for(first.k)

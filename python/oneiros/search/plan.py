@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.easing import eased_profile
 from oneiros.ranking.expansion import AssociativeExpansion

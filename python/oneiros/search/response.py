@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from oneiros.dataclasses_on_use import replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
-from oneiros.visible_text import shortened, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -227,6 +226,7 @@ class SearchResult:
         text is the reason.
         """
         from oneiros.display import CELL, day, fitted  # noqa: PLC0415 - for those who look
+        from oneiros.visible_text import snippet  # noqa: PLC0415 - for those who look
 
         try:
             memory = self.memory
@@ -238,6 +238,8 @@ class SearchResult:
         return shown, kind, day(occurred)
 
     def __repr__(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         text, kind, date = self._shown()
         told = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
         return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
@@ -506,6 +508,8 @@ class SearchResponse:
         return [self._overview(), *([self.table()] if is_explained else [])]
 
     def _headline(self) -> str:
+        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
         why = f": {self.reason}" if self.reason else ""
         return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"

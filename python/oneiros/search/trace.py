@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneiros.visible_text import one_line
+from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
     from oneiros.display import Table
@@ -70,6 +69,8 @@ class SearchTrace:
 
     def _below(self) -> list[str]:
         """What is told below the table."""
+        from oneiros.visible_text import one_line  # noqa: PLC0415 - for those who look
+
         left = [f"left out: {one.id} is like {one.of}" for one in self.duplicates]
         return [one_line(line) for line in (*self.notes, *left)]
 

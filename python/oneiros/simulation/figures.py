@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from oneiros.dataclasses_on_use import asdict, dataclass
 from oneiros.evaluation.metrics import mean
 
 if TYPE_CHECKING:

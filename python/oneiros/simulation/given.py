@@ -14,9 +14,9 @@ of a line are left out, and so is its embedding, since questions have none.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.memory import Memory
 from oneiros.simulation.forgotten import DEFAULT_KIND
 from oneiros.simulation.script import Fact, Line, Phrase, Script

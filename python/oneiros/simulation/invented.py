@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.simulation.script import NEVER_TRUE, Fact, Line, Phrase, Script
 from oneiros.simulation.templates import (
     ADJECTIVES,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from oneiros.clock import VirtualClock
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.engine import Engine
 from oneiros.ranking.declaration import require_number
 from oneiros.simulation.embedder import HashedGrams

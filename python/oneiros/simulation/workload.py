@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from oneiros.argument_checks import require_flag
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.simulation.demand import Demand
 from oneiros.simulation.invented import invent
 from oneiros.simulation.script import NEVER_TRUE

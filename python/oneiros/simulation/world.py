@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.simulation.script import NEVER_TRUE
 
 if TYPE_CHECKING:

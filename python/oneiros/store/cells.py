@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
 from functools import partial
-from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from oneiros.dataclasses_on_use import MISSING, fields
 from oneiros.fields import ENUMS, FIELDS
+from oneiros.hashing import blake2b
 from oneiros.memory import Memory
 from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.rows import MEMORY

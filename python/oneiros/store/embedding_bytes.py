@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
+from oneiros.memory import Undecoded
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["decoded", "decoded_one", "encoded"]
+__all__ = ["decoded", "decoded_later", "encoded"]
 
 
 def encoded(vector: Vector) -> bytes:
@@ -23,16 +24,17 @@ def encoded(vector: Vector) -> bytes:
     return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
 
 
-def decoded_one(blob: bytes) -> Vector:
-    """Return one vector of the store.
+def decoded_later(blob: bytes) -> Undecoded:
+    """Return one vector of the store, decoded when it is first read; its bytes are checked here.
 
     Raises:
         StoreCorrupt: bytes that :func:`encoded` cannot have made.
     """
     try:
-        return _core.decode_embedding(blob=blob)
+        _core.check_embedding(blob=blob)
     except ValueError as error:
         raise _damaged(error) from error
+    return Undecoded(lambda: _core.decode_embedding(blob=blob))
 
 
 def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:

@@ -17,7 +17,7 @@ import apsw
 
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
-from oneiros.memory import set_fields
+from oneiros.memory import hold_embedding
 from oneiros.store.checksums import COVERED, are_sound
 from oneiros.store.rows import StoredMemory, memories_of, select
 
@@ -76,7 +76,7 @@ def load_memories(
         if decode is not None:
             for memory, row in zip(memories, present, strict=True):
                 if row[_EMBEDDING] is not None:
-                    set_fields(memory, {"embedding": decode(row[_EMBEDDING])})
+                    hold_embedding(memory, decode(row[_EMBEDDING]))
     except (StoreCorrupt, ValueError, TypeError, RecursionError):
         return [None] * len(ids)
     if len(present) == len(rows):

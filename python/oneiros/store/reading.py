@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.memory import Memory
+    from oneiros.memory import Memory, Undecoded
 
 __all__ = ["CHANGED", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
 Held = TypeVar("Held", StoredMemory, OwnRow)
 
-DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32]"]
+DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32] | Undecoded"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
 """The setting that tells which file beside the store holds its projections; not for another store."""
@@ -246,21 +246,6 @@ class Reading:
 SELECT sequence, embedding FROM memory NOT INDEXED
 WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
         cursor = self._run(sql, (up_to,))
-        while rows := self._fetch(cursor, batch):
-            yield rows
-
-    def embeddings_since(
-        self, revision: int, batch: int = 10_000
-    ) -> Iterator[list[tuple[int, bytes, int, int]]]:
-        """Yield sequence number, encoded embedding, is live (0, 1), stood so at a revision (0, 1).
-
-        Of the live memories, and of those that were soft-deleted since. What stood so is live.
-        """
-        sql = """
-SELECT sequence, embedding, deleted_at IS NULL, deleted_at IS NULL AND revision <= ?1
-FROM memory NOT INDEXED
-WHERE embedding IS NOT NULL AND (deleted_at IS NULL OR revision > ?1) ORDER BY sequence"""
-        cursor = self._run(sql, (revision,))
         while rows := self._fetch(cursor, batch):
             yield rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS, FIELDS
-from oneiros.memory import Memory, set_fields
+from oneiros.memory import Memory, Undecoded, hold_embedding
 from oneiros.store.lifecycle_rows import LIFECYCLE
 
 if TYPE_CHECKING:
@@ -153,18 +153,18 @@ class StoredMemory(_Row):
         """The JSON object."""
         return self._parsed(metadata_of, self.metadata_json) or {}
 
-    def memory(self, embedding: npt.NDArray[np.float32] | None = None) -> Memory:
+    def memory(self, embedding: npt.NDArray[np.float32] | Undecoded | None = None) -> Memory:
         """Return the row as a memory.
 
         Args:
-            embedding: the decoded vector; the store itself cannot read those bytes.
+            embedding: the vector, decoded or not; the store itself cannot read those bytes.
         """
         try:
             (memory,) = memories_of([self])
         except (TypeError, ValueError, RecursionError) as error:
             raise self._damaged(error) from error
         if embedding is not None:
-            set_fields(memory, {"embedding": embedding})
+            hold_embedding(memory, embedding)
         return memory
 
     def _parsed(self, parse: Callable[[str], Result], text: str | None) -> Result | None:

@@ -14,12 +14,12 @@ import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from oneiros.dataclasses_on_use import asdict, dataclass
 from oneiros.ranking.row_scores import BLOCK
 
 if TYPE_CHECKING:

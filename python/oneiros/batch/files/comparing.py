@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from oneiros.batch.files.sources import open_source
 from oneiros.batch.scorer import Scorer
 from oneiros.batch.scratch import ScratchColumn
 from oneiros.batch.tables.arrow import ArrowTable, require_pyarrow
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.profile import Profile
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from oneiros.batch.files.targets import open_target, require_target
 from oneiros.batch.scorer import Scorer
 from oneiros.batch.tables.arrow import ArrowTable, require_pyarrow
 from oneiros.clock import system_clock
+from oneiros.dataclasses_on_use import dataclass, field
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,11 +7,11 @@ what makes the whole source useless (no such file, a column nobody knows) is a `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oneiros.cli.failures import CommandError
+from oneiros.dataclasses_on_use import dataclass
 
 __all__ = ["Row", "open_file"]
 

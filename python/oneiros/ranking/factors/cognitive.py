@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from oneiros.argument_checks import require_choice
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.fields import ENUMS
 from oneiros.ranking.declaration import require_numbers, settle, settle_numbers
 from oneiros.ranking.program import Parameter, ProgramBuilder

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values
 from oneiros.ranking.program import ProgramBuilder

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_numbers,
@@ -82,7 +82,7 @@ class WeibullRecency:
     system: ClassVar[str] = "mnemosyne-3"
     is_lifecycle: ClassVar[bool] = True
 
-    shapes: Table = Table(  # noqa: RUF009 - immutable
+    shapes: Table = Table(
         {
             "profile": 0.3,
             "preference": 0.4,
@@ -109,7 +109,7 @@ class WeibullRecency:
     )
     """By kind, > 0 to 100."""
 
-    eta_hours: Table = Table(  # noqa: RUF009 - immutable
+    eta_hours: Table = Table(
         {
             "profile": 8760.0,
             "preference": 4380.0,

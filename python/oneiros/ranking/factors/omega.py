@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.kinds import kinds_of, table_of
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.ranking.factors.damping import damped, damped_values

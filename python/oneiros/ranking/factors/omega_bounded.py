@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
 from oneiros.ranking.factor import Operation
 from oneiros.ranking.program import ProgramBuilder

@@ -6,9 +6,9 @@ exactly 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, require_numbers, settle, settle_numbers
 from oneiros.ranking.program import Parameter, ProgramBuilder
 from oneiros.ranking.strict import Real, numbers_of, strict_values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_number,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.declaration import LARGEST_WEIGHT, settle_numbers
 from oneiros.ranking.factors.omega import WEIGHT
 from oneiros.ranking.program import ProgramBuilder

@@ -6,15 +6,36 @@ order in which they run.
 
 from __future__ import annotations
 
-from oneiros.ranking.phases.cognitive import PHASES as COGNITIVE_PHASES
-from oneiros.ranking.phases.omega import PHASES as OMEGA_PHASES
-from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.phases.reverie import PHASES as REVERIE_PHASES
+from typing import TYPE_CHECKING
 
-__all__ = ["PHASES", "require_order"]
+if TYPE_CHECKING:
+    from oneiros.ranking.phases.phase import Phase
 
-PHASES: tuple[type[Phase], ...] = (*REVERIE_PHASES, *COGNITIVE_PHASES, *OMEGA_PHASES)
-"""What TOML knows by name."""
+    PHASES: tuple[type[Phase], ...]
+    """What TOML knows by name."""
+
+__all__ = ["PHASES", "kinds_among", "require_order"]
+
+
+def __getattr__(name: str) -> object:
+    if name != "PHASES":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from oneiros.ranking.phases import cognitive, omega, reverie  # noqa: PLC0415
+
+    found = (*reverie.PHASES, *cognitive.PHASES, *omega.PHASES)
+    globals()[name] = found
+    return found
+
+
+def kinds_among(phases: object) -> tuple[type[Phase], ...]:
+    """Return the classes that phases may be of: those of REVERIE alone where they all are, else all."""
+    from oneiros.ranking.phases import reverie  # noqa: PLC0415
+
+    if isinstance(phases, tuple) and all(isinstance(one, reverie.PHASES) for one in phases):
+        return reverie.PHASES
+    kinds: tuple[type[Phase], ...] = __getattr__("PHASES")  # type: ignore[assignment]
+    return kinds
 
 
 def require_order(phases: tuple[Phase, ...]) -> None:

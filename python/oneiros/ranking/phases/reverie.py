@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from oneiros.dataclasses_on_use import dataclass, fields
 from oneiros.ranking.declaration import (
     LARGEST_WEIGHT,
     require_int,
