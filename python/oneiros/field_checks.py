@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -262,4 +262,33 @@ def _of_length_one(name: str, wide: npt.NDArray[np.float64]) -> npt.NDArray[np.f
             wide = wide / math.sqrt(squared)
         unit: npt.NDArray[np.float32] = wide.astype(np.float32)
     unit.setflags(write=False)
+    return unit
+
+
+def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
+    """Return vectors as the check of an embedding returns each, with equal bits, shape (n, d).
+
+    Args:
+        given: at least one.
+
+    Returns:
+        None where they have to be checked one by one: one is refused, is the zero vector, or has
+        another width than the first.
+    """
+    import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
+
+    rows = list(map(np.asarray, given))
+    shape = rows[0].shape
+    if len(shape) != 1 or not shape[0]:
+        return None
+    if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
+        return None
+    wide = np.array(rows, np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squared = np.vecdot(wide, wide)
+        if not np.isfinite(squared).all() or not squared.all():
+            return None
+        is_long = np.abs(squared - 1.0) > _UNIT_TOLERANCE
+        wide /= np.where(is_long, np.sqrt(squared), 1.0)[:, np.newaxis]
+        unit: npt.NDArray[np.float32] = wide.astype(np.float32)
     return unit

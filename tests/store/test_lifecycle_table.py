@@ -170,8 +170,8 @@ def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
             transaction.insert(replace(FULL, superseded_by=None), embedding_blob=b"v")
             transaction.insert_many([memory("a"), memory("b")])
             told: list[StoredMemory] = []
-            for batch in transaction.fresh_rows() or ():
-                told += batch
+            for batch in transaction.fresh_columns() or ():
+                told += batch.rows()
         assert told == rows(store)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oneiros import _core
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.numpy_on_use import np
+from oneiros.store.columns import StoredColumns
 from oneiros.store.embedding_bytes import decoded
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from oneiros.channels.vector import VectorIndex
     from oneiros.channels.vector_snapshot import Snapshot
     from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredBatch
 
 __all__ = ["Indexes", "LexicalOptions", "vector_digests"]
 
@@ -45,6 +47,14 @@ def _text_digest(memory: StoredMemory) -> int:
 def vector_digests(blobs: Iterable[bytes]) -> array[int]:
     """Return what tells encoded vectors from others, in this process; never 0."""
     return array("q", [hash(blob) or 1 for blob in blobs])
+
+
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
 
 
 class Indexes:
@@ -109,12 +119,12 @@ class Indexes:
         if old is not None:
             old.close()
 
-    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the indexes to what the store says."""
         for digests in (self._text_digests, self._vector_digests):
             digests.extend([0] * (max(rows) + 1 - len(digests)))
-        self.apply_texts(rows, batch)
-        self._apply_vectors(rows, batch)
+        self.apply_texts(rows, memories)
+        self._apply_vectors(rows, memories)
 
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
         """Take rows out of the indexes."""
@@ -175,34 +185,39 @@ class Indexes:
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
     # an error cuts off is done again by the next follow.
 
-    def apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply_texts(self, rows: Sequence[int], batch: StoredBatch) -> None:
         """Bring the lexical index alone to what the store says."""
-        changed: dict[int, int] = {}
-        texts: list[str] = []
-        titles: list[str] = []
-        tags: list[str] = []  # a memory's, one a line
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None:
-                self._text_digests[row] = 0
-                self.lexical.delete(row=row)
-                continue
-            digest = _text_digest(memory)
-            if self._text_digests[row] != digest:
-                changed[row] = digest
-                texts.append(memory.text)
-                titles.append(memory.title)
-                tags.append("\n".join(memory.tags) if memory.tags_json else "")
+        memories = StoredColumns.of(batch)
+        for place in memories.places("deleted_at", _is_given):
+            self._text_digests[rows[place]] = 0
+            self.lexical.delete(row=rows[place])
+        live = memories.places("deleted_at", _is_missing)
+        said = zip(memories["text"], memories["title"], memories["tags_json"], strict=True)
+        digests = list(map(hash, said))
+        changed = {
+            rows[place]: digests[place] or 1
+            for place in live
+            if self._text_digests[rows[place]] != (digests[place] or 1)
+        }
+        if not changed:
+            return
+        known = self._text_digests
+        picked = memories.at(
+            range(len(rows))
+            if len(changed) == len(rows)
+            else [place for place in live if rows[place] in changed]
+        )
         for row in changed:
-            self._text_digests[row] = 0
-        if texts:
-            self.lexical.add_many(
-                rows=list(changed),
-                texts=texts,
-                titles=titles if any(titles) else None,
-                tags=tags if any(tags) else None,
-            )
+            known[row] = 0
+        has_tags = not picked.is_all("tags_json", None)
+        self.lexical.add_many(
+            rows=list(changed),
+            texts=list(picked["text"]),
+            titles=None if picked.is_all("title", "") else list(picked["title"]),
+            tags=["\n".join(tags or ()) for tags in picked.parsed("tags")] if has_tags else None,
+        )
         for row, digest in changed.items():
-            self._text_digests[row] = digest
+            known[row] = digest
 
     def hold_vectors(self, rows: Sequence[int], blobs: Sequence[bytes]) -> None:
         """Hold the vectors of rows that came from a snapshot without them."""
@@ -229,27 +244,31 @@ class Indexes:
         for row, digest in zip(rows, digests, strict=True):
             self._vector_digests[row] = digest
 
-    def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        if self.vectors is None and not any(memory.embedding for memory in batch):
+    def _apply_vectors(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        if self.vectors is None and memories.is_all("embedding", None):
             return  # there is no vector, and no digest of one
-        changed, blobs, bare = {}, [], []
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None or memory.embedding is None:
-                self._vector_digests[row] = 0
+        known = self._vector_digests
+        changed: dict[int, int] = {}
+        blobs: list[bytes] = []
+        bare: list[int] = []
+        pairs = zip(rows, memories["embedding"], memories["deleted_at"], strict=True)
+        for row, blob, deleted_at in pairs:
+            if deleted_at is not None or blob is None:
+                known[row] = 0
                 bare.append(row)
                 continue
-            (digest,) = vector_digests([memory.embedding])
-            if self._vector_digests[row] != digest:
+            digest = hash(blob) or 1
+            if known[row] != digest:
                 changed[row] = digest
-                blobs.append(memory.embedding)
+                blobs.append(blob)
         for row in changed:
-            self._vector_digests[row] = 0
+            known[row] = 0
         if bare:
             self._remove_vectors(np.array(bare, np.uint32))
         if blobs:
             matrix = decoded(blobs)
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
-        for row, digest in changed.items():
+        for row, digest in changed.items():  # the array of another width may be another object
             self._vector_digests[row] = digest
 
     def _vectors_of(self, dimension: int) -> VectorIndex:

@@ -11,6 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.writer_thread import WriterThread
+from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from oneiros.remember.reinforcing import Reinforcing
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.remember.write_behind import ReinforcementEvent
-    from oneiros.store import Reading, Store, StoredMemory
+    from oneiros.store import Reading, Store
+    from oneiros.store.columns import StoredBatch
     from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
 
@@ -297,9 +299,10 @@ class Following:
             if not texts.are_read:
                 texts.read(reading.texts(on_damage=self.note_damage))
 
-    def _apply(self, batch: Sequence[StoredMemory]) -> None:
-        self.reinforcing.apply_columns(batch)
-        self._projections.apply_indexes(batch)
+    def _apply(self, batch: StoredBatch) -> None:
+        memories = StoredColumns.of(batch)
+        self.reinforcing.apply_columns(memories)
+        self._projections.apply_indexes(memories)
 
     def reinforce(self, event: ReinforcementEvent) -> None:
         """Strengthen what a search returned: before the next read of this engine, and soon."""

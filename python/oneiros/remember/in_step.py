@@ -74,14 +74,19 @@ class InStep(Following):
         """
         if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
             self._write_events()
+        settings = None
         with self._committing() as transaction:
             yield transaction
-        fresh = transaction.fresh_rows()
+            if transaction.has_set:
+                settings = transaction.settings()
+        fresh = transaction.fresh_columns()
         if fresh is None:
             self._catch_up()
             return
-        for batch in fresh:  # nobody else wrote in between, and how they read is known
-            self._apply(batch)
+        for memories in fresh:  # nobody else wrote in between, and how they read is known
+            self._apply(memories)
+        if settings is not None:
+            self.vectors.follow(settings)
         self._revision = transaction.revision
         self._content_revision += 1
         self._is_behind = False

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, Final
 
 import apsw
 
 from oneiros.errors import DuplicateId, OneirosError, StoreIOError
 from oneiros.field_checks import wrong
 from oneiros.memory import Memory
-from oneiros.store.cells import MEMORY_CELLS, Cells, memory_cells
-from oneiros.store.checksums import checksums_of
+from oneiros.store.cells import DEFAULT_CELLS, Cells, joined_cells, memory_cells
+from oneiros.store.checksums import checksums_of_columns
+from oneiros.store.columns import StoredColumns
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
-from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, StoredMemory, fresh_row
+from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFECYCLE
 
 __all__ = ["RowInserting"]
 
 _BATCH: Final = 10_000
-_Rows: TypeAlias = list[tuple[Any, ...]]
 _NEXT_SEQUENCE: Final = """
 SELECT 1 + max(
   coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
@@ -42,9 +43,10 @@ class RowInserting(CycleReading):
         self.is_over = False
         self.revision = (self.last_revision() if last_revision is None else last_revision) + 1
         """This commit's number. One that changes nothing leaves it to the next."""
-        # What was inserted, as the two tables hold it.
-        self._fresh: list[tuple[_Rows, _Rows]] = []
-        self._has_changed = False  # something that is no fresh row
+        self._fresh: list[StoredColumns] = []  # what was inserted
+        self._has_changed = False  # something that is neither a fresh row nor a setting
+        self.has_set = False
+        """Whether settings were written."""
         self.relinked: list[int] = []
         """Numbers of memories that an erased one superseded."""
         self._erased: set[str] = set()  # ids whose former numbers do not count any more
@@ -91,76 +93,80 @@ class RowInserting(CycleReading):
     def insert_cells(
         self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
     ) -> range:
-        """Add memories as ``insert_many`` does, given what the table holds of them.
+        """Add memories as ``insert_many`` does, given what the tables hold of them.
 
         Args:
             memories: see :func:`oneiros.store.cells.cells_of`.
             embedding_blobs: one for each.
         """
-        self._require_whole()
         if not memories:
+            self._require_whole()
             return range(0)
+        columns = joined_cells(memories)
+        columns["embedding"] = list(embedding_blobs)
+        return self.insert_columns(columns, {})
+
+    def insert_columns(
+        self, columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
+    ) -> range:
+        """Add memories as ``insert_many`` does, given what the tables hold of them by column.
+
+        Args:
+            columns: see :func:`oneiros.store.cells.cell_columns`; ``embedding``: the encoded vectors.
+            shared: by field, the cell of all memories, where it is not the default.
+        """
+        self._require_whole()
+        count = len(columns["id"])
         first = self._next_sequence()
-        sequences = range(first, first + len(memories))
-        rows = _sealed(
-            "memory",
-            [
-                (sequence, self.revision, blob, *cells[:MEMORY_CELLS])
-                for sequence, cells, blob in zip(sequences, memories, embedding_blobs, strict=True)
-            ],
+        sequences = range(first, first + count)
+        held = StoredColumns(
+            count,
+            {"sequence": list(sequences), **columns},
+            {
+                **DEFAULT_CELLS,
+                **shared,
+                "revision": self.revision,
+                "own_revision": self.revision,
+                "state_revision": self.revision,
+                "is_superseded": 0,  # where one names a successor, all are read again
+            },
         )
-        lifecycle = _sealed(
-            "lifecycle",
-            [
-                (sequence, self.revision, *cells[MEMORY_CELLS:])
-                for sequence, cells in zip(sequences, memories, strict=True)
-            ],
-        )
+        insert = self._insert_one if count == 1 else self._insert_parts
         try:
-            insert = self._insert_one if len(rows) == 1 else self._insert_rows
-            insert(rows, lifecycle)
+            self._fresh += insert(held)
         except apsw.ConstraintError as error:
-            raise DuplicateId(_duplicate(self._first_duplicate(memories))) from error
+            raise DuplicateId(_duplicate(self._first_duplicate(columns["id"]))) from error
         except apsw.Error as error:
             raise self._failed(error) from error
-        self._fresh.append((rows, lifecycle))
         return sequences
 
     @property
     def has_only_inserted(self) -> bool:
-        """Whether memories were inserted, and nothing else was written."""
+        """Whether memories were inserted, and nothing else was written but settings."""
         return bool(self._fresh) and not self._has_changed
 
-    def fresh_rows(self) -> Iterator[list[StoredMemory]] | None:
-        """Return what was inserted, as it can be read; None where something else was written, too."""
-        if not self.has_only_inserted:
-            return None
-        return (
-            list(map(fresh_row, rows[start : start + _BATCH], lifecycle[start : start + _BATCH]))
-            for rows, lifecycle in self._fresh
-            for start in range(0, len(rows), _BATCH)
-        )
+    def fresh_columns(self) -> list[StoredColumns] | None:
+        """Return what was inserted, as it can be read; None where memories changed, too."""
+        return self._fresh if self.has_only_inserted else None
 
     def _next_sequence(self) -> int:
         """Return a number that no memory has had, as SQLite would give it."""
         return int(self._rows(_NEXT_SEQUENCE)[0][0])
 
-    def _insert_one(self, rows: _Rows, lifecycle: _Rows) -> None:
+    def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:
         """Insert without a savepoint: what cuts it off has the transaction taken back."""
         try:
-            self._connection.execute(INSERT, rows[0])
-            self._insert_lifecycle(lifecycle)
+            return [self._inserted(memory)]
         except (apsw.Error, OneirosError):
             raise
         except BaseException:
             self.failure = apsw.InterruptError("an insert was cut off")
             raise
 
-    def _insert_rows(self, rows: _Rows, lifecycle: _Rows) -> None:
+    def _insert_parts(self, memories: StoredColumns) -> list[StoredColumns]:
         self._run("SAVEPOINT batch")
         try:
-            self._connection.executemany(INSERT, rows)
-            self._insert_lifecycle(lifecycle)
+            inserted = list(map(self._inserted, memories.parts(_BATCH)))
         except apsw.ConstraintError:
             self._take_batch_back()
             raise
@@ -170,13 +176,21 @@ class RowInserting(CycleReading):
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
+        return inserted
 
-    def _insert_lifecycle(self, lifecycle: _Rows) -> None:
-        """Insert the other half of memories."""
+    def _inserted(self, part: StoredColumns) -> StoredColumns:
+        """Insert rows into both tables; return them with their checksums."""
+        count = len(part)
+        own = list(map(part.cells, INSERTED[:-1]))
+        states = list(map(part.cells, INSERTED_LIFECYCLE[:-1]))
+        own_checksums = checksums_of_columns("memory", own, count)
+        state_checksums = checksums_of_columns("lifecycle", states, count)
+        self._connection.executemany(INSERT, _rows_of((*own, own_checksums)))
         try:
-            self._connection.executemany(INSERT_LIFECYCLE, lifecycle)
+            self._connection.executemany(INSERT_LIFECYCLE, _rows_of((*states, state_checksums)))
         except apsw.ConstraintError as error:  # no id that is there already
             raise self._failed(error) from error
+        return part.sealed(own_checksums, state_checksums)
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         self._require_whole()
@@ -186,10 +200,9 @@ class RowInserting(CycleReading):
         self._run("ROLLBACK TO batch")
         self._run("RELEASE batch")
 
-    def _first_duplicate(self, memories: Sequence[Cells]) -> str:
+    def _first_duplicate(self, ids: Sequence[str]) -> str:
         seen: set[str] = set()
-        for cells in memories:
-            id = str(cells[0])
+        for id in ids:
             taken = self._rows("SELECT 1 FROM memory WHERE id = ?", (id,))
             if id in seen or taken:
                 return id
@@ -207,10 +220,10 @@ class RowInserting(CycleReading):
             raise StoreIOError(msg)
 
 
-def _sealed(table: str, rows: _Rows) -> _Rows:
-    """Return rows of a table with their checksums."""
-    checksums = checksums_of(table, rows)
-    return [(*row, checksum) for row, checksum in zip(rows, checksums, strict=True)]
+def _rows_of(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Return rows of columns, in which anything but a list is the cell of all rows."""
+    lists = (column if type(column) is list else repeat(column) for column in columns)
+    return zip(*lists, strict=False)
 
 
 def _duplicate(id: str) -> str:

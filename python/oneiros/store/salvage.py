@@ -13,14 +13,14 @@ import apsw
 from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
 from oneiros.memory import Memory
 from oneiros.store import schema
-from oneiros.store.cells import MEMORY_CELLS, memory_cells
+from oneiros.store.cells import DEFAULT_CELLS, memory_cells
 from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import select, select_anew
+from oneiros.store.rows import INSERTED_LIFECYCLE, select, select_anew
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -31,9 +31,11 @@ _NEXT: Final = f"{select('memory.sequence > ?')} LIMIT {_BATCH}"
 _ONE: Final = select("memory.sequence = ?")
 _ONE_ANEW: Final = select_anew("sequence = ?")
 # The state of a memory of which nothing was said.
-_NEW_LIFECYCLE: Final = tuple(
-    memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0))[MEMORY_CELLS:]
-)
+_NEW_CELLS: Final = {
+    **DEFAULT_CELLS,
+    **memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0)),
+}
+_NEW_LIFECYCLE: Final = tuple(_NEW_CELLS[name] for name in INSERTED_LIFECYCLE[2:-1])
 
 
 class Salvaged(NamedTuple):

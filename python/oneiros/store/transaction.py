@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
-from oneiros.store.cells import Cells, json_text
+from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, StoredLink
-from oneiros.store.rows import MEMORY, without_supersession
+from oneiros.store.rows import without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -41,7 +41,6 @@ _WAITING: Final = """
 SELECT older.sequence FROM memory AS fresh NOT INDEXED
 CROSS JOIN memory AS older INDEXED BY successor ON older.superseded_by = fresh.id
 WHERE fresh.sequence BETWEEN ?1 AND ?2 AND older.sequence NOT BETWEEN ?1 AND ?2"""
-_SUPERSEDED_BY: Final = MEMORY.index("superseded_by") - 2  # of a memory's cells
 _ERASE: Final = tuple(
     f"DELETE FROM {table} WHERE {column} = ?"
     for table, column in (
@@ -196,16 +195,17 @@ class Transaction(CycleWriting):
         self._run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
-    def insert_cells(
-        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
+    def insert_columns(
+        self, columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
     ) -> range:
         """Add memories, and mark those as changed that name one of them as their successor.
 
         A memory is superseded from the moment when the store holds its successor; whoever follows
         reads it again then.
         """
-        sequences = super().insert_cells(memories, embedding_blobs)
-        if any(cells[_SUPERSEDED_BY] is not None for cells in memories):
+        sequences = super().insert_columns(columns, shared)
+        successors = columns.get("superseded_by", (shared.get("superseded_by"),))
+        if any(successor is not None for successor in successors):
             self._has_changed = True  # whether it is superseded depends on other rows
         if sequences:
             waiting = self._rows(_WAITING, (sequences[0], sequences[-1]))
@@ -312,5 +312,5 @@ class Transaction(CycleWriting):
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
-        self._has_changed = True
+        self.has_set = True
         self._run(_SET_SETTING, (key, value, self.revision))
