@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from hashlib import blake2b
+from struct import unpack
 from typing import Any, Final, TypeAlias
 
 from oneiros.fields import ENUMS, FIELDS
@@ -69,7 +70,7 @@ def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     Args:
         values: by field, one value per memory as a memory holds it, ``text`` among them.
     """
-    columns = {"text_digest": list(map(text_digest, values["text"]))}
+    columns = {"text_digest": text_digests(values["text"])}
     for name, column in values.items():
         encoding = _ENCODINGS.get(name)
         if encoding is None:
@@ -96,6 +97,12 @@ def joined_cells(memories: Sequence[Cells]) -> dict[str, list[Any]]:
 def text_digest(text: str) -> int:
     """Return the number by which equal texts are looked for; no one can aim at another's."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def text_digests(texts: Iterable[str]) -> list[int]:
+    """Return :func:`text_digest` of each text."""
+    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, texts)]
+    return list(unpack(f"<{len(digests)}q", b"".join(digests)))
 
 
 def cell(name: str, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -60,6 +61,11 @@ SELECT sequence, new_embedding FROM memory
 WHERE sequence > ? AND (embedding IS NOT NULL OR new_embedding > x'')
 ORDER BY sequence LIMIT 1000"""
 
+# Of so many new memories, the few whose text is known are found first by the numbers of their texts.
+_MANY: Final = 64
+_KNOWN_DIGESTS: Final = """
+SELECT value FROM json_each(?1)
+WHERE EXISTS (SELECT 1 FROM memory WHERE text_digest = value AND sequence < ?2)"""
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
@@ -69,15 +75,15 @@ WITH repeated AS MATERIALIZED (
       AND older.text = own.text AND older.sequence < own.sequence
       AND older.deleted_at IS NULL{bounds}
     ORDER BY older.sequence LIMIT 1) AS older
-  FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
+  FROM memory AS own WHERE own.sequence {places})
 SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 
 @cache
-def _older_duplicates(within: tuple[str, ...]) -> str:
+def _older_duplicates(within: tuple[str, ...], places: str) -> str:
     shared = [assigned(name)[0] for name in within]
     bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
-    return _OLDER_DUPLICATES.format(bounds=bounds)
+    return _OLDER_DUPLICATES.format(bounds=bounds, places=places)
 
 
 class Transaction(CycleWriting):
@@ -101,8 +107,34 @@ class Transaction(CycleWriting):
         """
         if not sequences:
             return 0
-        older = self._rows(_older_duplicates(tuple(within)), (sequences[0], sequences[-1]))
+        places = "BETWEEN ? AND ?"
+        values: tuple[int | str, ...] = (sequences[0], sequences[-1])
+        if len(sequences) >= _MANY:
+            found = self._perhaps_repeating(sequences)
+            if not found:
+                return 0
+            places = "IN (SELECT value FROM json_each(?))"
+            values = (json.dumps(found),)
+        older = self._rows(_older_duplicates(tuple(within), places), values)
         return self.increment((row[0], {"duplicate_count": 1}) for row in older) if older else 0
+
+    def _perhaps_repeating(self, sequences: range) -> list[int]:
+        """Return those of the memories just inserted whose text has a number that another has."""
+        pairs = [
+            pair
+            for part in self._fresh
+            for pair in zip(part["sequence"], part["text_digest"], strict=True)
+            if pair[0] in sequences
+        ]
+        digests = [digest for _, digest in pairs]
+        known = set(digests)
+        repeated: set[int] = set()
+        if len(known) < len(digests):
+            repeated.update(digest for digest, count in Counter(digests).items() if count > 1)
+        if self._rows("SELECT min(sequence) FROM memory")[0][0] < sequences[0]:
+            rows = self._rows(_KNOWN_DIGESTS, (json.dumps(list(known)), sequences[0]))
+            repeated.update(row[0] for row in rows)
+        return [sequence for sequence, digest in pairs if digest in repeated]
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
