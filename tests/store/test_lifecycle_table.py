@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,6 +174,30 @@ def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
             for batch in transaction.fresh_columns() or ():
                 told += batch.rows()
         assert told == rows(store)
+
+
+def test_a_state_is_indexed_once_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with Store(path) as store:
+        with store.write() as transaction:
+            transaction.insert_many([memory("a"), memory("b")])
+        with store.write() as transaction:
+            transaction.insert(memory("c"))
+        for after, ids in ((0, "abc"), (1, "c"), (2, "")):
+            assert [one.id for one in rows(store, after=after)] == list(ids)
+        with store.write() as transaction:
+            transaction.increment([("a", {"access_count": 1})])
+        assert (store.revision(), [one.revision for one in rows(store)]) == (3, [3, 1, 2])
+        assert [one.id for one in rows(store, after=2)] == ["a"]
+        with store.read() as reading:
+            assert [list(one.sequences) for one in reading.changes_of_states(1)] == [[1]]
+            assert [one.id for one in next(reading.changes_of_memories(1))] == ["c"]
+            assert reading.index_damage() == []
+    with closing(apsw.Connection(str(path))) as connection:
+        count = connection.execute(
+            "SELECT count(*) FROM lifecycle INDEXED BY changed_state WHERE revision > 0"
+        )
+        assert count.get == 1
 
 
 def test_numbers_are_found_by_ids(path: Path) -> None:

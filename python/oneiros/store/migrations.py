@@ -264,6 +264,13 @@ UPDATE memory SET superseded_by = NULL,
 WHERE {_HIDDEN_BY_ERASED};
 """
 
+# A new memory's state comes with its row in ``memory``, which has the commit's number. The state's own
+# number is 0 until it changes: so a new memory is written to one index less.
+_CHANGED_STATES_ONLY: Final = """
+DROP INDEX lifecycle_by_revision;
+CREATE INDEX changed_state ON lifecycle(revision)WHERE revision>0
+"""
+
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
@@ -314,6 +321,10 @@ def _add_successors_and_checksums(connection: apsw.Connection) -> None:
         connection.execute(f"UPDATE {table} SET checksum = {checksums.checksum(cells)}")
 
 
+def _index_changed_states_only(connection: apsw.Connection) -> None:
+    connection.execute(_CHANGED_STATES_ONLY)
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
@@ -322,6 +333,7 @@ MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _add_learned_at,
     _add_new_embedding,
     _add_successors_and_checksums,
+    _index_changed_states_only,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

@@ -127,7 +127,7 @@ class RowInserting(CycleReading):
                 **shared,
                 "revision": self.revision,
                 "own_revision": self.revision,
-                "state_revision": self.revision,
+                "state_revision": 0,
                 "is_superseded": 0,  # where one names a successor, all are read again
             },
         )

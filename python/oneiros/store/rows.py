@@ -96,7 +96,7 @@ class _Row(NamedTuple):
     own_revision: int
     """Of the row in ``memory`` alone; what follows is read only to be verified."""
     state_revision: int | None
-    """Of the row in ``lifecycle`` alone; None where there is none."""
+    """Of the row in ``lifecycle`` alone, 0 until it changes; None where there is none."""
     text_digest: int
     own_checksum: int
     state_checksum: int | None
@@ -201,7 +201,7 @@ INSERT: Final = (
 )
 INSERTED_LIFECYCLE: Final = (
     "sequence",
-    "revision",
+    "state_revision",
     *(f"{name}_json" if name == "sessions" else name for name in LIFECYCLE),
     "state_checksum",
 )
