@@ -121,8 +121,9 @@ class Indexes:
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the indexes to what the store says."""
+        count = max(rows) + 1
         for digests in (self._text_digests, self._vector_digests):
-            digests.extend([0] * (max(rows) + 1 - len(digests)))
+            digests.extend([0] * (count - len(digests)))
         self.apply_texts(rows, memories)
         self._apply_vectors(rows, memories)
 
@@ -188,36 +189,32 @@ class Indexes:
     def apply_texts(self, rows: Sequence[int], batch: StoredBatch) -> None:
         """Bring the lexical index alone to what the store says."""
         memories = StoredColumns.of(batch)
-        for place in memories.places("deleted_at", _is_given):
-            self._text_digests[rows[place]] = 0
-            self.lexical.delete(row=rows[place])
-        live = memories.places("deleted_at", _is_missing)
-        said = zip(memories["text"], memories["title"], memories["tags_json"], strict=True)
-        digests = list(map(hash, said))
-        changed = {
-            rows[place]: digests[place] or 1
-            for place in live
-            if self._text_digests[rows[place]] != (digests[place] or 1)
-        }
+        known = self._text_digests
+        live: Sequence[int] = range(len(rows))
+        if not memories.is_all("deleted_at", None):
+            for place in memories.places("deleted_at", _is_given):
+                known[rows[place]] = 0
+                self.lexical.delete(row=rows[place])
+            live = memories.places("deleted_at", _is_missing)
+        texts, titles, tags = map(memories.__getitem__, ("text", "title", "tags_json"))
+        digests = [digest or 1 for digest in map(hash, zip(texts, titles, tags, strict=True))]
+        changed = [place for place in live if known[rows[place]] != digests[place]]
         if not changed:
             return
-        known = self._text_digests
-        picked = memories.at(
-            range(len(rows))
-            if len(changed) == len(rows)
-            else [place for place in live if rows[place] in changed]
-        )
-        for row in changed:
+        new_rows = [rows[place] for place in changed]
+        for row in new_rows:
             known[row] = 0
-        has_tags = not picked.is_all("tags_json", None)
+        picked = memories.at(changed)
         self.lexical.add_many(
-            rows=list(changed),
+            rows=new_rows,
             texts=list(picked["text"]),
             titles=None if picked.is_all("title", "") else list(picked["title"]),
-            tags=["\n".join(tags or ()) for tags in picked.parsed("tags")] if has_tags else None,
+            tags=None
+            if picked.is_all("tags_json", None)
+            else ["\n".join(held or ()) for held in picked.parsed("tags")],
         )
-        for row, digest in changed.items():
-            known[row] = digest
+        for row, place in zip(new_rows, changed, strict=True):
+            known[row] = digests[place]
 
     def hold_vectors(self, rows: Sequence[int], blobs: Sequence[bytes]) -> None:
         """Hold the vectors of rows that came from a snapshot without them."""

@@ -47,7 +47,8 @@ _ERASED: Final[Mapping[str, Sequence[float | None]]] = {
 }
 
 _DEFAULTS: Final = {
-    name: None if math.isnan(value) else value for name, value in COLUMN_DEFAULTS.items()
+    name: None if math.isnan(COLUMN_DEFAULTS[name]) else COLUMN_DEFAULTS[name]
+    for name in _PLAIN_COLUMNS
 }
 
 
@@ -235,11 +236,13 @@ class Lifecycle:
         self, memories: StoredColumns, *, are_new: bool
     ) -> dict[str, Sequence[float | None]]:
         """The columns of memories; new rows have defaults already, and need no column of these."""
-        names = [
-            name
-            for name in _PLAIN_COLUMNS
-            if not (are_new and memories.is_all(name, _DEFAULTS[name]))
-        ]
+        names: Iterable[str] = _PLAIN_COLUMNS
+        if are_new:
+            names = [
+                name
+                for name in memories.given
+                if name in _DEFAULTS and not memories.is_all(name, _DEFAULTS[name])
+            ]
         values = {name: memories[name] for name in names}
         values["sequence"] = memories["sequence"]
         for name, column, _limit in _CODED_COLUMNS:

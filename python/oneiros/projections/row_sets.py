@@ -180,16 +180,14 @@ class RowSets:
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the sets to what the store says."""
         self.attributes.apply(rows, memories)
-        perishable: set[int] = set()
+        perishable: Sequence[int] = ()
         for name in ("valid_until", "valid_from", "ttl"):
-            perishable.update(memories.places(name, _is_given))
-        for kept, places in (
-            (self._archived, memories.places("status", _ARCHIVED.__eq__)),
-            (self._superseded, memories.places("is_superseded", bool)),
-            (self._cold, memories.places("tier", _HOT.__ne__)),
-            (self._perishable, sorted(perishable)),
-        ):
-            _keep(kept, rows, places)
+            if places := memories.places(name, _is_given):
+                perishable = sorted({*perishable, *places})
+        _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
+        _keep(self._superseded, rows, memories.places("is_superseded", bool))
+        _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
+        _keep(self._perishable, rows, perishable)
 
     def apply_states(self, write: ColumnWrite) -> None:
         """Bring the sets to what a column holds of many rows."""

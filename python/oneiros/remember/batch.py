@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -123,23 +123,6 @@ class Entry:
     """Whether the engine's embedder made it."""
 
 
-class _Chunks:
-    """Records in chunks, which are kept."""
-
-    def __init__(self, records: Iterable[object]) -> None:
-        self._left = iter(records)
-        self.seen: list[object] = []
-
-    def __iter__(self) -> Iterator[list[object]]:
-        while chunk := list(islice(self._left, _CHUNK)):
-            self.seen += chunk
-            yield chunk
-
-    def all(self) -> Iterator[object]:
-        """Return all records, those already seen first."""
-        return chain(self.seen, self._left)
-
-
 class Batch:
     """The records of one ``add_many``.
 
@@ -181,22 +164,20 @@ class Batch:
             now: for what a record leaves out.
             inside: gives a record the fields of the scope it comes through, or refuses it.
         """
-        chunks = _Chunks(records)
+        left = iter(records)
+        chunk = seen = list(islice(left, _CHUNK))
         parts: list[RecordColumns] = []
-        for chunk in chunks:
-            part = None
-            if len(chunk) >= _FEWEST_BY_COLUMN or parts:
-                part = self._columns_of(chunk, vectors, now, inside)
-            if part is None:
-                break
-            parts.append(part)
-        else:
-            columns = joined(parts) if parts else None
-            if columns is not None and len(set(columns.varying["id"])) == len(columns):
+        if len(chunk) >= _FEWEST_BY_COLUMN:
+            while chunk and (part := self._columns_of(chunk, vectors, now, inside)) is not None:
+                parts.append(part)
+                chunk = list(islice(left, _CHUNK))
+                seen += chunk
+            columns = None if chunk else joined(parts)
+            if columns is not None and len(set(columns.ids)) == len(columns):
                 self.columns = columns
-                self._by_row = partial(self._read_by_row, chunks.seen, vectors, now, inside)
+                self._by_row = partial(self._read_by_row, seen, vectors, now, inside)
                 return
-        self._read_by_row(chunks.all(), vectors, now, inside)
+        self._read_by_row(chain(seen, left), vectors, now, inside)
 
     def read_by_row(self) -> None:
         """Make the entries of records that were checked by column."""

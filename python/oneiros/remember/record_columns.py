@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
@@ -19,16 +18,24 @@ __all__ = ["RecordColumns", "joined", "record_columns"]
 _IMPORTANCE: Final = Memory(text="").importance
 
 
-@dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """What the store's tables hold of new memories: see ``store.cells.cell_columns``."""
+    """What the store's tables hold of new memories.
 
-    varying: Mapping[str, list[Any]]
-    """By field, one cell per record; ``embedding``: the encoded vector."""
-    shared: Mapping[str, Any]
-    """By field, the cell of all records; what is in neither has its default."""
-    width: int
-    """Components of the vectors; 0: there are none."""
+    Args:
+        varying: by field, one cell per record: see ``store.cells.cell_columns``; ``embedding``: the
+            encoded vectors.
+        shared: by field, the cell of all records; what is in neither has its default.
+        width: components of the vectors; 0: there are none.
+    """
+
+    __slots__ = ("shared", "varying", "width")
+
+    def __init__(
+        self, varying: Mapping[str, list[Any]], shared: Mapping[str, Any], width: int
+    ) -> None:
+        self.varying = varying
+        self.shared = shared
+        self.width = width
 
     def __len__(self) -> int:
         return len(self.varying["id"])

@@ -42,19 +42,17 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
     Args:
         values: as :func:`oneiros.memory.checked_values` returns them; ``embedding`` is passed over.
     """
-    return encoded_cells(values) | {"text_digest": text_digest(values["text"])}
+    cells = encoded_cells(values)
+    cells["text_digest"] = text_digest(values["text"])
+    return cells
 
 
 def encoded_cells(values: Mapping[str, Any]) -> Cells:
     """Return the cells of some fields' values, as a memory holds them, but for ``embedding``."""
-    cells: Cells = {}
-    for name, value in values.items():
-        encoding = _ENCODINGS.get(name)
-        if encoding is None:
-            cells[name] = value
-        else:
-            stored, encode = encoding
-            cells[stored] = encode(value)
+    cells = dict(values)
+    for name in _ENCODINGS.keys() & cells.keys():
+        stored, encode = _ENCODINGS[name]
+        cells[stored] = encode(cells.pop(name))
     cells.pop("embedding", None)
     return cells
 

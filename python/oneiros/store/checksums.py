@@ -117,7 +117,7 @@ def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:
     return found
 
 
-def checksums_of_columns(table: str, columns: Sequence[Any], count: int) -> list[int]:
+def checksums_of_columns(table: str, columns: list[Any], count: int) -> list[int]:
     """Return the checksums of rows given by column.
 
     Args:
@@ -125,7 +125,7 @@ def checksums_of_columns(table: str, columns: Sequence[Any], count: int) -> list
         columns: in the order there: a list with a cell per row, or the cell of all rows.
         count: of the rows; one step, which no other thread can come between.
     """
-    return _IN_ORDER[table].of_columns(columns=list(columns), count=count)
+    return _IN_ORDER[table].of_columns(columns=columns, count=count)
 
 
 class RawRow(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
@@ -24,17 +24,24 @@ class StoredColumns:
     Args:
         count: memories in the batch.
         varying: by field, one value per memory.
-        shared: by field, the value of all memories. REQUIRES: the fields that are not in ``varying``.
+        shared: by field, the value of all memories.
+        defaults: the same for fields in neither; for ``given`` they are not given. REQUIRES: every
+            field is in one of the three.
     """
 
-    __slots__ = ("_count", "_shared", "_varying")
+    __slots__ = ("_count", "_defaults", "_shared", "_varying")
 
     def __init__(
-        self, count: int, varying: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
+        self,
+        count: int,
+        varying: Mapping[str, Sequence[Any]],
+        shared: Mapping[str, Any],
+        defaults: Mapping[str, Any],
     ) -> None:
         self._count = count
         self._varying = varying
         self._shared = shared
+        self._defaults = defaults
 
     @classmethod
     def of(cls, batch: StoredBatch) -> StoredColumns:
@@ -42,7 +49,12 @@ class StoredColumns:
         if isinstance(batch, StoredColumns):
             return batch
         columns = zip(*batch, strict=True) if batch else ((),) * len(_FIELDS)
-        return cls(len(batch), dict(zip(_FIELDS, columns, strict=True)), {})
+        return cls(len(batch), dict(zip(_FIELDS, columns, strict=True)), {}, {})
+
+    @property
+    def given(self) -> Iterable[str]:
+        """The fields that may differ from their defaults."""
+        return (*self._varying, *self._shared)
 
     def __len__(self) -> int:
         return self._count
@@ -50,25 +62,28 @@ class StoredColumns:
     def __getitem__(self, name: str) -> Sequence[Any]:
         """Return a field of all memories."""
         column = self._varying.get(name)
-        return [self._shared[name]] * self._count if column is None else column
+        return [self._of_all(name)] * self._count if column is None else column
 
-    def cells(self, name: str) -> Sequence[Any] | Any:
-        """Return a field as it is held: a list or tuple of values, or the value of all memories."""
-        column = self._varying.get(name)
-        return self._shared[name] if column is None else column
+    def _of_all(self, name: str) -> Any:
+        shared = self._shared
+        return shared[name] if name in shared else self._defaults[name]
+
+    def cells(self) -> dict[str, Any]:
+        """Return all fields as they are held: a list or tuple of values, or the value of all."""
+        return {**self._defaults, **self._shared, **self._varying}
 
     def is_all(self, name: str, value: object) -> bool:
         """Return whether every memory has this value."""
         column = self._varying.get(name)
         if column is None:
-            return bool(self._shared[name] == value)
+            return bool(self._of_all(name) == value)
         return column.count(value) == self._count
 
     def places(self, name: str, is_wanted: Callable[[Any], bool]) -> Sequence[int]:
         """Return the places of the memories whose value is wanted."""
         column = self._varying.get(name)
         if column is None:
-            return range(self._count) if is_wanted(self._shared[name]) else range(0)
+            return range(self._count) if is_wanted(self._of_all(name)) else ()
         return [place for place, value in enumerate(column) if is_wanted(value)]
 
     def parsed(self, name: str) -> Sequence[Any]:
@@ -95,10 +110,10 @@ class StoredColumns:
         if len(places) == self._count:
             return self
         if not places:
-            return type(self)(0, dict.fromkeys(self._varying, ()), self._shared)
+            return self._with(0, dict.fromkeys(self._varying, ()))
         pick = itemgetter(*places) if len(places) > 1 else _single(places[0])
         varying = {name: pick(column) for name, column in self._varying.items()}
-        return type(self)(len(places), varying, self._shared)
+        return self._with(len(places), varying)
 
     def parts(self, size: int) -> Iterator[Self]:
         """Yield the memories in order, at most ``size`` at a time."""
@@ -108,12 +123,15 @@ class StoredColumns:
         for start in range(0, self._count, size):
             part = slice(start, start + size)
             varying = {name: column[part] for name, column in self._varying.items()}
-            yield type(self)(min(size, self._count - start), varying, self._shared)
+            yield self._with(min(size, self._count - start), varying)
 
     def sealed(self, own_checksums: list[int], state_checksums: list[int]) -> Self:
         """Return the memories with the checksums of their rows in both tables."""
         checksums = {"own_checksum": own_checksums, "state_checksum": state_checksums}
-        return type(self)(self._count, {**self._varying, **checksums}, self._shared)
+        return self._with(self._count, {**self._varying, **checksums})
+
+    def _with(self, count: int, varying: Mapping[str, Sequence[Any]]) -> Self:
+        return type(self)(count, varying, self._shared, self._defaults)
 
     def rows(self) -> list[StoredMemory]:
         """Return the memories by row."""

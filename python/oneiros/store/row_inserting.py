@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, Final
 
 import apsw
@@ -21,6 +22,10 @@ from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFE
 __all__ = ["RowInserting"]
 
 _BATCH: Final = 10_000
+# Where a memory names a successor, which the store may hold, all are read again.
+_DEFAULTS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
+_own_cells: Final = itemgetter(*INSERTED[:-1])
+_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 _NEXT_SEQUENCE: Final = """
 SELECT 1 + max(
   coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
@@ -122,14 +127,8 @@ class RowInserting(CycleReading):
         held = StoredColumns(
             count,
             {"sequence": list(sequences), **columns},
-            {
-                **DEFAULT_CELLS,
-                **shared,
-                "revision": self.revision,
-                "own_revision": self.revision,
-                "state_revision": 0,
-                "is_superseded": 0,  # where one names a successor, all are read again
-            },
+            {**shared, "revision": self.revision, "own_revision": self.revision},
+            _DEFAULTS,
         )
         insert = self._insert_one if count == 1 else self._insert_parts
         try:
@@ -181,16 +180,16 @@ class RowInserting(CycleReading):
     def _inserted(self, part: StoredColumns) -> StoredColumns:
         """Insert rows into both tables; return them with their checksums."""
         count = len(part)
-        own = list(map(part.cells, INSERTED[:-1]))
-        states = list(map(part.cells, INSERTED_LIFECYCLE[:-1]))
-        own_checksums = checksums_of_columns("memory", own, count)
-        state_checksums = checksums_of_columns("lifecycle", states, count)
-        self._connection.executemany(INSERT, _rows_of((*own, own_checksums)))
+        cells = part.cells()
+        own, states = list(_own_cells(cells)), list(_state_cells(cells))
+        own.append(checksums_of_columns("memory", own, count))
+        states.append(checksums_of_columns("lifecycle", states, count))
+        self._connection.executemany(INSERT, _rows_of(own, count))
         try:
-            self._connection.executemany(INSERT_LIFECYCLE, _rows_of((*states, state_checksums)))
+            self._connection.executemany(INSERT_LIFECYCLE, _rows_of(states, count))
         except apsw.ConstraintError as error:  # no id that is there already
             raise self._failed(error) from error
-        return part.sealed(own_checksums, state_checksums)
+        return part.sealed(own[-1], states[-1])
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         self._require_whole()
@@ -220,8 +219,10 @@ class RowInserting(CycleReading):
             raise StoreIOError(msg)
 
 
-def _rows_of(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+def _rows_of(columns: Sequence[Any], count: int) -> Iterable[Sequence[Any]]:
     """Return rows of columns, in which anything but a list is the cell of all rows."""
+    if count == 1:
+        return ([column[0] if type(column) is list else column for column in columns],)
     lists = (column if type(column) is list else repeat(column) for column in columns)
     return zip(*lists, strict=False)
 
