@@ -159,8 +159,7 @@ class RowChecksum {
                               std::to_string(PyList_GET_SIZE(column)));
       }
       for (std::size_t row = 0; row < count; ++row) {
-        found[row] ^=
-            checksum_of(salts_[i], PyList_GET_ITEM(column, static_cast<Py_ssize_t>(row)));
+        found[row] ^= checksum_of(salts_[i], PyList_GET_ITEM(column, static_cast<Py_ssize_t>(row)));
       }
     }
     std::vector<std::int64_t> joined;

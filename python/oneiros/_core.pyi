@@ -35,6 +35,10 @@ def parse_query(*, text: str | bytes, syntax: str) -> list[tuple[str, str, int, 
 class WeighedQuery:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
 
+class AnalyzedTexts:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
+    def __len__(self) -> int: ...
+
 class LexicalIndex:
     def __init__(
         self,
@@ -56,6 +60,14 @@ class LexicalIndex:
         titles: list[str] | None = None,
         tags: list[str] | None = None,
     ) -> int: ...
+    def analyze_many(
+        self,
+        *,
+        texts: list[str],
+        titles: list[str] | None = None,
+        tags: list[str] | None = None,
+    ) -> AnalyzedTexts: ...
+    def add_analyzed(self, *, rows: Rows | Sequence[int], texts: AnalyzedTexts) -> int: ...
     def delete(self, *, row: int) -> bool: ...
     def contains(self, *, row: int) -> bool: ...
     def search(

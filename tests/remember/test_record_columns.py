@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import _core, field_checks
 from oneiros.fields import ENUMS, FIELDS
+from oneiros.projections.analysis_ahead import AnalysisAhead
+from oneiros.remember import adding
 from oneiros.remember import batch as batches
+from oneiros.store import Transaction, row_inserting
+from oneiros.store.columns import StoredColumns
 
 NOW = 1_750_000_000.0
 GIVEN = {
@@ -181,4 +186,65 @@ def test_a_large_batch_supersedes_what_waited_for_it(tmp_path: Any) -> None:
         assert [hit.id for hit in engine.search("plan")] == ["old"]
         engine.add_many([{"id": f"m{n}", "text": f"a plan {n}"} for n in range(20)], now=NOW)
         assert "old" not in [hit.id for hit in engine.search("plan", k=30)]
+        assert engine.check() == []
+
+
+def searches(engine: oneiros.Engine) -> list[tuple[list[str], list[float]]]:
+    found = [engine.search(query, k=30, reinforce=False) for query in ("w1 w2", "tag 7", "title")]
+    return [(one.ids, [result.score for result in one.results]) for one in found]
+
+
+def test_texts_analyzed_beside_the_write_are_found_as_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = [
+        {
+            "id": f"m{n}",
+            "text": f"w{n % 7} w{n % 11} number {n}",
+            "tags": [f"tag {n % 13}"] if n % 3 else None,
+            "title": "Title" if n % 5 == 0 else None,
+        }
+        for n in range(3_000)
+    ]
+    monkeypatch.setattr(adding, "INSERTED_AT_ONCE", 700)
+    monkeypatch.setattr(row_inserting, "INSERTED_AT_ONCE", 700)
+    taken: list[int] = []
+    take = AnalysisAhead.take
+
+    def watched(self: AnalysisAhead, memories: StoredColumns) -> _core.AnalyzedTexts | None:
+        analyzed = take(self, memories)
+        taken.append(0 if analyzed is None else len(analyzed))
+        return analyzed
+
+    monkeypatch.setattr(AnalysisAhead, "take", watched)
+    with oneiros.Engine(":memory:") as beside, oneiros.Engine(":memory:") as after:
+        beside.add_many(records, now=NOW)
+        assert sum(taken) > 0
+        assert len(taken) == 5
+        monkeypatch.setattr(adding, "_FEWEST_AHEAD", 10_000)
+        after.add_many(records, now=NOW)
+        assert len(taken) == 5
+        assert searches(beside) == searches(after)
+        assert beside.check() == []
+
+
+def test_nothing_is_found_of_a_batch_that_is_rolled_back(tmp_path: Any) -> None:
+    records = [{"id": f"m{n}", "text": f"word {n}"} for n in range(1_500)]
+    with oneiros.Engine(tmp_path / "mind.db") as engine:
+        engine.add("word", id="first", now=NOW)
+        before = [result.score for result in engine.search("word", reinforce=False).results]
+        with pytest.MonkeyPatch.context() as changed:
+
+            def fail(*_given: object, **_named: object) -> None:
+                msg = "cut off"
+                raise RuntimeError(msg)
+
+            changed.setattr(Transaction, "count_duplicates", fail)
+            with pytest.raises(RuntimeError, match="cut off"):
+                engine.add_many(records, now=NOW)
+        response = engine.search("word", reinforce=False)
+        assert (response.ids, [result.score for result in response.results]) == (["first"], before)
+        assert engine._parts.projections.indexes.analysis_ahead is None
+        assert "oneiros-analysis" not in {thread.name for thread in threading.enumerate()}
+        assert len(engine.add_many(records, now=NOW).ids) == 1_500
         assert engine.check() == []

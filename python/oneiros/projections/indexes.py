@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.numpy_on_use import np
+from oneiros.projections.analysis_ahead import AnalysisAhead, lexical_fields
 from oneiros.store.columns import StoredColumns
 from oneiros.store.embedding_bytes import decoded
 
@@ -49,6 +50,9 @@ def vector_digests(blobs: Iterable[bytes]) -> array[int]:
     return array("q", [hash(blob) or 1 for blob in blobs])
 
 
+_TEXT_FIELDS: Final = ("text", "title", "tags_json")
+
+
 def _is_given(value: object) -> bool:
     return value is not None
 
@@ -82,6 +86,8 @@ class Indexes:
         # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
+        self.analysis_ahead: AnalysisAhead | None = None
+        """What was made of texts before they were stored; set by the thread that writes."""
         self.vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
         self._text_digests = array("q")
@@ -196,8 +202,8 @@ class Indexes:
                 known[rows[place]] = 0
                 self.lexical.delete(row=rows[place])
             live = memories.places("deleted_at", _is_missing)
-        texts, titles, tags = map(memories.__getitem__, ("text", "title", "tags_json"))
-        digests = [digest or 1 for digest in map(hash, zip(texts, titles, tags, strict=True))]
+        fields = zip(*map(memories.__getitem__, _TEXT_FIELDS), strict=True)
+        digests = [digest or 1 for digest in map(hash, fields)]
         changed = [place for place in live if known[rows[place]] != digests[place]]
         if not changed:
             return
@@ -205,14 +211,12 @@ class Indexes:
         for row in new_rows:
             known[row] = 0
         picked = memories.at(changed)
-        self.lexical.add_many(
-            rows=new_rows,
-            texts=list(picked["text"]),
-            titles=None if picked.is_all("title", "") else list(picked["title"]),
-            tags=None
-            if picked.is_all("tags_json", None)
-            else ["\n".join(held or ()) for held in picked.parsed("tags")],
-        )
+        analyzed = self.analysis_ahead.take(picked) if self.analysis_ahead is not None else None
+        if analyzed is not None:
+            self.lexical.add_analyzed(rows=new_rows, texts=analyzed)
+        else:
+            texts, titles, tags = lexical_fields(picked)
+            self.lexical.add_many(rows=new_rows, texts=texts, titles=titles, tags=tags)
         for row, place in zip(new_rows, changed, strict=True):
             known[row] = digests[place]
 

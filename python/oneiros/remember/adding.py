@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard, TypeVar
 
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
+from oneiros.projections.analysis_ahead import AnalysisAhead
 from oneiros.remember.associating import Added, links_of, raise_alike
 from oneiros.remember.batch import AddReport, Batch, Entry, columns_of, titled
 from oneiros.remember.embedding import Embedding
@@ -21,6 +22,9 @@ from oneiros.remember.write_rules import (
     unknown,
 )
 from oneiros.remember.writer_thread import whole_write
+from oneiros.store.cells import DEFAULT_CELLS
+from oneiros.store.columns import StoredColumns
+from oneiros.store.row_inserting import INSERTED_AT_ONCE
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
@@ -35,6 +39,7 @@ __all__ = ["Adding"]
 Item = TypeVar("Item")
 
 _BETWEEN_LOOKS: Final = 2_000
+_FEWEST_AHEAD: Final = 1_000  # new memories whose texts are worth a thread
 
 
 class _Settled(NamedTuple):
@@ -119,6 +124,23 @@ class Adding(Embedding):
         bounds: Bounds,
         ingest: IngestAssociation | None,
     ) -> AddReport:
+        try:
+            report = self._stored(batch, made, now, on_conflict, bounds, ingest)
+        except BaseException:
+            self._end_analysis(is_stored=False)
+            raise
+        self._end_analysis(is_stored=True)
+        return report
+
+    def _stored(
+        self,
+        batch: Batch,
+        made: MadeVectors,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+        ingest: IngestAssociation | None,
+    ) -> AddReport:
         with self._writing(after_events_of=batch.ids) as transaction:
             if self._are_new(batch.columns):
                 settled = _Settled(batch.columns, [], has_dropped=False)
@@ -130,6 +152,8 @@ class Adding(Embedding):
                 settled = self._settle(batch, transaction, made, now, on_conflict, bounds.seen)
             fresh = settled.fresh
             if fresh is not None:
+                if len(fresh) >= _FEWEST_AHEAD:
+                    self._analyze_ahead(fresh)
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
                 transaction.count_duplicates(sequences, within=bounds.fields)
                 if ingest is not None:
@@ -140,6 +164,20 @@ class Adding(Embedding):
                     raise_alike(transaction, self._projections, fresh.blobs, ingest, bounds.fields)
         self.has_dropped_vectors |= settled.has_dropped
         return batch.report([] if fresh is None else fresh.ids, settled.updated)
+
+    def _analyze_ahead(self, fresh: RecordColumns) -> None:
+        """Have the texts of a large batch analyzed while the store writes them."""
+        indexes = self._projections.indexes
+        memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
+        indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
+
+    def _end_analysis(self, *, is_stored: bool) -> None:
+        indexes = self._projections.indexes
+        ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
+        if ahead is not None:
+            ahead.end()
+            if not is_stored:
+                indexes.has_erased = True  # no snapshot may hold words that were never stored
 
     def _are_new(self, columns: RecordColumns | None) -> TypeGuard[RecordColumns]:
         """Whether records that were checked by column can be inserted as they are."""

@@ -19,9 +19,10 @@ from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFECYCLE
 
-__all__ = ["RowInserting"]
+__all__ = ["INSERTED_AT_ONCE", "RowInserting"]
 
-_BATCH: Final = 10_000
+INSERTED_AT_ONCE: Final = 10_000
+"""Memories of a batch that are handed on together."""
 # Where a memory names a successor, which the store may hold, all are read again.
 _DEFAULTS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
 _own_cells: Final = itemgetter(*INSERTED[:-1])
@@ -165,7 +166,7 @@ class RowInserting(CycleReading):
     def _insert_parts(self, memories: StoredColumns) -> list[StoredColumns]:
         self._run("SAVEPOINT batch")
         try:
-            inserted = list(map(self._inserted, memories.parts(_BATCH)))
+            inserted = list(map(self._inserted, memories.parts(INSERTED_AT_ONCE)))
         except apsw.ConstraintError:
             self._take_batch_back()
             raise
