@@ -11,7 +11,7 @@ from oneiros.projections.analysis_ahead import AnalysisAhead
 from oneiros.remember.associating import Added, links_of, raise_alike
 from oneiros.remember.batch import AddReport, Batch, Entry, columns_of, titled
 from oneiros.remember.embedding import Embedding
-from oneiros.remember.following import uncollected
+from oneiros.remember.following import Uncollected
 from oneiros.remember.write_rules import (
     Bounds,
     drops_own_vector,
@@ -83,13 +83,13 @@ class Adding(Embedding):
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
-        with uncollected():
+        with Uncollected():
             batch.read(records, self.vectors, now, bounds.inside)
         is_small = ingest is not None and len(batch) <= ingest.most_records
         rule = ingest if links or (links is None and is_small) else None
 
         def write(made: MadeVectors) -> AddReport:
-            with uncollected():
+            with Uncollected():
                 return self._add(
                     batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
                 )

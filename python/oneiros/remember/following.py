@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
 
-__all__ = ["Following", "uncollected"]
+__all__ = ["Following", "Uncollected"]
 
 
 class Following:
@@ -80,12 +80,12 @@ class Following:
         self.writer.run(self._catch_up)
 
     def _catch_up(self) -> None:
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._follow(reading)
 
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self._snapshot.load(
@@ -275,7 +275,7 @@ class Following:
         return associations if len(associations) else None
 
     def _read_links_now(self) -> None:
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._read_links(reading)
 
     def _read_links(self, reading: Reading) -> None:
@@ -295,7 +295,7 @@ class Following:
 
     def _read_texts(self) -> None:
         texts = self._projections.texts
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             if not texts.are_read:
                 texts.read(reading.texts(on_damage=self.note_damage))
 
@@ -341,16 +341,18 @@ def _gone(write: ColumnWrite) -> ColumnWrite:
     return ColumnWrite(write.field, write.rows[is_gone], write.values[is_gone])
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Look for no cyclic garbage while a million objects may be made that all stay.
+class Uncollected:
+    """A block in which no cyclic garbage is looked for: a million objects may be made that all stay.
 
     It would be looked for among all of them, half a second in which no search goes on.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
             gc.enable()

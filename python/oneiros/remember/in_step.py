@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
-from oneiros.remember.following import Following, uncollected
+from oneiros.remember.following import Following, Uncollected
 from oneiros.remember.reinforcing import OF_USE, Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
@@ -120,7 +120,7 @@ class InStep(Following):
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
         self._take_columns(own)
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             if reading.last_revision() != revision:
                 self._follow(reading)  # somebody wrote since, perhaps of these very ids
                 return
@@ -140,7 +140,7 @@ class InStep(Following):
         fresh = before.emptied()
         self._use(fresh, 0)
         try:
-            with uncollected(), self._store.read() as reading:
+            with Uncollected(), self._store.read() as reading:
                 self._follow(reading)
         except BaseException:
             self._use(before, revision)
@@ -157,7 +157,7 @@ class InStep(Following):
 
         with contextlib.suppress(OneirosError):
             self._write_events()
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._follow(reading)
             without = OF_USE if self.reinforcing.is_owing() else ()
             comparison = Comparison(self._projections, without=without)
