@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,6 +198,34 @@ def test_a_state_is_indexed_once_it_changes(tmp_path: Path) -> None:
             "SELECT count(*) FROM lifecycle INDEXED BY changed_state WHERE revision > 0"
         )
         assert count.get == 1
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_number_is_never_given_again(tmp_path: Path, is_closed: bool) -> None:
+    path, given = tmp_path / "mind.db", []
+    store = Store(path)
+    for round_ in range(3):
+        with store.write() as transaction:
+            given += transaction.insert_many([memory(f"{round_}{name}") for name in "abc"])
+        with store.write() as transaction:
+            transaction.erase(f"{round_}b")  # not the highest number
+            transaction.erase(f"{round_}c")
+            given.append(transaction.insert(memory("again")))
+            transaction.erase("again")
+            transaction.erase(f"{round_}a")
+        if is_closed:
+            store.close()
+            store = Store(path)
+    with suppress(ZeroDivisionError), store.write() as transaction:
+        transaction.insert(memory("taken back"))
+        transaction.erase("taken back")
+        raise ZeroDivisionError
+    with store.write() as transaction:
+        given.append(transaction.insert(memory("last")))
+    store.close()
+    assert given == list(range(1, 14))
+    with Store(path) as other:
+        assert other.deep_check() == []
 
 
 def test_numbers_are_found_by_ids(path: Path) -> None:

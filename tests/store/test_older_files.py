@@ -124,12 +124,17 @@ DROP INDEX changed_state;
 CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
 UPDATE lifecycle SET revision = 1;
 UPDATE lifecycle SET checksum = {checksums.checksum(cells)};
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'PRIMARY KEY,', 'PRIMARY KEY AUTOINCREMENT,')
+WHERE name = 'memory';
+PRAGMA writable_schema = RESET;
+INSERT INTO sqlite_sequence VALUES ('memory', 7);
 PRAGMA user_version = 7""")
     with Store(path) as store:
         assert store.deep_check() == []
         assert [(row.id, row.state_revision) for row in rows(store)] == [("a", 1), ("b", 1)]
         with store.write() as transaction:
-            transaction.insert(memory("c"))
+            assert transaction.insert(memory("c")) == 8
             transaction.increment([("a", {"access_count": 1})])
         assert [row.id for row in rows(store, after=1)] == ["a", "c"]
         assert store.deep_check() == []

@@ -30,7 +30,8 @@ _state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 _NEXT_SEQUENCE: Final = """
 SELECT 1 + max(
   coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
-  coalesce((SELECT max(sequence) FROM memory), 0))"""
+  coalesce((SELECT max(sequence) FROM memory), 0),
+  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
 
 
 class RowInserting(CycleReading):
@@ -150,7 +151,7 @@ class RowInserting(CycleReading):
         return self._fresh if self.has_only_inserted else None
 
     def _next_sequence(self) -> int:
-        """Return a number that no memory has had, as SQLite would give it."""
+        """Return a number that no memory has had, erased ones among them."""
         return int(self._rows(_NEXT_SEQUENCE)[0][0])
 
     def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:

@@ -175,15 +175,16 @@ class _Search(Reading):
         return found
 
     def _last_sequence(self) -> int:
-        """Ask the counter, or else the tree's last leaf, or else hope for a short gap."""
-        for sql in ("SELECT seq FROM sqlite_sequence", "SELECT max(sequence) FROM memory"):
+        """Return the last number of the trees that have one a memory; else hope for a short gap."""
+        highest = 0
+        for table in ("memory", "lifecycle"):
             try:
-                found = self._rows(sql)
+                found = self._rows(f"SELECT max(sequence) FROM {table}")
             except (StoreCorrupt, StoreIOError):
                 continue
-            if found and isinstance(found[0][0], int):
-                return found[0][0]
-        return 2**62
+            if isinstance(found[0][0], int):
+                highest = max(highest, found[0][0])
+        return highest or 2**62
 
     def _patience(self) -> int:
         """Return how many numbers without a readable memory, in a row, end the search.

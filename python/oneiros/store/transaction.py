@@ -267,6 +267,9 @@ class Transaction(CycleWriting):
         if number is None:
             return False
         self._relink(id, number)
+        if number + 1 == self._next_sequence():  # it is not given again
+            self._run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
+            self._run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
         for sql in _ERASE:
             self._run(sql, (number,))
         self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
