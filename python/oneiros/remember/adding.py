@@ -239,8 +239,14 @@ class Adding(Embedding):
             has_dropped=has_dropped,
         )
 
-    def _while_wanted(self, items: Sequence[Item]) -> Iterator[Item]:
-        """Yield items, and end the write where its caller was interrupted meanwhile."""
+    def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
+        """Return items in turn, and end the write where its caller was interrupted meanwhile."""
+        if len(items) > _BETWEEN_LOOKS:
+            return self._looking(items)
+        self.writer.require_wanted()
+        return items
+
+    def _looking(self, items: Sequence[Item]) -> Iterator[Item]:
         for start in range(0, len(items), _BETWEEN_LOOKS):
             self.writer.require_wanted()
             yield from items[start : start + _BETWEEN_LOOKS]

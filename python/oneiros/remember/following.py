@@ -122,9 +122,13 @@ class Following:
         try:
             yield
         except StoreCorrupt as error:
-            if error.memory_id is not None:
-                self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
+            self.note_damage_of(error)
             raise
+
+    def note_damage_of(self, error: StoreCorrupt) -> None:
+        """Take note of the damaged memory that an error names, if it names one."""
+        if error.memory_id is not None:
+            self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
 
     def _hide_damaged(self) -> None:
         """Drop what cannot be read from the projections; the store keeps it."""

@@ -94,14 +94,18 @@ class InStep(Following):
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
         """Write one transaction, which is rolled back where the caller was interrupted."""
-        with self.noting_damage(), self._store.write() as transaction:
-            # What is checked inside is checked against what is there.
-            if transaction.revision != self._revision + 1:
-                self._follow(transaction)
-            transaction.known = self.numbers_of
-            self._is_behind = True
-            yield transaction
-            self.writer.require_wanted()
+        try:
+            with self._store.write() as transaction:
+                # What is checked inside is checked against what is there.
+                if transaction.revision != self._revision + 1:
+                    self._follow(transaction)
+                transaction.known = self.numbers_of
+                self._is_behind = True
+                yield transaction
+                self.writer.require_wanted()
+        except StoreCorrupt as error:
+            self.note_damage_of(error)
+            raise
         self.writer.note_commit()
 
     @contextmanager
