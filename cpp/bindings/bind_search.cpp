@@ -23,6 +23,7 @@ namespace oneiros {
 namespace {
 
 using search::Attempt;
+using search::Outcome;
 using search::SearchPlan;
 using search::SearchRequest;
 using search::SearchRun;
@@ -182,6 +183,11 @@ class Host final : public search::Outside {
             std::get<4>(told)};
   }
 
+  std::vector<std::string> stems() override {
+    const HeldGil gil;
+    return host_.attr("stems")().cast<std::vector<std::string>>();
+  }
+
   std::string texts(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
     const py::object told = host_.attr("texts")(list_of(rows));
@@ -211,7 +217,6 @@ class Host final : public search::Outside {
 class BoundRun {
  public:
   SearchRequest request;
-  search::ReadView view;
   std::vector<py::object> arrays;
   std::unique_ptr<Host> host;
   std::unique_ptr<SearchRun> run;
@@ -267,88 +272,98 @@ search::SoughtWords words_of(const std::optional<GivenWords>& given) {
   return {words, stems, count};
 }
 
+using GivenTime = std::tuple<double, double, bool, double>;
+using GivenKindSignal = std::tuple<std::string, std::vector<double>, double>;
+using GivenSurroundings = std::pair<std::vector<std::string>, std::optional<py::array>>;
+using GivenVariantRule = std::tuple<double, double, bool, std::vector<double>>;
+
+void read_variants(BoundRun& bound, const std::vector<GivenVariant>& given) {
+  for (const auto& [text, vector, hits, words] : given) {
+    bound.request.variants.push_back(
+        {text, bound.floats(vector, "vector"), hits_of(hits), words_of(words)});
+  }
+}
+
+void read_kind_signals(BoundRun& bound, const std::vector<GivenKindSignal>& given) {
+  for (const auto& [name, values, otherwise] : given) {
+    bound.request.by_kind.push_back({name, values, otherwise});
+  }
+}
+
+void read_lapsed(BoundRun& bound, const py::array& given) {
+  const auto rows = read_1d<std::uint32_t>(given, "lapsed");
+  bound.request.is_deep = true;
+  bound.request.lapsed.assign(rows.begin(), rows.end());
+}
+
+// What few searches say of themselves.
+void read_one(BoundRun& bound, const std::string& name, const py::handle& value) {
+  SearchRequest& request = bound.request;
+  if (name == "spoken") {
+    request.spoken = value.cast<std::string>();
+  } else if (name == "time") {
+    const auto [start, end, is_soft, outside] = value.cast<GivenTime>();
+    request.time = {start, end, is_soft, outside};
+  } else if (name == "leaves_time") {
+    request.leaves_time = value.cast<bool>();
+  } else if (name == "is_keyword_like") {
+    request.is_keyword_like = value.cast<bool>();
+  } else if (name == "lapsed") {
+    read_lapsed(bound, value.cast<py::array>());
+  } else if (name == "words") {
+    request.words = words_of(value.cast<GivenWords>());
+  } else if (name == "overlap") {
+    request.overlap = words_of(value.cast<GivenWords>());
+  } else if (name == "constants") {
+    request.constants = value.cast<std::vector<std::pair<std::string, double>>>();
+  } else if (name == "by_kind") {
+    read_kind_signals(bound, value.cast<std::vector<GivenKindSignal>>());
+  } else if (name == "surroundings") {
+    const auto [words, project] = value.cast<GivenSurroundings>();
+    request.surroundings = {words, bound.bits(project, "project")};
+  } else if (name == "variants") {
+    read_variants(bound, value.cast<std::vector<GivenVariant>>());
+  } else if (name == "variant_rule") {
+    const auto [weight, rank_k, is_normalised, weights] = value.cast<GivenVariantRule>();
+    request.variant_rule = {weight, rank_k, is_normalised, weights};
+  } else if (name == "surfacing") {
+    request.surfacing = surfacing_of(value.cast<GivenSurfacing>());
+  } else if (name == "relaxed_surfacing") {
+    request.relaxed_surfacing = surfacing_of(value.cast<GivenSurfacing>());
+  } else {
+    throw py::value_error("read: a search reads no \"" + name + "\"");
+  }
+}
+
 std::unique_ptr<BoundRun> make_run(
-    std::shared_ptr<SearchPlan> plan, std::shared_ptr<LexicalIndex> lexical,
-    std::shared_ptr<Columns> columns, std::shared_ptr<SessionOrder> sessions,
-    std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
-    std::shared_ptr<TextColumn> lowered, std::shared_ptr<VectorColumn> vectors,
-    const py::object& host, bool has_user_code, const py::object& query, const std::string& spoken,
-    const std::string& syntax, std::size_t k, double now_seconds,
-    const std::optional<py::array>& allowed, std::size_t allowed_count, std::size_t bounds_count,
-    bool follows_links, const std::optional<py::array>& reach,
-    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits,
-    const std::optional<std::tuple<double, double, bool, double>>& time, bool leaves_time,
-    bool is_keyword_like, const std::optional<py::array>& lapsed,
-    const std::optional<GivenWords>& words, const std::optional<GivenWords>& overlap,
-    const std::optional<GivenWords>& weak,
-    const std::vector<std::pair<std::string, double>>& constants,
-    const std::vector<std::tuple<std::string, std::vector<double>, double>>& by_kind,
-    const std::optional<std::pair<std::vector<std::string>, std::optional<py::array>>>&
-        surroundings,
-    const std::vector<GivenVariant>& variants,
-    const std::optional<std::tuple<double, double, bool, std::vector<double>>>& variant_rule,
-    const std::optional<GivenSurfacing>& surfacing,
-    const std::optional<GivenSurfacing>& relaxed_surfacing, bool has_reranker, bool explain,
-    bool is_whole) {
+    std::shared_ptr<SearchPlan> plan, const search::ReadView& view, const py::object& host,
+    bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
+    double now_seconds, const std::optional<py::array>& allowed, std::size_t allowed_count,
+    std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
+    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, bool has_reranker,
+    bool explain, bool is_whole, const py::dict& read) {
   auto bound = std::make_unique<BoundRun>();
   bound->host = std::make_unique<Host>(host);
   bound->has_user_code = has_user_code;
   SearchRequest& request = bound->request;
   request.query = std::string(utf8_of(query, "query"));
-  request.spoken = spoken;
   request.syntax = lexical::syntax_of(syntax);
   request.k = k;
   request.now_seconds = now_seconds;
   request.allowed = bound->bits(allowed, "allowed");
   request.allowed_count = allowed_count;
   request.bounds_count = bounds_count;
-  request.follows_links = follows_links && graph != nullptr;
+  request.follows_links = follows_links && view.graph != nullptr;
   request.reach = bound->bits(reach, "reach");
   request.vector = bound->floats(vector, "vector");
   request.hits = hits_of(hits);
-  if (time) {
-    const auto [start, end, is_soft, outside] = *time;
-    request.time = {start, end, is_soft, outside};
-  }
-  request.leaves_time = leaves_time;
-  request.is_keyword_like = is_keyword_like;
-  if (lapsed) {
-    const auto rows = read_1d<std::uint32_t>(*lapsed, "lapsed");
-    request.is_deep = true;
-    request.lapsed.assign(rows.begin(), rows.end());
-  }
-  request.words = words_of(words);
-  request.overlap = words_of(overlap);
-  request.weak = words_of(weak);
-  request.constants = constants;
-  for (const auto& [name, values, otherwise] : by_kind) {
-    request.by_kind.push_back({name, values, otherwise});
-  }
-  if (surroundings) {
-    request.surroundings = {surroundings->first, bound->bits(surroundings->second, "project")};
-  }
-  for (const auto& [text, own_vector, own_hits, own_words] : variants) {
-    request.variants.push_back(
-        {text, bound->floats(own_vector, "vector"), hits_of(own_hits), words_of(own_words)});
-  }
-  if (variant_rule) {
-    const auto& [weight, rank_k, is_normalised, weights] = *variant_rule;
-    request.variant_rule = {weight, rank_k, is_normalised, weights};
-  }
-  if (surfacing) {
-    request.surfacing = surfacing_of(*surfacing);
-  }
-  if (relaxed_surfacing) {
-    request.relaxed_surfacing = surfacing_of(*relaxed_surfacing);
-  }
   request.has_reranker = has_reranker;
   request.is_explained = explain;
   request.is_whole = is_whole;
-  bound->run = std::make_unique<SearchRun>(
-      std::move(plan),
-      search::ReadView{std::move(lexical), std::move(columns), std::move(sessions),
-                       std::move(graph), std::move(texts), std::move(lowered), std::move(vectors)},
-      std::move(request));
+  for (const std::pair<py::handle, py::handle> item : read) {
+    read_one(*bound, item.first.cast<std::string>(), item.second);
+  }
+  bound->run = std::make_unique<SearchRun>(std::move(plan), view, std::move(request));
   return bound;
 }
 
@@ -358,25 +373,28 @@ void require_new(const BoundRun& bound) {
   }
 }
 
-void run_one(BoundRun& bound) {
+Outcome run_one(BoundRun& bound) {
   require_new(bound);
+  Outcome outcome;
   {
     const LongCall call;
-    bound.run->run(*bound.host);
+    outcome = bound.run->run(*bound.host);
   }
   bound.is_done = true;
+  return outcome;
 }
 
 // Runs that call the user's own code take turns on the calling thread.
-void run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
+std::vector<Outcome> run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
-  std::vector<BoundRun*> in_parallel;
-  for (BoundRun* const bound : runs) {
-    require_new(*bound);
-    if (bound->has_user_code) {
-      run_one(*bound);
+  std::vector<Outcome> outcomes(runs.size());
+  std::vector<std::size_t> in_parallel;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    require_new(*runs[i]);
+    if (runs[i]->has_user_code) {
+      outcomes[i] = run_one(*runs[i]);
     } else {
-      in_parallel.push_back(bound);
+      in_parallel.push_back(i);
     }
   }
   {
@@ -384,15 +402,17 @@ void run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
     const Pause pause = interruptible();
     for_each_chunk(in_parallel.size(), most_threads, 1,
                    [&](std::size_t begin, std::size_t end) {
-                     for (std::size_t i = begin; i < end; ++i) {
-                       in_parallel[i]->run->run(*in_parallel[i]->host);
+                     for (std::size_t at = begin; at < end; ++at) {
+                       const std::size_t i = in_parallel[at];
+                       outcomes[i] = runs[i]->run->run(*runs[i]->host);
                      }
                    },
                    {.pause = pause});
   }
-  for (BoundRun* const bound : in_parallel) {
+  for (BoundRun* const bound : runs) {
     bound->is_done = true;
   }
+  return outcomes;
 }
 
 py::list tuples_of(std::span<const search::Result> results) {
@@ -404,8 +424,24 @@ py::list tuples_of(std::span<const search::Result> results) {
   return told;
 }
 
-py::list stages_of(const BoundRun& bound) {
-  const auto& stages = bound.done().trace().stages();
+py::list rows_of(const Outcome& outcome) {
+  py::list told(outcome.results.size());
+  for (std::size_t i = 0; i < outcome.results.size(); ++i) {
+    told[i] = outcome.results[i].row;
+  }
+  return told;
+}
+
+py::list scores_of(const Outcome& outcome) {
+  py::list told(outcome.results.size());
+  for (std::size_t i = 0; i < outcome.results.size(); ++i) {
+    told[i] = outcome.results[i].score;
+  }
+  return told;
+}
+
+py::list stages_of(const Outcome& outcome) {
+  const auto& stages = outcome.stages;
   py::list told(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const search::StageRecord& each = stages[i];
@@ -427,18 +463,18 @@ py::tuple tuple_of(const Rows& rows) {
   return told;
 }
 
-py::list linked_of(const BoundRun& bound) {
+py::list linked_of(const Outcome& outcome) {
   py::list told;
-  for (const search::LinkedResult& each : bound.attempt().linked) {
+  for (const search::LinkedResult& each : outcome.linked) {
     told.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
                                each.seed, each.result.score));
   }
   return told;
 }
 
-py::dict bridges_of(const BoundRun& bound) {
+py::dict bridges_of(const Outcome& outcome) {
   py::dict told;
-  for (const Reached& each : bound.attempt().bridges) {
+  for (const Reached& each : outcome.bridges) {
     told[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
   }
   return told;
@@ -457,18 +493,18 @@ py::dict far_of(const BoundRun& bound) {
 }
 
 // (note, two figures, how many were left out, the best of them) of both attempts.
-py::list reasons_of(const BoundRun& bound) {
+py::list reasons_of(const Outcome& outcome) {
   py::list told;
-  for (const search::Reason& each : bound.done().reasons()) {
+  for (const search::Reason& each : outcome.reasons) {
     told.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
                                each.left_count, tuple_of(each.nearest)));
   }
   return told;
 }
 
-py::dict brought_of(const BoundRun& bound) {
+py::dict brought_of(const Outcome& outcome) {
   py::dict told;
-  for (const auto& [row, hit] : bound.attempt().brought) {
+  for (const auto& [row, hit] : outcome.brought) {
     told[py::int_(row)] = hit;
   }
   return told;
@@ -549,40 +585,73 @@ void register_plan(py::module_& module) {
                              [](const SearchPlan& plan) { return plan.neighbours.has_value(); });
 }
 
-}  // namespace
-
-void register_search(py::module_& module) {
-  register_plan(module);
-  py::class_<BoundRun>(module, "SearchRun", "One search, from its query to its results.")
-      .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false),
-           py::arg("lexical").none(false), py::arg("columns").none(false), py::arg("sessions"),
-           py::arg("graph"), py::arg("texts"), py::arg("lowered"), py::arg("vectors"),
-           py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("spoken"),
-           py::arg("syntax"), py::arg("k"), py::arg("now_seconds"), py::arg("allowed"),
-           py::arg("allowed_count"), py::arg("bounds_count"), py::arg("follows_links"),
-           py::arg("reach"), py::arg("vector"), py::arg("hits"), py::arg("time"),
-           py::arg("leaves_time"), py::arg("is_keyword_like"), py::arg("lapsed"), py::arg("words"),
-           py::arg("overlap"), py::arg("weak"), py::arg("constants"), py::arg("by_kind"),
-           py::arg("surroundings"), py::arg("variants"), py::arg("variant_rule"),
-           py::arg("surfacing"), py::arg("relaxed_surfacing"), py::arg("has_reranker"),
-           py::arg("explain"), py::arg("is_whole"))
-      .def("run", &run_one, "Run all stages, once, without Python's lock.")
+void register_outcome(py::module_& module) {
+  py::class_<Outcome>(module, "SearchOutcome", "What one search found, by rows.")
+      .def("rows", &rows_of, "The row of each result, best first.")
+      .def("scores", &scores_of, "The score of each result.")
       .def(
-          "results", [](const BoundRun& bound) { return tuples_of(bound.attempt().results); },
+          "results", [](const Outcome& outcome) { return tuples_of(outcome.results); },
           "(row, relevance, retention, score) of each result, best first.")
       .def(
-          "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },
-          "The same, with what lies beyond the last place.")
-      .def(
-          "misses", [](const BoundRun& bound) { return tuples_of(bound.attempt().misses); },
+          "misses", [](const Outcome& outcome) { return tuples_of(outcome.misses); },
           "The nearest candidates where nothing is returned.")
       .def("stages", &stages_of, "What each stage did, in order.")
       .def("linked", &linked_of,
            "(row, path, weight, place, seed, score) of each result that links brought.")
       .def("bridges", &bridges_of, "By row, the path by which it joins two of the first results.")
+      .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
+      .def_property_readonly("direct",
+                             [](const Outcome& outcome) -> py::object {
+                               const auto& direct = outcome.direct;
+                               return direct ? py::object(tuple_of(*direct)) : py::none();
+                             })
+      .def_readonly("duplicates", &Outcome::duplicates)
+      .def_property_readonly("reasons", &reasons_of)
+      .def_property_readonly("has_reason",
+                             [](const Outcome& outcome) {
+                               return outcome.reasons[outcome.is_relaxed ? 1 : 0].note !=
+                                      search::Note::none;
+                             })
+      .def_readonly("confidence", &Outcome::confidence)
+      .def_readonly("best", &Outcome::best)
+      .def_readonly("raw_scores", &Outcome::raw_scores)
+      .def_property_readonly(
+          "short_cut",
+          [](const Outcome& outcome) { return static_cast<unsigned>(outcome.short_cut); })
+      .def_readonly("is_relaxed", &Outcome::is_relaxed)
+      .def_readonly("future_count", &Outcome::future_count);
+}
+
+}  // namespace
+
+void register_search(py::module_& module) {
+  register_plan(module);
+  register_outcome(module);
+  py::class_<search::ReadView>(module, "ReadView", "What searches read.")
+      .def(py::init([](std::shared_ptr<LexicalIndex> lexical, std::shared_ptr<Columns> columns,
+                       std::shared_ptr<SessionOrder> sessions,
+                       std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
+                       std::shared_ptr<TextColumn> lowered, std::shared_ptr<VectorColumn> vectors) {
+             return search::ReadView{std::move(lexical), std::move(columns), std::move(sessions),
+                                     std::move(graph),   std::move(texts),   std::move(lowered),
+                                     std::move(vectors)};
+           }),
+           py::kw_only(), py::arg("lexical").none(false), py::arg("columns").none(false),
+           py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
+           py::arg("vectors"));
+  py::class_<BoundRun>(module, "SearchRun", "One search, from its query to its results.")
+      .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),
+           py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
+           py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
+           py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
+           py::arg("hits"), py::arg("has_reranker"), py::arg("explain"), py::arg("is_whole"),
+           py::arg("read"))
+      .def("run", &run_one, "Run all stages, once, without Python's lock.")
+      .def(
+          "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },
+          "(row, relevance, retention, score) of the results and what lies beyond the last place.")
       .def("far", &far_of,
            "By row that was left out, (is it low, score, cosine or None, share of words).")
-      .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
       .def("ranked", &ranked_of, py::kw_only(), py::arg("linked"),
            "Candidates as the factors ranked them, or what links led to.")
       .def("place_of", &placed_row, py::kw_only(), py::arg("row"), py::arg("plan"),
@@ -591,29 +660,8 @@ void register_search(py::module_& module) {
            "As place_of, of a row that is no candidate.")
       .def("score_of", &score_of, py::kw_only(), py::arg("channel"), py::arg("row"),
            "The raw score that a channel gives a row; NaN: none.")
-      .def_property_readonly("direct",
-                             [](const BoundRun& bound) -> py::object {
-                               const auto& direct = bound.attempt().direct;
-                               return direct ? py::object(tuple_of(*direct)) : py::none();
-                             })
-      .def_property_readonly("duplicates",
-                             [](const BoundRun& bound) { return bound.attempt().duplicates; })
       .def_property_readonly("reranked",
-                             [](const BoundRun& bound) { return bound.attempt().reranked; })
-      .def_property_readonly("reasons", &reasons_of)
-      .def_property_readonly("confidence",
-                             [](const BoundRun& bound) { return bound.attempt().confidence; })
-      .def_property_readonly("best", [](const BoundRun& bound) { return bound.attempt().best; })
-      .def_property_readonly("raw_scores",
-                             [](const BoundRun& bound) { return bound.attempt().raw_scores; })
-      .def_property_readonly(
-          "short_cut",
-          [](const BoundRun& bound) { return static_cast<unsigned>(bound.attempt().short_cut); })
-      .def_property_readonly("is_relaxed",
-                             [](const BoundRun& bound) { return bound.attempt().is_relaxed; })
-      .def_property_readonly("future_count", [](const BoundRun& bound) {
-        return bound.attempt().ranked.future_count;
-      });
+                             [](const BoundRun& bound) { return bound.attempt().reranked; });
   module.def("run_searches", &run_many, py::kw_only(), py::arg("runs"), py::arg("threads"),
              "Run each of them; those without code of the user's on several threads.");
   module.def("first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),

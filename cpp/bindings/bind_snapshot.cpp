@@ -179,6 +179,15 @@ std::string_view id_at(const StoredIds& ids, std::size_t row) {
   return ids.at(row);
 }
 
+std::vector<std::string_view> ids_of(const StoredIds& ids, const std::vector<std::size_t>& rows) {
+  std::vector<std::string_view> found;
+  found.reserve(rows.size());
+  for (const std::size_t row : rows) {
+    found.push_back(id_at(ids, row));
+  }
+  return found;
+}
+
 std::vector<std::string_view> ids_between(const StoredIds& ids, std::size_t first,
                                           std::size_t last) {
   std::vector<std::string_view> found;
@@ -234,6 +243,7 @@ void register_snapshot(py::module_& module) {
       .def("__len__", &StoredIds::size)
       .def_property_readonly("known_count", &StoredIds::known_count, "Rows that have an id.")
       .def("at", &id_at, py::arg("row"), "The row's id; empty if it has none.")
+      .def("of", &ids_of, py::arg("rows"), "The ids of rows; empty for one that has none.")
       .def("between", &ids_between, py::arg("first"), py::arg("last"),
            "The ids of the rows from first to before last.")
       .def("find", &StoredIds::find, py::arg("id"), "The id's row, or None.");

@@ -9,10 +9,13 @@
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
+#include "bindings/operands.h"
 #include "bindings/registration.h"
 #include "columns/graph_hits.h"
+#include "columns/unit_vector.h"
 #include "columns/vector_column.h"
 #include "lexical/set_bits.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros {
 
@@ -41,6 +44,19 @@ std::span<const float> vectors_of(const VectorColumn& column, const py::array& v
                           "), got " + text(vectors.attr("shape")));
   }
   return read.values;
+}
+
+py::object unit_vector(const py::array& values) {
+  py::array_t<float> unit(values.size());
+  const std::span<float> place(unit.mutable_data(), static_cast<std::size_t>(unit.size()));
+  const UnitVector made = for_real(values, "values", [&]<typename Value>(Value) {
+    return to_unit(read_1d<Value>(values, "values"), place);
+  });
+  if (made != UnitVector::made) {
+    return py::none();
+  }
+  unit.attr("setflags")(py::arg("write") = false);
+  return unit;
 }
 
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
@@ -165,20 +181,40 @@ VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& 
           .under = read_1d<std::uint8_t>(under, "under")};
 }
 
-py::tuple nearest_nodes(const VectorColumn& column, const py::array& query, std::size_t k,
-                        const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
-                        const py::array& heads, const Bits& live, const py::array& under,
-                        const Bits& allowed) {
-  const std::span<const float> sought = read_1d<float>(query, "query");
-  const std::span<const std::int64_t> ends = read_1d<std::int64_t>(nodes, "nodes");
+py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std::size_t k,
+                       const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
+                       const py::array& heads, const Bits& live, const py::array& under,
+                       const Bits& allowed, unsigned threads) {
+  const std::span<const float> sought = vectors_of(column, queries, "queries");
+  const Matrix<std::int64_t> ends = read_2d<std::int64_t>(nodes, "nodes");
+  const std::size_t count = sought.size() / column.dimension();
+  if (ends.rows != count) {
+    throw py::value_error("nodes: expected " + std::to_string(count) + " lists, one a query, got " +
+                          std::to_string(ends.rows));
+  }
   const VectorGraph graph = graph_of(graph_rows, heads, live, under);
   const std::optional<RowBits> rows = bits_of(allowed, "allowed");
-  GraphHits found;
+  const unsigned most_threads = checked_threads(threads);
+  std::vector<GraphHits> found(count);
   {
     const LongCall call;
-    found = graph_hits(column, sought, k, graph, ends, wanted, rows);
+    const Pause pause = interruptible();
+    for_each_chunk(count, most_threads, 1,
+                   [&](std::size_t begin, std::size_t end) {
+                     for (std::size_t i = begin; i < end; ++i) {
+                       found[i] = graph_hits(
+                           column, sought.subspan(i * column.dimension(), column.dimension()), k,
+                           graph, ends.values.subspan(i * ends.columns, ends.columns), wanted,
+                           rows);
+                     }
+                   },
+                   {.pause = pause});
   }
-  return arrays_of(std::span(&found.hits, 1)) + py::make_tuple(found.found);
+  py::list told(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    told[i] = arrays_of(std::span(&found[i].hits, 1)) + py::make_tuple(found[i].found);
+  }
+  return told;
 }
 
 std::size_t count_bits(const py::array& bits) {
@@ -188,6 +224,10 @@ std::size_t count_bits(const py::array& bits) {
 }  // namespace
 
 void register_vector_column(py::module_& module) {
+  module.def(
+      "unit_vector", &unit_vector, py::kw_only(), py::arg("values"),
+      "The vector of length 1, float32 and read-only; None where there is none: a zero vector, "
+      "or one whose length is no finite number.");
   py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(
       module, "VectorColumn", "Whole vectors (float32), one row a memory.")
       .def(py::init<std::size_t>(), py::kw_only(), py::arg("dimension"))
@@ -217,11 +257,12 @@ void register_vector_column(py::module_& module) {
       .def("nearest_many", &nearest_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed") = py::none(), py::arg("minus") = py::none(), py::arg("threads") = 1,
            "All rows, all inner products, where each query's begin, with the end as the last.")
-      .def("nearest_nodes", &nearest_nodes, py::kw_only(), py::arg("query"), py::arg("k"),
+      .def("nearest_nodes", &nearest_nodes, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("nodes"), py::arg("wanted"), py::arg("graph_rows"), py::arg("heads"),
-           py::arg("live"), py::arg("under"), py::arg("allowed"),
-           "The k nearest of the rows that nodes of a graph stand for and of those not under it, "
-           "and how many of the former may be returned; none where these are fewer than wanted.");
+           py::arg("live"), py::arg("under"), py::arg("allowed"), py::arg("threads"),
+           "Of each query, the k nearest of the rows that its nodes of a graph stand for and of "
+           "those not under it, their inner products, and how many of the former may be returned; "
+           "no rows where these are fewer than wanted.");
   module.def("count_bits", &count_bits, py::kw_only(), py::arg("bits"),
              "How many bits of the bytes are set.");
 }

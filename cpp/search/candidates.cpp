@@ -164,7 +164,7 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
     return filled;
   }
   for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
-    const bool has_a_say = by_all || attempt.short_cut == Attempt::ShortCut::none ||
+    const bool has_a_say = by_all || attempt.short_cut == ShortCut::none ||
                            attempt.plan->channels[channel].kind == ChannelKind::lexical;
     if (!attempt.answers[channel].can_score || !has_a_say) {
       continue;

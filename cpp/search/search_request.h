@@ -108,7 +108,6 @@ struct SearchRequest {
   std::vector<std::uint32_t> lapsed;  // of these, the rows past their validity; ascending
   SoughtWords words;                  // O3
   SoughtWords overlap;                // O18, in canonical form
-  SoughtWords weak;                   // H7
   std::vector<std::pair<std::string, double>> constants;  // signals with one value for all
   std::vector<KindSignal> by_kind;
   std::optional<Surroundings> surroundings;
@@ -138,6 +137,8 @@ class Outside {
   virtual std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) = 0;
   virtual Judgement judge(std::span<const std::uint32_t> rows) = 0;
+  // The query's words without their endings. Source: docs/systems/house.md H7.
+  virtual std::vector<std::string> stems() = 0;
   // All normalised text of these memories, one after the other.
   virtual std::string texts(std::span<const std::uint32_t> rows) = 0;
   // For each row of a text that must be cut before it is normalised, and of no other, its place and

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 namespace oneiros::search {
@@ -63,7 +64,7 @@ const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept 
   return given ? &*given : own;
 }
 
-void SearchRun::run(Outside& outside) {
+Outcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
     const QueryReading reading{.syntax = request_.syntax};
@@ -108,6 +109,35 @@ void SearchRun::run(Outside& outside) {
       }
     }
   }
+  return taken();
+}
+
+// Moves out of the attempt what nothing asks the run for any more.
+Outcome SearchRun::taken() {
+  Attempt& own = attempt_;
+  if (own.direct) {
+    std::unordered_set<std::uint32_t> left;
+    for (const auto& [row, better] : own.duplicates) {
+      left.insert(row);
+    }
+    std::erase_if(*own.direct,
+                  [&](std::uint32_t row) { return left.contains(row) || own.far.contains(row); });
+  }
+  return {.results = std::move(own.results),
+          .raw_scores = std::move(own.raw_scores),
+          .best = own.best,
+          .misses = std::move(own.misses),
+          .linked = std::move(own.linked),
+          .bridges = std::move(own.bridges),
+          .brought = std::move(own.brought),
+          .duplicates = std::move(own.duplicates),
+          .direct = std::move(own.direct),
+          .reasons = reasons_,
+          .confidence = own.confidence,
+          .stages = trace_.take(),
+          .short_cut = own.short_cut,
+          .is_relaxed = own.is_relaxed,
+          .future_count = own.ranked.future_count};
 }
 
 Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed, Outside& outside) {

@@ -62,6 +62,9 @@ struct Reason {
   Farness nearest = {};
 };
 
+// What decided before all channels were asked.
+enum class ShortCut : std::uint8_t { none, fast_path, by_words };
+
 // What one channel found, and what it needs to score other rows alike.
 struct ChannelAnswer {
   RankedRows hits;
@@ -71,11 +74,31 @@ struct ChannelAnswer {
   std::optional<RankedRows> ranks;                // asked in other words too: reciprocal ranks
 };
 
+// What a caller keeps of a run: small beside the run itself.
+struct Outcome {
+  std::vector<Result> results;     // best first, each row once
+  std::vector<double> raw_scores;  // one a result, before all were divided by `best`
+  std::optional<double> best;
+  std::vector<Result> misses;  // the nearest candidates where nothing is returned
+  std::vector<LinkedResult> linked;
+  std::vector<Reached> bridges;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> brought;     // row, and the hit beside it
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> duplicates;  // row, and the better one
+  // The rows that links were followed from, as far as no stage left them out.
+  std::optional<std::vector<std::uint32_t>> direct;
+  std::array<Reason, 2> reasons;  // why the first attempt, and that of a retry, return nothing
+  std::optional<double> confidence;
+  std::vector<StageRecord> stages;
+  ShortCut short_cut = ShortCut::none;
+  bool is_relaxed = false;
+  std::size_t future_count = 0;  // candidates with times after now
+};
+
 // One way through all stages: the first, or the second of a search that is retried.
 struct Attempt {
   std::shared_ptr<const SearchPlan> asked;  // as the search was asked
   std::shared_ptr<const SearchPlan> plan;   // as it ranks: a short cut has another
-  enum class ShortCut : std::uint8_t { none, fast_path, by_words } short_cut = ShortCut::none;
+  ShortCut short_cut = ShortCut::none;
   bool is_relaxed = false;
   std::vector<ChannelAnswer> answers;  // one a channel
   std::optional<Candidates> candidates;
@@ -110,13 +133,11 @@ class SearchRun {
   SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, SearchRequest request);
 
   // Throws QueryTooLarge, and whatever `outside` throws. Calls pause_here() on its way.
-  void run(Outside& outside);
+  [[nodiscard]] Outcome run(Outside& outside);
 
-  // The attempt that is returned. REQUIRES: run() has returned, here and below.
+  // The attempt that is returned, but for what its outcome took. REQUIRES: run() has returned, here
+  // and below.
   [[nodiscard]] const Attempt& attempt() const noexcept { return attempt_; }
-  // Why the first attempt, and that of a retry, would return nothing.
-  [[nodiscard]] const std::array<Reason, 2>& reasons() const noexcept { return reasons_; }
-  [[nodiscard]] const Trace& trace() const noexcept { return trace_; }
   [[nodiscard]] const SearchRequest& request() const noexcept { return request_; }
   [[nodiscard]] const ReadView& view() const noexcept { return view_; }
 
@@ -199,6 +220,7 @@ class SearchRun {
   // search_run.cpp
   [[nodiscard]] Attempt take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
                              Outside& outside);
+  [[nodiscard]] Outcome taken();
   [[nodiscard]] lexical::AllowedRows allowed() const;
   [[nodiscard]] lexical::AllowedRows reach() const;
   [[nodiscard]] const NamedTime* time_of(const Attempt& attempt) const noexcept;

@@ -73,6 +73,7 @@ class Trace {
   void begin_retry() noexcept { is_retry_ = true; }
   void end_retry() noexcept { is_retry_ = false; }
   [[nodiscard]] const std::vector<StageRecord>& stages() const noexcept { return stages_; }
+  [[nodiscard]] std::vector<StageRecord> take() noexcept { return std::move(stages_); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -10,6 +10,25 @@
 
 namespace oneiros::search {
 
+namespace {
+
+constexpr std::size_t kFirstTexts = 12;
+
+// Drops the words that stand in the text.
+void leave_found(std::vector<std::string_view>& missing, std::string_view held) {
+  TextColumn texts;
+  const std::uint32_t row = 0;
+  const MemoryText text{held, {}};
+  texts.write({&row, 1}, {&text, 1});
+  std::erase_if(missing, [&](const std::string_view& word) {
+    std::uint32_t found = 0;
+    count_words(texts, {&row, 1}, {&word, 1}, {&found, 1});
+    return found != 0;
+  });
+}
+
+}  // namespace
+
 void SearchRun::finish(Attempt& attempt, Outside& outside) {
   const SearchPlan& plan = *attempt.plan;
   const Surfacing* const surfacing = surfacing_of(attempt);
@@ -238,8 +257,7 @@ void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
 void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outside& outside) {
   const std::vector<ChannelPlan>& channels = attempt.plan->channels;
   const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
-  if (request_.vector.empty() || request_.k == 0 || request_.weak.count == 0 ||
-      vector == channels.end()) {
+  if (request_.vector.empty() || request_.k == 0 || vector == channels.end()) {
     return;
   }
   const RankedRows& hits =
@@ -247,19 +265,28 @@ void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outsid
   if (hits.empty() || hits.scores.front() >= rule.cosine) {
     return;
   }
-  const std::string held = outside.texts(attempt.candidates->rows());
-  TextColumn texts;
-  const std::uint32_t row = 0;
-  const MemoryText text{held, {}};
-  texts.write({&row, 1}, {&text, 1});
-  const std::vector<std::string_view> words(request_.weak.words.begin(), request_.weak.words.end());
-  std::uint32_t found = 0;
-  count_words(texts, {&row, 1}, words, {&found, 1});
-  if (found / static_cast<double>(request_.weak.count) >= rule.words) {
+  const std::vector<std::string> stems = outside.stems();
+  if (stems.empty()) {
     return;
   }
-  attempt.reason = {
-      .note = Note::weak, .first = hits.scores.front(), .second = static_cast<double>(found)};
+  std::vector<std::string_view> missing(stems.begin(), stems.end());
+  const auto found_count = [&] { return stems.size() - missing.size(); };
+  const auto suffice = [&] {
+    return static_cast<double>(found_count()) / static_cast<double>(stems.size()) >= rule.words;
+  };
+  // Most questions find their words in the first texts: the others are then not read.
+  std::span<const std::uint32_t> rows = attempt.candidates->rows();
+  for (std::size_t most = kFirstTexts; !suffice() && !rows.empty(); most = rows.size()) {
+    const std::size_t count = std::min(most, rows.size());
+    leave_found(missing, outside.texts(rows.first(count)));
+    rows = rows.subspan(count);
+  }
+  if (suffice()) {
+    return;
+  }
+  attempt.reason = {.note = Note::weak,
+                    .first = hits.scores.front(),
+                    .second = static_cast<double>(found_count())};
   trace_.end("abstention", attempt.ranked.kept_count, 0, Note::weak);
   abstain(attempt, rule.misses);
 }

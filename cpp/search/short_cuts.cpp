@@ -39,7 +39,7 @@ std::vector<RankedRows> SearchRun::decide(Attempt& attempt, Outside& outside) {
     const RankedRows alike = almost_the_query(*plan.fast_path, lexical, outside, note);
     trace_.end("fast_path", lexical.hits.size(), alike.size(), note, plan.fast_path->similarity);
     if (!alike.empty()) {
-      attempt.short_cut = Attempt::ShortCut::fast_path;
+      attempt.short_cut = ShortCut::fast_path;
       if (plan.at_once) {
         attempt.plan = plan.at_once;
       }
@@ -65,7 +65,7 @@ std::vector<RankedRows> SearchRun::decide(Attempt& attempt, Outside& outside) {
     trace_.end("strong_signal", hit_count, is_strong ? lexical.hits.size() : hit_count, note, first,
                lead);
     if (is_strong) {
-      attempt.short_cut = Attempt::ShortCut::by_words;
+      attempt.short_cut = ShortCut::by_words;
       const RankedRows found = lexical.hits;
       if (plan.by_words) {
         attempt.plan = plan.by_words;

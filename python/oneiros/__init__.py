@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from oneiros.errors import TextEncodingError as TextEncodingError
     from oneiros.errors import UnknownMemory as UnknownMemory
     from oneiros.errors import UnknownProfile as UnknownProfile
-    from oneiros.explaining import Explanation as Explanation
+    from oneiros.explain.explanation import Explanation as Explanation
+    from oneiros.explain.why_not import WhyNot as WhyNot
     from oneiros.lexical import LexicalIndex as LexicalIndex
     from oneiros.memory import Memory as Memory
     from oneiros.query.context import Context as Context
@@ -45,11 +46,10 @@ if TYPE_CHECKING:
     from oneiros.ranking.expression import Expression as Expression
     from oneiros.ranking.profile import Profile as Profile
     from oneiros.ranking.reciprocal_ranks import rrf as rrf
-    from oneiros.response import SearchResponse as SearchResponse
-    from oneiros.response import SearchResult as SearchResult
-    from oneiros.response import SearchTrace as SearchTrace
     from oneiros.scopes import where as where
-    from oneiros.why_not import WhyNot as WhyNot
+    from oneiros.search.response import SearchResponse as SearchResponse
+    from oneiros.search.response import SearchResult as SearchResult
+    from oneiros.search.response import SearchTrace as SearchTrace
 
 __version__ = "0.1.0"
 
@@ -63,7 +63,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
-    "Explanation": "explaining",
+    "Explanation": "explain.explanation",
     "Expression": "ranking.expression",
     "LexicalIndex": "lexical",
     "Link": "association",
@@ -73,9 +73,9 @@ _HOME = {  # public name -> the module it lives in
     "OneirosError": "errors",
     "Profile": "ranking.profile",
     "QueryTooLarge": "errors",
-    "SearchResponse": "response",
-    "SearchResult": "response",
-    "SearchTrace": "response",
+    "SearchResponse": "search.response",
+    "SearchResult": "search.response",
+    "SearchTrace": "search.response",
     "StoreBusy": "errors",
     "StoreCorrupt": "errors",
     "StoreFull": "errors",
@@ -85,7 +85,7 @@ _HOME = {  # public name -> the module it lives in
     "TextEncodingError": "errors",
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
-    "WhyNot": "why_not",
+    "WhyNot": "explain.why_not",
     "drift_over": "dream.drift_over",
     "factors": "batch.factoring",
     "promote": "batch.promoting",

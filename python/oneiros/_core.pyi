@@ -131,6 +131,7 @@ class StoredIds:
     @property
     def known_count(self) -> int: ...
     def at(self, row: int) -> str: ...
+    def of(self, rows: Sequence[int]) -> list[str]: ...
     def between(self, first: int, last: int) -> list[str]: ...
     def find(self, id: str) -> int | None: ...
 
@@ -235,6 +236,8 @@ class TextColumn:
         among_groups: npt.NDArray[np.int64] | Sequence[int],
     ) -> npt.NDArray[np.float64]: ...
 
+def unit_vector(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
+
 class VectorColumn:
     def __init__(self, *, dimension: int) -> None: ...
     def __len__(self) -> int: ...
@@ -281,7 +284,7 @@ class VectorColumn:
     def nearest_nodes(
         self,
         *,
-        query: npt.NDArray[np.float32],
+        queries: npt.NDArray[np.float32],
         k: int,
         nodes: npt.NDArray[np.int64],
         wanted: int,
@@ -290,7 +293,8 @@ class VectorColumn:
         live: npt.NDArray[np.uint8] | None,
         under: npt.NDArray[np.uint8],
         allowed: npt.NDArray[np.uint8] | None,
-    ) -> tuple[Rows, npt.NDArray[np.float64], int]: ...
+        threads: int,
+    ) -> list[tuple[Rows, npt.NDArray[np.float64], int]]: ...
 
 def count_bits(*, bits: npt.NDArray[np.uint8]) -> int: ...
 
@@ -506,11 +510,10 @@ Result: TypeAlias = tuple[int, float, float, float]
 """A row with its relevance, retention and score."""
 Far: TypeAlias = tuple[bool, float, float | None, float]
 
-class SearchRun:
+class ReadView:
     def __init__(
         self,
         *,
-        plan: SearchPlan,
         lexical: LexicalIndex,
         columns: Columns,
         sessions: SessionOrder | None,
@@ -518,61 +521,28 @@ class SearchRun:
         texts: TextColumn | None,
         lowered: TextColumn | None,
         vectors: VectorColumn | None,
-        host: object,
-        has_user_code: bool,
-        query: str,
-        spoken: str,
-        syntax: str,
-        k: int,
-        now_seconds: float,
-        allowed: Bits | None,
-        allowed_count: int,
-        bounds_count: int,
-        follows_links: bool,
-        reach: Bits | None,
-        vector: npt.NDArray[np.float32] | None,
-        hits: RankedHits | None,
-        time: tuple[float, float, bool, float] | None,
-        leaves_time: bool,
-        is_keyword_like: bool,
-        lapsed: Rows | None,
-        words: SoughtWords | None,
-        overlap: SoughtWords | None,
-        weak: SoughtWords | None,
-        constants: Sequence[tuple[str, float]],
-        by_kind: Sequence[tuple[str, Sequence[float], float]],
-        surroundings: tuple[list[str], Bits | None] | None,
-        variants: Sequence[tuple[Any, ...]],
-        variant_rule: tuple[float, float, bool, Sequence[float]] | None,
-        surfacing: Surfacing | None,
-        relaxed_surfacing: Surfacing | None,
-        has_reranker: bool,
-        explain: bool,
-        is_whole: bool,
     ) -> None: ...
-    def run(self) -> None: ...
+
+class SearchOutcome:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # a run alone makes one
+    def rows(self) -> list[int]: ...
+    def scores(self) -> list[float]: ...
     def results(self) -> list[Result]: ...
-    def uncut(self) -> list[Result]: ...
     def misses(self) -> list[Result]: ...
     def stages(
         self,
     ) -> list[tuple[str, bool, int, int, float, int, float, float, str, int, int]]: ...
     def linked(self) -> list[tuple[int, tuple[int, ...], float, int, float, float]]: ...
     def bridges(self) -> dict[int, tuple[int, ...]]: ...
-    def far(self) -> dict[int, Far]: ...
     def brought(self) -> dict[int, int]: ...
-    def ranked(self, *, linked: bool) -> Ranked: ...
-    def place_of(self, *, row: int, plan: Plan | None) -> tuple[Ranked, int | None] | None: ...
-    def alone(self, *, row: int) -> tuple[Ranked, int | None] | None: ...
-    def score_of(self, *, channel: int, row: int) -> float: ...
     @property
     def direct(self) -> tuple[int, ...] | None: ...
     @property
     def duplicates(self) -> list[tuple[int, int]]: ...
     @property
-    def reranked(self) -> list[tuple[int, float]]: ...
-    @property
     def reasons(self) -> list[tuple[int, float, float, int, Far]]: ...
+    @property
+    def has_reason(self) -> bool: ...
     @property
     def confidence(self) -> float | None: ...
     @property
@@ -586,7 +556,41 @@ class SearchRun:
     @property
     def future_count(self) -> int: ...
 
-def run_searches(*, runs: Sequence[SearchRun], threads: int) -> None: ...
+class SearchRun:
+    def __init__(
+        self,
+        *,
+        plan: SearchPlan,
+        view: ReadView,
+        host: object,
+        has_user_code: bool,
+        query: str,
+        syntax: str,
+        k: int,
+        now_seconds: float,
+        allowed: Bits | None,
+        allowed_count: int,
+        bounds_count: int,
+        follows_links: bool,
+        reach: Bits | None,
+        vector: npt.NDArray[np.float32] | None,
+        hits: RankedHits | None,
+        has_reranker: bool,
+        explain: bool,
+        is_whole: bool,
+        read: dict[str, Any],
+    ) -> None: ...
+    def run(self) -> SearchOutcome: ...
+    def uncut(self) -> list[Result]: ...
+    def far(self) -> dict[int, Far]: ...
+    def ranked(self, *, linked: bool) -> Ranked: ...
+    def place_of(self, *, row: int, plan: Plan | None) -> tuple[Ranked, int | None] | None: ...
+    def alone(self, *, row: int) -> tuple[Ranked, int | None] | None: ...
+    def score_of(self, *, channel: int, row: int) -> float: ...
+    @property
+    def reranked(self) -> list[tuple[int, float]]: ...
+
+def run_searches(*, runs: Sequence[SearchRun], threads: int) -> list[SearchOutcome]: ...
 def first_of_each(
     *,
     texts: TextColumn,

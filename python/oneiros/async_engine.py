@@ -25,7 +25,7 @@ from oneiros.engine import Engine
 from oneiros.memories import Memories
 from oneiros.named_calls import named_calls, plain_function
 from oneiros.ranking.declaration import require_int
-from oneiros.response import SearchResponse
+from oneiros.search.response import SearchResponse
 from oneiros.warning_places import Place, caller, pointing_at
 
 if TYPE_CHECKING:

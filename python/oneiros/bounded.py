@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from oneiros.argument_checks import require_instance
+from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import moment as moment_check
 from oneiros.profiles import get as get_profile
 from oneiros.ranking.profile import Profile
-from oneiros.recent_answers import RecentAnswers
+from oneiros.search.cache import RecentAnswers
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class Bounded:
 
     @property
     def _parts(self) -> Parts:
-        if not self._shared.remember.is_open_here:
+        if os.getpid() != self._shared.remember.open_in:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self._shared
@@ -107,7 +109,10 @@ class Bounded:
         parts.remember.follow_others(is_asked=parts.auto_refresh)
 
     def _now(self, now: Time | None) -> float:
-        seconds: float = _check_now(self._parts.clock() if now is None else now)
+        clock = self._parts.clock
+        if now is None and clock is system_clock:
+            return system_clock()
+        seconds: float = _check_now(clock() if now is None else now)
         return seconds
 
     def _profile(self, profile: Profile | str | None) -> Profile:

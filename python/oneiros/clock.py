@@ -17,9 +17,8 @@ Clock = Callable[[], float]
 """Seconds since the Unix epoch, UTC."""
 
 
-def system_clock() -> float:
-    """Return the machine's time in seconds since the Unix epoch, UTC."""
-    return time.time()
+system_clock: Final[Clock] = time.time
+"""The machine's time in seconds since the Unix epoch, UTC."""
 
 
 class VirtualClock:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from oneiros.argument_checks import count, require_utf8, texts
+from oneiros.bounded import Bounded
 from oneiros.errors import UnknownMemory
 from oneiros.likeness import Likeness, NearDuplicate, Similar
 from oneiros.numpy_on_use import np
 from oneiros.ranking.finishing import Duplicates
 from oneiros.remember import unknown
-from oneiros.response import readable
-from oneiros.searching import Searching
+from oneiros.search.call import query_vector
+from oneiros.search.response import readable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +30,7 @@ __all__ = ["Comparing"]
 _MOST_OF_ONE: Final = 10
 
 
-class Comparing(Searching):
+class Comparing(Bounded):
     """Memories that can be compared; comparing is no use of them."""
 
     def similar(
@@ -69,11 +70,11 @@ class Comparing(Searching):
         likeness = self._likeness(where, profile)
         row = self._live_rows([id_or_text])[0]
         if row is None:
-            text, vector = id_or_text, self._query_vector(id_or_text, embedding)[0]
+            text, vector = id_or_text, query_vector(self, id_or_text, embedding)[0]
         else:
             text = self._texts_of([id_or_text])[0]
             given = embedding is not None
-            vector = self._query_vector(text, embedding)[0] if given else self._vectors_of([row])[0]
+            vector = query_vector(self, text, embedding)[0] if given else self._vectors_of([row])[0]
         (begun,) = likeness.beginning_alike([text])
         (near,) = likeness.by_vectors([vector], k + 1 if k else 0)
         return likeness.most_alike(vector, near, begun, k, row)

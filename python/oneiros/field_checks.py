@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneiros import _core
 from oneiros.errors import TextEncodingError
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 # A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as
 # it is, so that what was exported comes back with the same bits.
-_UNIT_TOLERANCE = 2.0**-22
 
 
 def wrong(name: str, rule: str, value: object) -> str:
@@ -239,30 +239,32 @@ def embedding(name: str) -> Check:
         if given.ndim != 1 or given.size == 0:
             rule = f"of shape (n,) with n >= 1, not {given.shape}"
             raise ValueError(wrong(name, rule, value))
-        wide = given.astype(np.float64)
-        finite = np.isfinite(wide)
-        if not finite.all():
-            place = int(np.argmin(finite))
-            raise ValueError(wrong(f"{name}[{place}]", "finite", wide[place].item()))
-        return _of_length_one(name, wide)
+        unit = _unit(given)
+        if unit is None:
+            _require_zero(name, given)
+        return unit
 
     return check
 
 
-def _of_length_one(name: str, wide: npt.NDArray[np.float64]) -> npt.NDArray[np.float32] | None:
-    import numpy as np  # noqa: PLC0415
+def _unit(given: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None:
+    """Return the unit vector of real numbers; None where there is none."""
+    kind, flags = given.dtype, given.flags
+    is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
+    return _core.unit_vector(values=given if is_plain else given.astype(float))
 
-    with np.errstate(over="ignore", under="ignore"):
-        squared = float(np.dot(wide, wide))
-        if squared == 0.0:
-            return None
-        if not math.isfinite(squared):
-            raise ValueError(wrong(name, "of finite length", wide))
-        if abs(squared - 1.0) > _UNIT_TOLERANCE:
-            wide = wide / math.sqrt(squared)
-        unit: npt.NDArray[np.float32] = wide.astype(np.float32)
-    unit.setflags(write=False)
-    return unit
+
+def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
+    """Refuse a vector that is not the zero vector, which has no unit vector: why is told."""
+    import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
+
+    wide = given.astype(np.float64)
+    finite = np.isfinite(wide)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        raise ValueError(wrong(f"{name}[{place}]", "finite", wide[place].item()))
+    if np.abs(wide).max() > 1.0:  # its square is beyond every number, not below
+        raise ValueError(wrong(name, "of finite length", wide))
 
 
 def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
@@ -283,12 +285,10 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
         return None
     if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
         return None
-    wide = np.array(rows, np.float64)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squared = np.vecdot(wide, wide)
-        if not np.isfinite(squared).all() or not squared.all():
+    found = np.empty((len(rows), *shape), np.float32)
+    for place, row in enumerate(rows):
+        unit = _unit(row)
+        if unit is None:
             return None
-        is_long = np.abs(squared - 1.0) > _UNIT_TOLERANCE
-        wide /= np.where(is_long, np.sqrt(squared), 1.0)[:, np.newaxis]
-        unit: npt.NDArray[np.float32] = wide.astype(np.float32)
-    return unit
+        found[place] = unit
+    return found

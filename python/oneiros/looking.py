@@ -10,7 +10,7 @@ from oneiros.bounded import Bounded
 from oneiros.errors import UnknownMemory
 from oneiros.memory import Memory
 from oneiros.remember import unknown
-from oneiros.response import readable
+from oneiros.search.response import readable
 
 if TYPE_CHECKING:
     from oneiros.scopes import Where

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import file_name, require_choice, require_flag, require_utf8
-from oneiros.asking_why import AskingWhy
 from oneiros.comparing import Comparing
 from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
 from oneiros.fields import FIELDS
@@ -21,7 +20,8 @@ from oneiros.named_calls import named_calls
 from oneiros.records import records_of
 from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
-from oneiros.response import load_each
+from oneiros.search.response import load_each
+from oneiros.searching import Searching
 from oneiros.store.transaction import VERDICTS
 from oneiros.visible_text import shortened
 from oneiros.warning_places import warn
@@ -43,7 +43,7 @@ _MOST_NAMED = 20
 
 
 @named_calls("Scope")
-class Memories(AskingWhy, Comparing, Rescoring, Linking, Marking, Looking):
+class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
     """Memories that can be added, changed and found.
 
     An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,

@@ -14,7 +14,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
-__all__ = ["named_calls", "nearest", "plain_function"]
+__all__ = ["named_calls", "nearest", "plain_function", "unexpected"]
 
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,7 +34,11 @@ def named_calls(name: str) -> Callable[[Class], Class]:
     def decorate(cls: Class) -> Class:
         for attribute in dir(cls):
             held = inspect.getattr_static(cls, attribute)
-            if isinstance(held, FunctionType) and not attribute.startswith("_"):
+            if not isinstance(held, FunctionType) or attribute.startswith("_"):
+                continue
+            if getattr(held, "takes_keywords", False) and not inspect.iscoroutinefunction(held):
+                setattr(cls, attribute, _renamed(held, f"{name}.{attribute}"))
+            else:
                 setattr(cls, attribute, _named(plain_function(held), f"{name}.{attribute}"))
         own = cls.__dict__.get("__init__")
         if own is not None:
@@ -42,6 +46,20 @@ def named_calls(name: str) -> Callable[[Class], Class]:
         return cls
 
     return decorate
+
+
+def unexpected(method: Callable[..., Any], name: str) -> TypeError:
+    """Return the error of a call with a keyword that a method does not take.
+
+    Args:
+        method: as the caller named it.
+        name: of the keyword.
+    """
+    near = nearest(name, [*inspect.signature(method).parameters])
+    suggestion = f"; did you mean {near!r}?" if near else ""
+    return TypeError(
+        f"{method.__qualname__}() got an unexpected keyword argument {name!r}{suggestion}"
+    )
 
 
 def plain_function(method: Function) -> Function:
@@ -64,6 +82,23 @@ def nearest(name: str, known: Iterable[str], least: float = _LEAST) -> str | Non
     words = name.split("_")
     near = get_close_matches(name, names, 1, least) or [one for one in names if one in words]
     return near[0] if near else None
+
+
+def _renamed(function: FunctionType, shown: str) -> FunctionType:
+    """Return the same function by another name, which Python gives where a call does not fit."""
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    copy.__annotations__ = function.__annotations__
+    copy.__doc__, copy.__module__ = function.__doc__, function.__module__
+    copy.__qualname__ = shown
+    return copy
 
 
 def _named(function: Callable[..., Any], shown: str) -> Callable[..., Any]:
@@ -109,6 +144,7 @@ def _message(
         signature.bind(*args, **kwargs)
     except TypeError:
         _, _, problem = str(error).partition("()")
+        problem, _, _ = problem.partition("; did you mean")
     else:
         return None
     unexpected = _UNEXPECTED.search(problem)

@@ -1,69 +1,26 @@
-"""Recall within bounds: arguments checked, channels asked, what is found strengthened."""
+"""Memories that can be searched, and asked why a search does not return one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from oneiros.argument_checks import (
-    require_utf8,
-    texts,
-)
-from oneiros.limiting import DeepLimits
-from oneiros.query.asking import Asking, one_each, require_asking, require_reinforcement
-from oneiros.questioning import Questioning, spoken_in
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.threads import checked_threads
-from oneiros.recent_answers import Kept, has_fallen_short
-from oneiros.search.pipeline import answer, answer_many
-from oneiros.watching import watched
+from oneiros.bounded import Bounded
+from oneiros.search import searching
+from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from oneiros.bounded import Time
-    from oneiros.projections import Limits
-    from oneiros.query.asking import TimePair
-    from oneiros.query.context import Context
-    from oneiros.rerank import Reranker
-    from oneiros.response import SearchResponse
-    from oneiros.scopes import Where
-    from oneiros.search.request import SearchRequest
+    from oneiros.explain.why_not import WhyNot
+    from oneiros.search.response import SearchResponse
 
 __all__ = ["Searching"]
 
 
-class Searching(Questioning):
+class Searching(Bounded):
     """Memories that can be searched."""
 
-    @watched
-    def search(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        where: Where | None = None,
-        session: str | None = None,
-        now: Time | None = None,
-        embedding: npt.ArrayLike | None = None,
-        profile: Profile | str | None = None,
-        reinforce: bool | None = None,
-        explain: bool = False,
-        include_expired: bool = False,
-        deep_recall: bool = False,
-        include_expired_in_deep_recall: bool = False,
-        valid_at: Time | None = None,
-        status: str | Sequence[str] | None = None,
-        syntax: str = "plain",
-        hint: str | None = None,
-        date_range: TimePair | None = None,
-        soft_range: bool = False,
-        context: Context | None = None,
-        reranker: Reranker | None = None,
-        deadline: float | None = None,
-    ) -> SearchResponse:
+    @taking(SearchKeywords, embedding=None)
+    def search(self, query: str, k: int = 10, **options: Unpack[SearchKeywords]) -> SearchResponse:
         """Find the memories that answer a question, best first.
 
         Args:
@@ -129,102 +86,11 @@ class Searching(Questioning):
             ValueError, TypeError: an argument breaks its rule.
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
-        started = perf_counter()
-        require_asking(session, reinforce, k, explain)
-        self._follow_others()
-        asking = Asking.checked(
-            where, hint, date_range, context, reranker, deadline, soft_range=soft_range
-        )
-        chosen, moment = self._profile(profile), self._now(now)
-        require_reinforcement(chosen, reinforce)
-        asking.require_read(chosen)
-        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(
-            chosen.selection, moment, where, status, include_expired, valid_at, deep
-        )
-        key, revision = None, self._parts.remember.content_revision
-        if chosen.cache is not None and now is None and not explain:
-            key = self._key(query, embedding, k, chosen, syntax, asking, limits)
-            kept = self._parts.recent.get(key, revision=revision, now=moment)
-            if kept is not None:
-                response = kept.again(moment, started, self._load_seen)
-                question = replace(kept.request, now=moment)
-                return self._reinforced([response], question, session, reinforce)[0]
-        question, response, fell_short = self._answered(
-            query, embedding, k, moment, chosen, explain, syntax, asking, limits
-        )
-        if key is not None and chosen.cache is not None and not fell_short:
-            # A copy: what the caller does to the results is not told to who asks next.
-            copied = response.loaded_anew(self._load_seen)
-            kept = Kept(question, copied, chosen.cache.kept_for(response.confidence))
-            self._parts.recent.put(key, kept, revision=revision, most=chosen.cache.most)
-        return self._reinforced([response], question, session, reinforce)[0]
+        return searching.search(self, query, k, options)
 
-    def _answered(
-        self,
-        query: str,
-        embedding: npt.ArrayLike | None,
-        k: int,
-        moment: float,
-        profile: Profile,
-        is_explained: bool,
-        syntax: str,
-        asking: Asking,
-        limits: Limits,
-    ) -> tuple[SearchRequest, SearchResponse, bool]:
-        """Search anew, part by part where the question has several.
-
-        Returns:
-            The first part's question; the answer; whether a reranker or an expander fell short.
-        """
-        spoken = self._spoken_parts(query, syntax, profile)
-        vectors = [embedding]
-        if len(spoken) == 1:
-            spoken = [query]
-        else:
-            vectors = self._embedded_parts(
-                spoken, [embedding] * len(spoken), asking, profile, moment
-            )
-        questions = [
-            self._question(part, vector, k, moment, profile, is_explained, syntax, asking)
-            for part, vector in zip(spoken, vectors, strict=True)
-        ]
-        visible = self._visible(questions[0], limits)
-        questions = [self._in_depth(question, limits) for question in questions]
-        responses = [
-            answer(question, self._parts.projections, visible, self._load_seen)
-            for question in questions
-        ]
-        fell_short = any(map(has_fallen_short, questions, responses))
-        (response,) = self._together([query], [len(questions)], questions, responses)
-        return questions[0], response, fell_short
-
-    @watched
+    @taking(BatchKeywords, embeddings=None, threads=None)
     def search_many(
-        self,
-        queries: Sequence[str],
-        k: int = 10,
-        *,
-        where: Where | None = None,
-        session: str | None = None,
-        now: Time | None = None,
-        embeddings: Sequence[npt.ArrayLike | None] | npt.NDArray[Any] | None = None,
-        profile: Profile | str | None = None,
-        reinforce: bool | None = None,
-        explain: bool = False,
-        include_expired: bool = False,
-        deep_recall: bool = False,
-        include_expired_in_deep_recall: bool = False,
-        valid_at: Time | None = None,
-        status: str | Sequence[str] | None = None,
-        syntax: str = "plain",
-        hint: str | None = None,
-        date_range: TimePair | None = None,
-        soft_range: bool = False,
-        context: Context | None = None,
-        reranker: Reranker | None = None,
-        deadline: float | None = None,
-        threads: int | None = None,
+        self, queries: Sequence[str], k: int = 10, **options: Unpack[BatchKeywords]
     ) -> list[SearchResponse]:
         """Answer a batch of questions, in parallel in the core.
 
@@ -261,47 +127,44 @@ class Searching(Questioning):
         Raises:
             As :meth:`search`.
         """
-        asked = texts("queries", queries)
-        require_utf8("syntax", syntax)
-        spoken_in("", syntax)  # refuses what is no syntax, of no queries too
-        vectors = one_each(embeddings, len(asked))
-        require_asking(session, reinforce, k, explain)
-        thread_count = checked_threads(threads)
-        self._follow_others()
-        moment = self._now(now)
-        asking = Asking.checked(
-            where, hint, date_range, context, reranker, deadline, soft_range=soft_range
-        )
-        chosen = self._profile(profile)
-        require_reinforcement(chosen, reinforce)
-        asking.require_read(chosen)
-        deep = DeepLimits(deep_recall, include_expired_in_deep_recall)
-        limits = self._limits(
-            chosen.selection, moment, where, status, include_expired, valid_at, deep
-        )
-        parted = [self._spoken_parts(query, syntax, chosen) for query in asked]
-        counts = [len(held) for held in parted]
-        each = [
-            part
-            for query, held in zip(asked, parted, strict=True)
-            for part in (held if len(held) > 1 else [query])
-        ]
-        spoken = [spoken_in(part, syntax) for part in each]
-        vectors = [
-            vector for vector, held in zip(vectors, counts, strict=True) for _ in range(held)
-        ]
-        vectors = self._embedded_parts(spoken, vectors, asking, chosen, moment)
-        questions = [
-            self._question(part, vector, k, moment, chosen, explain, syntax, asking)
-            for part, vector in zip(each, vectors, strict=True)
-        ]
-        if not questions:
-            return []
-        parts = self._parts
-        visible = self._visible(questions[0], limits)
-        questions = [self._in_depth(question, limits) for question in questions]
-        responses = answer_many(
-            questions, parts.projections, visible, self._load_seen, thread_count
-        )
-        responses = self._together(asked, counts, questions, responses)
-        return self._reinforced(responses, questions[0], session, reinforce)
+        return searching.search_many(self, queries, k, options)
+
+    @taking(WhyNotKeywords, k=10, embedding=None, explain=True)
+    def why_not(self, query: str, id: str, **options: Unpack[WhyNotKeywords]) -> WhyNot:
+        """Tell why a search does not return a memory; never counts as an access.
+
+        Args:
+            query: the search's.
+            id: of the memory that is missed.
+            k: the search's, like all that follow, so that they can be given as they were.
+            where: the search's filter.
+            session: taken, and of no effect here.
+            now: the search's clock.
+            embedding: the search's.
+            profile: the search's.
+            reinforce: taken, and of no effect here.
+            explain: taken, and of no effect here.
+            include_expired: the search's.
+            deep_recall: the search's.
+            include_expired_in_deep_recall: the search's.
+            valid_at: the search's.
+            status: the search's.
+            syntax: the search's.
+            hint: the search's.
+            date_range: the search's.
+            soft_range: the search's.
+            context: the search's.
+            reranker: the search's; it is asked again.
+            deadline: the search's.
+
+        Returns:
+            :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
+            and what it lacks of the last place returned. A scope says of a memory outside what it
+            says of an id that does not exist.
+
+        Raises:
+            As :meth:`search`.
+        """
+        from oneiros.explain.absence import why_not  # noqa: PLC0415 - for those who ask why
+
+        return why_not(self, query, id, options)

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
-
-from oneiros.response import SearchResponse
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from oneiros.bounded import Bounded
+    from oneiros.search.response import SearchResponse
 
-__all__ = ["Watch", "require_watch", "watched"]
-
-Given = ParamSpec("Given")
-Told = TypeVar("Told")
-Mind = TypeVar("Mind", bound="Bounded")
+__all__ = ["Watch", "require_watch"]
 
 
 class Watch(Protocol):
@@ -42,25 +35,3 @@ def require_watch(name: str, watch: object) -> None:
     if watch is not None and not callable(searching):
         msg = f"{name}: expected an object with searching(method), got {watch!r}"
         raise TypeError(msg)
-
-
-def watched(
-    method: Callable[Concatenate[Mind, Given], Told],
-) -> Callable[Concatenate[Mind, Given], Told]:
-    """Return a method of searching that the engine's watch is there for, if it has one."""
-
-    @wraps(method)
-    def call(self: Mind, /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
-        watch = self._shared.watch
-        if watch is None:
-            return method(self, *args, **kwargs)
-        with watch.searching(method.__name__) as tell:
-            told = method(self, *args, **kwargs)
-            tell([one for one in _each(told) if isinstance(one, SearchResponse)])
-        return told
-
-    return call
-
-
-def _each(told: object) -> list[object]:
-    return told if isinstance(told, list) else [told]

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from oneiros.cli.documents import plain
 from oneiros.cli.rendering import memory_document, response_document, results_table, summary
-from oneiros.explaining import ChannelScore, Explanation, FactorValue
+from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue
 from oneiros.memory import Memory
-from oneiros.response import SearchResponse, SearchTrace, StageTrace, shelve
+from oneiros.search.response import SearchResponse, SearchTrace, StageTrace
+from tests.search import responses
 
 NOW = 1_750_000_000.0
 HOSTILE = "\x1b[2J\x9b31m\u202e[bold red]gone[/] :smile:"
@@ -34,16 +35,10 @@ def explained(rank: int | None = 2) -> Explanation:
 def response(
     memories: Sequence[Memory], explanations: Sequence[Explanation | None]
 ) -> SearchResponse:
-    held = {memory.id: memory for memory in memories}
-    results = shelve(
-        [memory.id for memory in memories],
-        [(0.5, 0.625, 0.3125)] * len(memories),
-        explanations,
-        lambda ids: [held.get(id) for id in ids],
-    )
     stages = (StageTrace("vector_search", 0, 0, 0.1, note="no embedder"),)
     trace = SearchTrace(stages, 1.25, ("1 time in the future",))
-    return SearchResponse("tea", NOW, "reverie", "abc", results, trace)
+    found = [(memory, (0.5, 0.625, 0.3125)) for memory in memories]
+    return responses.response("tea", now=NOW, found=found, explanations=explanations, trace=trace)
 
 
 def printed(answer: SearchResponse, width: int = 120) -> str:

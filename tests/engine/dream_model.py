@@ -64,11 +64,23 @@ def _takes(change: FieldChange) -> bool:
 
 def _told(changes: Iterable[FieldChange]) -> dict[str, Row]:
     """Return what changes of fields leave, by memory, as a file holds it."""
-    found: dict[str, Row] = {}
+    steps: dict[tuple[str, str], list[FieldChange]] = {}
     for change in changes:
         if change.field not in {"link", "memory"}:
-            found.setdefault(change.id, {})[change.field] = _cell(change.field, change.after)
+            steps.setdefault((change.id, change.field), []).append(change)
+    found: dict[str, Row] = {}
+    for (id, field), of_field in steps.items():
+        found.setdefault(id, {})[field] = _cell(field, _last(of_field).after)
     return found
+
+
+def _last(steps: Sequence[FieldChange]) -> FieldChange:
+    """Return the last change of one field of one memory.
+
+    A report names what takes away before all else, whenever it was done, and no cycle brings that
+    back: it is the last.
+    """
+    return next((step for step in steps if step.removal), steps[-1])
 
 
 def _cell(field: str, value: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.explaining import combined
+from oneiros.explain.explanation import combined
 from tests.oracles import omega
 
 NOW = 1_750_000_000.0

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.display import Table
-from oneiros.explaining import (
+from oneiros.explain.explanation import (
     ChannelScore,
     Explanation,
     FactorValue,
     combined,
 )
-from oneiros.explanations_table import explanations_table
+from oneiros.explain.render import explanations_table
 from tests.engine.world import QUESTIONS, Fields, queries, records
 
 NOW = 1_750_000_000.0

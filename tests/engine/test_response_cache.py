@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,14 @@ import oneiros
 from oneiros import profiles
 from oneiros.ranking.caching import ResponseCache
 from oneiros.ranking.selection import Selection
-from oneiros.recent_answers import Kept, RecentAnswers
-from oneiros.response import SearchResponse
-from oneiros.trace import SearchTrace
+from oneiros.search.cache import Kept, RecentAnswers
+from oneiros.search.response import SearchResponse
 from tests.oracles.recent_answers import Recent
+from tests.search import responses
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1_750_000_000.0
 OMEGA = profiles.get("omega")
-QUESTION: Any = None  # the store of answers does not look into it
 
 
 class Clock:
@@ -57,11 +55,6 @@ def hits(ask: Callable[[], SearchResponse]) -> bool:
     return is_hit(ask())
 
 
-def asked(response: SearchResponse, now: float, confidence: float) -> SearchResponse:
-    return replace(response, now=now, confidence=confidence)
-
-
-answer = SearchResponse("q", NOW, "p", "h", (), SearchTrace((), 0.0))
 moves = st.lists(
     st.one_of(
         st.tuples(st.just("ask"), st.integers(0, 5), st.sampled_from([0.2, 0.7, 0.71])),
@@ -90,15 +83,15 @@ def test_a_history_of_questions_is_answered_as_the_page_says(
             want = oracle.ask(value, now)
             assert (None if held is None else held.response.query) == want
             if held is None:
-                told = replace(answer, query=str(number), now=now)
-                kept = Kept(QUESTION, told, rule.kept_for(confidence))
+                told = responses.response(str(number), now=now)
+                kept = Kept(told, rule.kept_for(confidence))
                 recent.put(value, kept, revision=revision, most=most)
                 oracle.answer(value, now, confidence, str(number))
             assert len(recent) <= most
 
 
 def test_what_was_found_before_a_write_is_not_given_after_it() -> None:
-    recent, kept = RecentAnswers(), Kept(QUESTION, answer, 60.0)
+    recent, kept = RecentAnswers(), Kept(responses.response("q", now=NOW), 60.0)
     recent.put("q", kept, revision=2, most=128)
     recent.put("late", kept, revision=1, most=128)  # looked for before the write, ready after it
     assert recent.get("late", revision=2, now=NOW) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import oneiros
-from oneiros.trace import Duplicate, SearchTrace, StageTrace
+from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 TRACE = SearchTrace(
     stages=(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
+from oneiros.explain.why_not import WhyNot
 from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.expression import Expression
 from oneiros.ranking.fusion import Blend
 from oneiros.ranking.keep_rules import FeedbackAbove
-from oneiros.why_not import WhyNot
 from tests.engine.embedders import LetterCounts
 from tests.engine.test_explanations import HOSTILE, Page
 from tests.engine.world import PROJECTS, QUESTIONS, Fields, queries, records

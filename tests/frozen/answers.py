@@ -11,7 +11,7 @@ import numpy as np
 
 import oneiros
 from oneiros import profiles
-from oneiros.explaining import Explanation
+from oneiros.explain.explanation import Explanation
 from oneiros.ranking.compiled import compile_profile
 from tests.frozen.corpus import KINDS
 from tests.frozen.scenarios import SCENARIOS, SEQUENCES, Answer, Ask, World

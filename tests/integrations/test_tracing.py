@@ -13,8 +13,8 @@ import pytest
 
 import oneiros
 from oneiros.integrations.tracing import Spans
-from oneiros.response import SearchResponse
-from oneiros.trace import SearchTrace, StageTrace
+from oneiros.search.trace import SearchTrace, StageTrace
+from tests.search import responses
 
 NOW = 1_750_000_000.0
 WHY = "needs opentelemetry-sdk: pip install 'oneiros[test]'"
@@ -104,7 +104,7 @@ def test_a_search_is_a_span_with_its_stages_below(spans: tuple[Any, Any]) -> Non
 def test_tokens_are_told_as_others_tell_them(spans: tuple[Any, Any]) -> None:
     tracer, exporter = spans
     stages = (StageTrace("rerank", 9, 9, 1e9, 120, 7), StageTrace("last", 9, 9, 0.0))
-    response = SearchResponse("q", NOW, "p", "h", (), SearchTrace(stages, 1e9))
+    response = responses.response("q", now=NOW, trace=SearchTrace(stages, 1e9))
     with Spans(tracer, with_query=True).searching("search") as tell:
         tell([response])
     rerank, last, whole = exporter.get_finished_spans()

@@ -13,7 +13,7 @@ import oneiros
 from oneiros import profiles
 from oneiros.ranking.easing import eased_profile
 from oneiros.ranking.finishing import AdaptiveRetry, Surfacing, WeakBest
-from oneiros.response import SearchResponse
+from oneiros.search.response import SearchResponse
 from tests.oracles import omega
 
 NOW = 1_750_000_000.0

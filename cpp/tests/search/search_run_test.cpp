@@ -35,6 +35,8 @@ class Nobody : public Outside {
     }
     return told;
   }
+  std::vector<std::string> words;
+  std::vector<std::string> stems() override { return words; }
   std::string texts(std::span<const std::uint32_t>) override { return "ant bee"; }
   std::vector<std::pair<std::size_t, std::string>> uneven_starts(std::span<const std::uint32_t>,
                                                                  std::size_t) override {
@@ -114,41 +116,40 @@ SearchRequest request(const std::string& query) {
   return asked;
 }
 
-Rows rows_of(const Attempt& attempt) {
+Rows rows_of(const Outcome& outcome) {
   Rows rows;
-  for (const Result& result : attempt.results) {
+  for (const Result& result : outcome.results) {
     rows.push_back(result.row);
   }
   return rows;
 }
 
-std::vector<std::string> stages_of(const SearchRun& run) {
+std::vector<std::string> stages_of(const Outcome& outcome) {
   std::vector<std::string> names;
-  for (const StageRecord& stage : run.trace().stages()) {
+  for (const StageRecord& stage : outcome.stages) {
     names.emplace_back(stage.name);
   }
   return names;
 }
 
-SearchRun done(const World& world, const SearchPlan& plan, const SearchRequest& asked) {
+Outcome done(const World& world, const SearchPlan& plan, const SearchRequest& asked,
+             Nobody nobody = {}) {
   SearchRun run(std::make_shared<const SearchPlan>(plan), world.view(), asked);
-  Nobody nobody;
-  run.run(nobody);
-  return run;
+  return run.run(nobody);
 }
 
 }  // namespace
 
 TEST_CASE("search: channels are fused by their ranks, equal scores by the smaller row") {
   const World world;
-  const SearchRun run = done(world, plain(), request("red ant"));
-  const std::vector<Result>& results = run.attempt().results;
-  REQUIRE(rows_of(run.attempt()) == Rows{0, 1, 2, 4, 5});
+  const Outcome outcome = done(world, plain(), request("red ant"));
+  const std::vector<Result>& results = outcome.results;
+  REQUIRE(rows_of(outcome) == Rows{0, 1, 2, 4, 5});
   CHECK(results[0].score == 1.0 / 31 + 1.0 / 31);
   CHECK(results[1].relevance > 0);
-  CHECK(stages_of(run) == std::vector<std::string>{"validity_filter", "bm25_search",
-                                                   "vector_search", "temporal_search", "fusion",
-                                                   "scoring"});
+  CHECK(stages_of(outcome) == std::vector<std::string>{"validity_filter", "bm25_search",
+                                                       "vector_search", "temporal_search", "fusion",
+                                                       "scoring"});
 }
 
 TEST_CASE("search: rows that are not allowed are in no channel, and k results come back") {
@@ -157,9 +158,9 @@ TEST_CASE("search: rows that are not allowed are in no channel, and k results co
   SearchRequest asked = request("red ant");
   asked.allowed = bits;
   asked.k = 2;
-  CHECK(rows_of(done(world, plain(), asked).attempt()).size() == 2);
+  CHECK(rows_of(done(world, plain(), asked)).size() == 2);
   asked.k = 10;
-  CHECK(rows_of(done(world, plain(), asked).attempt()) == Rows{1, 2, 5});
+  CHECK(rows_of(done(world, plain(), asked)) == Rows{1, 2, 5});
 }
 
 TEST_CASE("search: a named time brings what lies in it") {
@@ -167,7 +168,7 @@ TEST_CASE("search: a named time brings what lies in it") {
   SearchRequest asked = request("nothing of this");
   asked.vector = {};
   asked.time = {kNow - 401 * kDay, kNow - 399 * kDay, false, 3.0};
-  CHECK(rows_of(done(world, plain(), asked).attempt()) == Rows{5});
+  CHECK(rows_of(done(world, plain(), asked)) == Rows{5});
 }
 
 TEST_CASE("search: factors of the caller, a reranker and links have their say") {
@@ -175,20 +176,20 @@ TEST_CASE("search: factors of the caller, a reranker and links have their say") 
   SearchPlan plan = plain();
   plan.needs.has_functions = true;
   SearchRequest asked = request("red ant");
-  const double first = done(world, plan, asked).attempt().results.front().score;
+  const double first = done(world, plan, asked).results.front().score;
   CHECK(first == 1.0 / 31 + 1.0 / 31 + 1.0);
   plan = plain();
   plan.rerank = {2, false};
   asked.has_reranker = true;
-  CHECK(rows_of(done(world, plan, asked).attempt()) == Rows{1, 0, 2, 4, 5});
+  CHECK(rows_of(done(world, plan, asked)) == Rows{1, 0, 2, 4, 5});
   plan = plain();
   plan.expansion = AssociativeExpansion{0.1, 0.1, 2, 0.0, 3, 100, 0.0, scoring(true)};
   asked.has_reranker = false;
   asked.follows_links = true;
-  const SearchRun run = done(world, plan, asked);
-  REQUIRE(run.attempt().linked.size() == 1);
-  CHECK(run.attempt().linked.front().path == Rows{0, 3});
-  CHECK(run.attempt().linked.front().weight == 0.5);
+  const Outcome outcome = done(world, plan, asked);
+  REQUIRE(outcome.linked.size() == 1);
+  CHECK(outcome.linked.front().path == Rows{0, 3});
+  CHECK(outcome.linked.front().weight == 0.5);
 }
 
 TEST_CASE("search: of texts that are alike the better stays, and what is far leaves") {
@@ -196,15 +197,15 @@ TEST_CASE("search: of texts that are alike the better stays, and what is far lea
   SearchPlan plan = plain();
   plan.duplicates = {150, 0.99F};
   SearchRequest asked = request("red ant");
-  const SearchRun run = done(world, plan, asked);
-  CHECK(run.attempt().duplicates == std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 0}});
+  const Outcome outcome = done(world, plan, asked);
+  CHECK(outcome.duplicates == std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 0}});
   plan = plain();
   plan.abstention = Surfacing{2.0, 2.0, 0.0, 3};
   asked.words = {{"red"}, {}, 1};
-  const SearchRun none = done(world, plan, asked);
-  CHECK(none.attempt().results.empty());
-  CHECK(none.attempt().reason.note == Note::surfacing);
-  CHECK(none.attempt().misses.size() == 3);
+  const Outcome none = done(world, plan, asked);
+  CHECK(none.results.empty());
+  CHECK(none.reasons[0].note == Note::surfacing);
+  CHECK(none.misses.size() == 3);
 }
 
 TEST_CASE("search: a weak best is returned only where its words are found") {
@@ -212,17 +213,20 @@ TEST_CASE("search: a weak best is returned only where its words are found") {
   SearchPlan plan = plain();
   plan.abstention = WeakBest{1.5, 0.75, 1};
   SearchRequest asked = request("red ant");
-  asked.weak = {{"ant", "bee"}, {}, 2};
-  CHECK(done(world, plan, asked).attempt().results.size() == 5);
-  asked.weak = {{"ant", "wasp"}, {}, 2};
-  CHECK(done(world, plan, asked).attempt().reason.note == Note::weak);
+  Nobody nobody;
+  nobody.words = {"ant", "bee"};
+  CHECK(done(world, plan, asked, nobody).results.size() == 5);
+  nobody.words = {"ant", "wasp"};
+  CHECK(done(world, plan, asked, nobody).reasons[0].note == Note::weak);
+  nobody.words = {};
+  CHECK(done(world, plan, asked, nobody).results.size() == 5);
 }
 
 TEST_CASE("search: hits that came from a graph take the place of a scan") {
   const World world;
   SearchRequest asked = request("");
   asked.hits = RankedRows{{4, 1}, {0.9, 0.8}};
-  CHECK(rows_of(done(world, plain(), asked).attempt()) == Rows{4, 1});
+  CHECK(rows_of(done(world, plain(), asked)) == Rows{4, 1});
   asked.hits = RankedRows{{4, 1}, {0.9}};
   CHECK_THROWS_AS(done(world, plain(), asked), std::invalid_argument);
 }
@@ -260,8 +264,7 @@ TEST_CASE("search: runs beside writers see each memory whole") {
       Nobody nobody;
       do {
         SearchRun run(shared, world.view(), request("red ant"));
-        run.run(nobody);
-        const std::vector<Result>& results = run.attempt().results;
+        const std::vector<Result> results = run.run(nobody).results;
         wrong += results.empty() || results.front().row != 0 ? 1 : 0;
       } while (!is_over);
     });

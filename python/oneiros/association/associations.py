@@ -32,46 +32,41 @@ class Associations:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self._graph: _core.AssociationGraph | None = None
+        self.graph: _core.AssociationGraph | None = None
 
     @property
     def are_read(self) -> bool:
         """Whether the store's links are here."""
-        return self._graph is not None
-
-    @property
-    def graph(self) -> _core.AssociationGraph | None:
-        """The core's graph by rows; None before the links are read."""
-        return self._graph
+        return self.graph is not None
 
     def __len__(self) -> int:
         """Return how many links are here."""
-        return 0 if self._graph is None else len(self._graph)
+        return 0 if self.graph is None else len(self.graph)
 
     def read(self, batches: Iterable[Sequence[StoredLink]]) -> None:
         """Take all links of the store. REQUIRES: its memories have their rows."""
         graph = _core.AssociationGraph()
         for batch in batches:
             self._put(graph, batch)
-        self._graph = graph
+        self.graph = graph
 
     def drop(self) -> None:
         """Have no links, until they are read anew."""
-        self._graph = None
+        self.graph = None
 
     def apply(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says. REQUIRES: they were read, and the memories before."""
-        assert self._graph is not None
-        self._put(self._graph, batch)
+        assert self.graph is not None
+        self._put(self.graph, batch)
 
     def erase(self, row: int) -> None:
         """Drop the links of a memory."""
-        if self._graph is not None and row < self._graph.row_count:
-            self._graph.remove_rows(rows=[row])
+        if self.graph is not None and row < self.graph.row_count:
+            self.graph.remove_rows(rows=[row])
 
     def neighbours(self, row: int, *, visible: BitMap, now: float, limit: int) -> list[Link]:
         """Return the links of a memory to others that are visible, the heaviest first."""
-        graph = self._graph
+        graph = self.graph
         if graph is None or row >= graph.row_count:  # None: dropped meanwhile
             return []
         ids = self._lifecycle.ids
@@ -90,9 +85,9 @@ class Associations:
         """Return every link of two visible memories, from its smaller row, in order of rows."""
         from oneiros.kernels import association_decay  # noqa: PLC0415 - searches need it not
 
-        if self._graph is None:
+        if self.graph is None:
             return []
-        a, b, weight, kind, created, last = self._graph.links()
+        a, b, weight, kind, created, last = self.graph.links()
         left = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
         ids = self._lifecycle.ids
         first, second = np.minimum(a, b), np.maximum(a, b)
@@ -114,7 +109,7 @@ class Associations:
 
         REQUIRES: each pair is of two rows, which there are.
         """
-        graph = self._graph
+        graph = self.graph
         if graph is None or not pairs:
             return
         graph.grow(row_count=len(self._lifecycle.ids))
@@ -133,7 +128,7 @@ class Associations:
 
     def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink | None]:
         """Return the link of each pair of rows, as a store holds it; None where there is none."""
-        graph = self._graph
+        graph = self.graph
         if graph is None or not pairs:
             return [None] * len(pairs)
         graph.grow(row_count=len(self._lifecycle.ids))
@@ -143,7 +138,7 @@ class Associations:
 
     def linked(self, row: int) -> list[int]:
         """Return the rows that a row is linked with, whatever is left of the links."""
-        graph = self._graph
+        graph = self.graph
         if graph is None or row >= graph.row_count:
             return []
         found = graph.neighbours(row=row, now_seconds=0.0, tau_days=TAU_DAYS)
@@ -151,7 +146,7 @@ class Associations:
 
     def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
         """Return what is left of each link of a path; 0 where there is none any more."""
-        graph = self._graph
+        graph = self.graph
         if graph is None:
             return [0.0] * (len(path) - 1)
         found = []

@@ -184,6 +184,16 @@ class VectorIndex:
         """
         return self._state.now.walk(vector, k, allowed) if k else None
 
+    def walk_many(
+        self, vectors: Matrix, k: int, allowed: Bits | None, threads: int
+    ) -> list[RankedList | None]:
+        """Return :meth:`walk` of each of these vectors, shape (n, dimension); ``threads`` at a time."""
+        now, found = self._state.now, list[RankedList | None]()
+        for start in range(0, len(vectors) if k else 0, BATCH):
+            part = vectors[start : start + BATCH]
+            found += now.walk_many(part, k, allowed, min(threads, most_threads()))
+        return found or [None] * len(vectors)
+
     def search_many(
         self, vectors: npt.ArrayLike, k: int, allowed: Bits | None = None, *, threads: int = 1
     ) -> list[RankedList]:
@@ -206,11 +216,10 @@ class VectorIndex:
         for start in range(0, len(queries) if count else 0, BATCH):
             part = queries[start : start + BATCH]
             batch = now.search_many(part, count, bits, min(threads, most_threads()))
-            for query, ranked in zip(part, batch, strict=True):
-                if ranked is None or not query.any():  # the first walk was too short
-                    found.append(self.search(query, count, bits))
-                else:
-                    found.append(ranked)
+            found += [
+                ranked if query.any() else self.search(query, 0)
+                for query, ranked in zip(part, batch, strict=True)
+            ]
         return found or [self.search(query, 0) for query in queries]
 
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:

@@ -80,16 +80,33 @@ class Snapshot:
         """Return what the graph finds for one query; None where it is no faster, or finds too few."""
         for breadth in self._breadths(k, allowed):
             assert self.sealed is not None
-            nodes = self.sealed.graph.nearest(query[None], self._ends(k, breadth, allowed), breadth)
-            found = self._found(query, k, nodes[0], allowed)
+            ends = self._ends(k, breadth, allowed)
+            nodes = self.sealed.graph.nearest(query[None], ends, breadth)
+            (found,) = self._found(query[None], k, nodes, allowed, 1)
             if found is not None:
                 return found
         return None
 
-    def search_many(
+    def walk_many(
         self, queries: Matrix, k: int, allowed: Bits | None, threads: int
     ) -> list[RankedList | None]:
-        """Return :meth:`search` of each query of shape (m, d), or None where a first walk was too short."""
+        """Return :meth:`walk` of each query of shape (m, d)."""
+        breadth = next(self._breadths(k, allowed), None)
+        if self.sealed is None or breadth is None:
+            return [None] * len(queries)
+        nodes = self.sealed.graph.nearest(
+            queries, self._ends(k, breadth, allowed), breadth, threads
+        )
+        found = self._found(queries, k, nodes, allowed, threads)
+        return [
+            self.walk(query, k, allowed) if one is None else one  # the first walk was too short
+            for query, one in zip(queries, found, strict=True)
+        ]
+
+    def search_many(
+        self, queries: Matrix, k: int, allowed: Bits | None, threads: int
+    ) -> list[RankedList]:
+        """Return :meth:`search` of each query of shape (m, d)."""
         breadth = next(self._breadths(k, allowed), None)
         if self.sealed is None or breadth is None:
             rows, scores, ends = self.column.nearest_many(
@@ -100,11 +117,13 @@ class Snapshot:
                 RankedList(rows[begin:end], scores[begin:end])
                 for begin, end in itertools.pairwise(places)
             ]
-        nodes = self.sealed.graph.nearest(
-            queries, self._ends(k, breadth, allowed), breadth, threads
-        )
         return [
-            self._found(query, k, ends, allowed) for query, ends in zip(queries, nodes, strict=True)
+            RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
+            if one is None
+            else one
+            for query, one in zip(
+                queries, self.walk_many(queries, k, allowed, threads), strict=True
+            )
         ]
 
     def _is_whole(self, allowed: Bits | None) -> bool:
@@ -143,16 +162,21 @@ class Snapshot:
         return min(k if self._is_whole(allowed) else breadth // 2, len(self.sealed.graph))
 
     def _found(
-        self, query: Matrix, k: int, nodes: npt.NDArray[np.int64], allowed: Bits | None
-    ) -> RankedList | None:
-        """Return the best of what a walk ended at and of the fresh rows; None: it was too short."""
+        self,
+        queries: Matrix,
+        k: int,
+        nodes: npt.NDArray[np.int64],
+        allowed: Bits | None,
+        threads: int,
+    ) -> list[RankedList | None]:
+        """Return the best of what walks ended at and of the fresh rows; None: one was too short."""
         assert self.sealed is not None
         assert self.under is not None
         wanted = min(k, self.sealed_count - self.dead_count)
         if allowed is not None:
             wanted = min(wanted, _core.count_bits(bits=allowed))
-        rows, scores, found = self.column.nearest_nodes(
-            query=query,
+        told = self.column.nearest_nodes(
+            queries=queries,
             k=k,
             nodes=nodes,
             wanted=wanted,
@@ -161,5 +185,8 @@ class Snapshot:
             live=self.live,
             under=self.under,
             allowed=allowed,
+            threads=threads,
         )
-        return RankedList(rows, scores) if found >= wanted else None
+        return [
+            RankedList(rows, scores) if found >= wanted else None for rows, scores, found in told
+        ]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from oneiros.display import Branch, Table
-    from oneiros.response import SearchResponse
-    from oneiros.why_not import WhyNot
+    from oneiros.explain.why_not import WhyNot
+    from oneiros.search.response import SearchResponse
 
 __all__ = ["parts", "rich_tree", "why_not_document", "why_not_parts"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from oneiros.memory import Memory
-    from oneiros.response import SearchResponse, SearchResult
+    from oneiros.search.response import SearchResponse, SearchResult
 
 __all__ = ["memory_document", "response_document", "results_table", "summary", "told"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oneiros.engine import Engine
     from oneiros.evaluation.run import Report
     from oneiros.ranking.profile import Profile
-    from oneiros.response import SearchResponse
+    from oneiros.search.response import SearchResponse
 
 __all__ = ["demo"]
 

@@ -12,8 +12,8 @@ from oneiros.argument_checks import require_flag
 from oneiros.optional import needed
 
 if TYPE_CHECKING:
-    from oneiros.response import SearchResponse
-    from oneiros.trace import StageTrace
+    from oneiros.search.response import SearchResponse
+    from oneiros.search.trace import StageTrace
 
 __all__ = ["Spans"]
 

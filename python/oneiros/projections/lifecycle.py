@@ -64,7 +64,8 @@ class Lifecycle:
         """Rows whose memories were erased; of a snapshot's, only since it was read."""
         self._sessions: dict[int, frozenset[str]] = {}
         self._stored: StoredRecords | None = None
-        self._kinds: tuple[str, ...] = ("",)
+        self.kinds: tuple[str, ...] = ("",)
+        """The words for the codes of the column ``kind``; the same object until there is a new one."""
         self._codes = {name: Codes(name, limit) for name, _column, limit in _CODED_COLUMNS}
 
     def take_over(
@@ -86,7 +87,8 @@ class Lifecycle:
         self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)
         for name, codes in self._codes.items():
             codes.take_over(words[name])
-        self._codes["kind"].read()  # searches ask for the kinds
+        self._codes["kind"].read()
+        self.kinds = self._codes["kind"].words()
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """What codes stand for: of the kinds, topics, projects and sessions, without "none"."""
@@ -99,14 +101,6 @@ class Lifecycle:
     def column(self, name: str) -> npt.NDArray[Any]:
         """A read-only view of a column, as long as there are rows now."""
         return self.columns.view(name=name)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The words for the codes of the column ``kind``; the same object until there is a new one."""
-        codes = self._codes["kind"]
-        if len(codes) != len(self._kinds):
-            self._kinds = codes.words()
-        return self._kinds
 
     def rows_of_ids(self, ids: Iterable[str]) -> list[int]:
         """Return the rows of memories that have one."""
@@ -248,6 +242,8 @@ class Lifecycle:
         for name, column, _limit in _CODED_COLUMNS:
             if not (are_new and memories.is_all(name, None)):
                 values[column] = self._codes[name].of(memories[name])
+        if len(self._codes["kind"]) != len(self.kinds):
+            self.kinds = self._codes["kind"].words()
         if not (are_new and memories.is_all("is_superseded", 0)):
             values["superseded"] = memories["is_superseded"]
         asks = list(map(asking_share, memories["text"]))

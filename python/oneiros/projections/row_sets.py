@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 from pyroaring import BitMap
 
@@ -27,10 +27,42 @@ if TYPE_CHECKING:
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store.columns import StoredColumns
 
+    Column = npt.NDArray[Any]
+
 __all__ = ["RowSets", "of_status"]
+
+Given = ParamSpec("Given")
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _HOT: Final = ENUMS["tier"].index("hot")
+_MOST_KEPT: Final = 64
+
+
+def _changing(
+    method: Callable[Concatenate[RowSets, Given], None],
+) -> Callable[Concatenate[RowSets, Given], None]:
+    """Return a method that changes rows, after which nothing is kept of what was visible."""
+
+    @wraps(method)
+    def call(self: RowSets, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        finally:
+            self._kept = {}
+
+    return call
+
+
+class _ColumnsRead:
+    """Reads columns, and knows which were read."""
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self.names: set[str] = set()
+
+    def __call__(self, name: str) -> Column:
+        self.names.add(name)
+        return self._lifecycle.column(name)
 
 
 class RowSets:
@@ -48,11 +80,13 @@ class RowSets:
         self._superseded = BitMap()
         self._cold = BitMap()  # rows of another tier than hot, and some that were
         self._perishable = BitMap()  # rows with any bound on their validity
+        self._kept: dict[Hashable, Visible] = {}  # of searches since rows last changed
 
     def __len__(self) -> int:
         """Return how many rows the attributes are known of."""
         return len(self.attributes)
 
+    @_changing
     def take_over(
         self,
         states: Mapping[str, BitMap],
@@ -86,9 +120,12 @@ class RowSets:
 
     def matching(self, where: Where | None) -> BitMap:
         """The live rows that a filter matches, in a set of the caller's own."""
+        return self._matching(where, self._lifecycle.column)
+
+    def _matching(self, where: Where | None, column: Callable[[str], Column]) -> BitMap:
         if where is None:
             return BitMap(self.live)
-        return self.attributes.index.compile(where, self._lifecycle.column) & self.live
+        return self.attributes.index.compile(where, column) & self.live
 
     def of_projects(self, matches: Callable[[str], bool]) -> BitMap:
         """The live rows whose project matches, in a set of the caller's own."""
@@ -101,17 +138,34 @@ class RowSets:
             limits: what it may return.
             bounds: the scope of who asks; None: all.
         """
-        within = len(self.live) if bounds is None else len(self.matching(bounds))
+        kept = self._kept  # if rows change meanwhile, what is put in here is never seen
+        key = (
+            *(limits.where, bounds, limits.selection),
+            None if limits.status is None else tuple(limits.status),
+            *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
+        )
+        found = kept.get(key)
+        if found is None:
+            columns = _ColumnsRead(self._lifecycle)
+            found = self._visible(limits, bounds, columns)
+            if not columns.names:  # a column changes with every use, and validity by the clock
+                if len(kept) >= _MOST_KEPT:
+                    kept.clear()
+                kept[key] = found
+        return found
+
+    def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
+        within = len(self.live) if bounds is None else len(self._matching(bounds, columns))
         where = limits.where
         if bounds is not None:
             where = bounds if where is None else bounds & where
         if limits.status is not None:
             wanted = of_status(limits.status)
             where = wanted if where is None else where & wanted
-        hidden = BitMap.union(BitMap(), *self.hidden(limits).values())
+        hidden = BitMap.union(BitMap(), *self._hidden(limits, columns).values())
         if where is None and hidden.isdisjoint(self.live):
             return Visible(None, len(self.live), within)
-        rows = self.matching(where) - hidden
+        rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
 
     def reach(
@@ -130,8 +184,17 @@ class RowSets:
         if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
             bits = self.visible(limits, bounds).bits
         if bits is None and len(self.live) < len(self._lifecycle.ids):
-            bits = allowed_bits(self.live, len(self._lifecycle.ids))
+            bits = self._live_bits()
         return Reach(associations, bits)
+
+    def _live_bits(self) -> npt.NDArray[np.uint8]:
+        kept = self._kept
+        found = kept.get("live")
+        if found is None:
+            bits = allowed_bits(self.live, len(self._lifecycle.ids))
+            found = kept["live"] = Visible(bits, len(self.live), len(self.live))
+        assert found.bits is not None
+        return found.bits
 
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.
@@ -139,19 +202,22 @@ class RowSets:
         Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". The sets
         are not the caller's own.
         """
+        return self._hidden(limits, self._lifecycle.column)
+
+    def _hidden(self, limits: Limits, column: Callable[[str], Column]) -> dict[str, BitMap]:
         hidden = {}
         if limits.selection.hidden_kinds:
             kinds = of_kinds(kinds_of(limits.selection, "hidden_kinds"))
-            hidden["kind"] = self.attributes.index.compile(kinds, self._lifecycle.column)
+            hidden["kind"] = self.attributes.index.compile(kinds, column)
         if limits.selection.hide_superseded and not limits.is_deep:
             hidden["superseded"] = self._superseded
-        if limits.selection.hide_cold:
-            cold = self._still_cold()
+        if limits.selection.hide_cold and self._cold:
+            cold = self._still_cold(column)
             hidden["cold"] = cold - self._superseded if limits.is_deep else cold
         if limits.status is None:
             hidden["archived"] = self._archived
         if limits.judges_validity and self._perishable:
-            expired, not_yet_valid = self._out_of_time(limits)
+            expired, not_yet_valid = self._out_of_time(limits, column)
             if not (limits.includes_expired or limits.penalises_lapsed):
                 hidden["expired"] = expired
             hidden["not_yet_valid"] = not_yet_valid
@@ -163,7 +229,7 @@ class RowSets:
             return None
         lapsed = BitMap()
         if limits.penalises_lapsed:
-            lapsed, _ = self._out_of_time(limits)
+            lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
         return BackAgain(self._superseded, lapsed)
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
@@ -174,9 +240,10 @@ class RowSets:
         """
         if not (limits.judges_validity and self._perishable):
             return 0, 0
-        expired, not_yet_valid = self._out_of_time(limits)
+        expired, not_yet_valid = self._out_of_time(limits, self._lifecycle.column)
         return len(expired), len(not_yet_valid)
 
+    @_changing
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the sets to what the store says."""
         self.attributes.apply(rows, memories)
@@ -189,6 +256,7 @@ class RowSets:
         _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
         _keep(self._perishable, rows, perishable)
 
+    @_changing
     def apply_states(self, write: ColumnWrite) -> None:
         """Bring the sets to what a column holds of many rows."""
         if write.field == "status":
@@ -196,6 +264,7 @@ class RowSets:
         elif write.field == "tier":
             self._keep_where(self._cold, write.rows, write.values != _HOT)
 
+    @_changing
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
         """Let rows be live no longer; all else that is known of them stays as it is."""
         self.live -= set_of(rows)
@@ -208,29 +277,33 @@ class RowSets:
         kept |= set_of(rows[inside])
         kept -= set_of(rows[~inside])
 
+    @_changing
     def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Make rows live, or no longer, once every index holds what they are."""
         _keep(self.live, rows, memories.places("deleted_at", _is_missing))
 
+    @_changing
     def erase(self, row: int) -> None:
         """Drop a row from every set."""
         for rows in (self.live, self._archived, self._superseded, self._cold, self._perishable):
             rows.discard(row)
         self.attributes.forget(row)
 
-    def _still_cold(self) -> BitMap:
+    def _still_cold(self, column: Callable[[str], Column]) -> BitMap:
         """Rows that are not hot: a search may have warmed some since the store was read."""
         rows = np.array(self._cold.to_array(), np.uint32)
-        return set_of(rows[self._lifecycle.column("tier")[rows] != _HOT])
+        return set_of(rows[column("tier")[rows] != _HOT])
 
-    def _out_of_time(self, limits: Limits) -> tuple[BitMap, BitMap]:
+    def _out_of_time(
+        self, limits: Limits, column: Callable[[str], Column]
+    ) -> tuple[BitMap, BitMap]:
         """Rows past their validity, and rows before it.
 
         Past it are only those of the kinds that expire in the profile.
 
         Source: docs/systems/cognitive.md C7.
         """
-        column, now = self._lifecycle.column, limits.moment
+        now = limits.moment
         rows = np.array(self._perishable.to_array(), np.uint32)
         until, since = column("valid_until")[rows], column("valid_from")[rows]
         dies = column("created_at")[rows] + column("ttl")[rows]

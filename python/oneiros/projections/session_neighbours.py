@@ -27,22 +27,23 @@ class SessionNeighbours:
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
         self._order: _core.SessionOrder | None = None
-        self._is_whole = False
+        self.whole: _core.SessionOrder | None = None
+        """:attr:`order`, once it is made."""
         self._making = fork_safe_lock()
 
     @property
     def order(self) -> _core.SessionOrder:
         """The core's lists of rows, one a session."""
-        if not self._is_whole:
+        if self.whole is None:
             with self._making:
-                if not self._is_whole:
+                if self.whole is None:
                     # Whoever changes a memory from here on places it too, before or after this does.
-                    self._is_whole = False  # as it is again where a signal handler made it
+                    self.whole = None  # as it is again where a signal handler made it
                     order = self._order = _core.SessionOrder()
                     order.place_all(columns=self._lifecycle.columns)
-                    self._is_whole = True
-        assert self._order is not None
-        return self._order
+                    self.whole = self._order  # the one that is kept in step
+        assert self.whole is not None
+        return self.whole
 
     def apply(self, rows: Sequence[int]) -> None:
         """Bring rows to where their columns say they belong."""

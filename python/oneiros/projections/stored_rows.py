@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from oneiros import _core
 
@@ -40,6 +40,12 @@ class StoredIdsByRow:
         if place >= self._stored_count:
             return self._later[place - self._stored_count]
         return "" if place in self._erased else self._stored.at(place)
+
+    def of(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of rows."""
+        if self._erased or max(rows, default=0) >= self._stored_count:
+            return [self[row] for row in rows]
+        return self._stored.of(rows)
 
     def __setitem__(self, row: int, id: str) -> None:
         """Give a row another id. REQUIRES: of a stored row, the empty one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -149,7 +150,12 @@ class Profile:
     rails: SafetyRails | None = None
     """What a dream cycle never does; None: only what docs/systems/reverie.md R13 keeps from pruning."""
 
-    _hash: str = field(init=False, repr=False, compare=False, default="")
+    hash: str = field(init=False, repr=False, compare=False, default="")
+    """SHA-256 over every part and the name, 64 hexadecimal digits.
+
+    Two profiles have one hash where they are equal, whatever order the fields were given in and
+    whichever version of Python computes it.
+    """
 
     def __post_init__(self) -> None:
         _require_name(self.name)
@@ -179,16 +185,7 @@ class Profile:
         _require_scored(self.expansion, self.fusion)
         if self.fast_path is not None or self.strong_signal is not None:
             require_words_for(self)
-        settle(self, "_hash", content_hash(_hashed(self.record())))
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 over every part and the name, 64 hexadecimal digits.
-
-        Two profiles have one hash where they are equal, whatever order the fields were given in and
-        whichever version of Python computes it.
-        """
-        return self._hash
+        settle(self, "hash", content_hash(_hashed(self.record())))
 
     @property
     def reads_texts(self) -> bool:
@@ -204,7 +201,7 @@ class Profile:
         return tuple(dict.fromkeys(name for names in named for name in names))
 
     def __hash__(self) -> int:
-        return hash(self._hash)
+        return builtins.hash(self.hash)
 
     def __str__(self) -> str:
         return toml_of(self.record())

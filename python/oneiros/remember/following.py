@@ -12,6 +12,7 @@ from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.writer_thread import WriterThread
 from oneiros.store.columns import StoredColumns
+from oneiros.store.connections import MEMORY
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Following:
         self, store: Store, projections: Projections, reinforcing: Reinforcing, vectors: TextVectors
     ) -> None:
         self._store = store
+        self._asks = None if store.path == MEMORY else store.watcher.revision
         self._projections = projections
         self._lifecycle = projections.lifecycle
         self.reinforcing = reinforcing
@@ -268,7 +270,7 @@ class Following:
     def links_to_follow(self) -> Associations | None:
         """Return the links for a search to follow; None where there are none, or damaged ones."""
         associations = self._projections.associations
-        if not associations.are_read:
+        if associations.graph is None:
             if self._damaged_links == self._revision:
                 return None
             try:
@@ -276,7 +278,7 @@ class Following:
             except StoreCorrupt:  # reported by whatever lists links; searches go on without
                 self._damaged_links = self._revision
                 return None
-        return associations if len(associations) else None
+        return associations if associations.graph else None  # None: dropped meanwhile
 
     def _read_links_now(self) -> None:
         with Uncollected(), self._store.read() as reading:
@@ -310,7 +312,7 @@ class Following:
 
     def reinforce(self, event: ReinforcementEvent) -> None:
         """Strengthen what a search returned: before the next read of this engine, and soon."""
-        self.reinforcing.put(event)
+        self.reinforcing.returned.append(event)
         self.writer.nudge()
 
     def settle(self) -> None:
@@ -318,7 +320,7 @@ class Following:
 
         It returns at once while a write runs, which strengthens them after its end.
         """
-        if self.reinforcing.is_unapplied and not self.writer.is_writing:
+        if self.reinforcing.returned and not self.writer.is_writing:
             self.writer.run(_nothing)  # what was returned is applied before any job
 
     def follow_others(self, *, is_asked: bool) -> None:
@@ -327,9 +329,11 @@ class Following:
         Args:
             is_asked: look for commits of other processes, too; else only for our own.
         """
-        self.settle()
+        if self.reinforcing.returned:
+            self.settle()
         is_behind = self._is_behind or bool(self._unhidden)
-        if not is_behind and not (is_asked and self._store.revision() != self._revision):
+        asks = self._asks if is_asked else None
+        if not is_behind and (asks is None or asks() == self._revision):
             return
         if not self.writer.is_writing:
             self.follow()

@@ -49,9 +49,10 @@ class InStep(Following):
             return running is not None and running.is_unwanted()
 
         store.interrupt_writes_when(is_unwanted)
-        self._is_closing = False
         self._is_closed = False
         self._process = os.getpid()
+        self.open_in: int | None = self._process
+        """The process that opened it; None once it closes."""
         self.verdicts = VerdictCounts(store)
         self._read_all()
         _OPEN.add(self)
@@ -59,7 +60,7 @@ class InStep(Following):
     @property
     def is_open_here(self) -> bool:
         """Whether it is open, and in the process that opened it."""
-        return not self._is_closing and os.getpid() == self._process
+        return os.getpid() == self.open_in
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -255,7 +256,7 @@ class InStep(Following):
         """
         if os.getpid() != self._process or self._is_closed:
             return
-        self._is_closing = True
+        self.open_in = None
         try:
             self.writer.run(self._close, is_kept=True)
         finally:

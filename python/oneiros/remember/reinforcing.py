@@ -79,7 +79,8 @@ class Reinforcing:
         # What searches returned and the columns do not hold yet. A search appends to it, the thread
         # that writes removes what it has applied: both are single operations of the interpreter, so
         # that an interrupt of a search leaves an event there or does not.
-        self._returned: deque[ReinforcementEvent] = deque()
+        self.returned: deque[ReinforcementEvent] = deque()
+        """What searches returned and is not strengthened in the columns yet."""
 
     def move_to(self, lifecycle: Lifecycle, associations: Associations) -> None:
         """Work on other columns and links; what waits is strengthened there as they are read."""
@@ -88,24 +89,15 @@ class Reinforcing:
             self._associations = associations
             self._strengthening = Strengthening(lifecycle, associations)
 
-    def put(self, event: ReinforcementEvent) -> None:
-        """Leave what a search returned, to be strengthened before anything else is read."""
-        self._returned.append(event)
-
-    @property
-    def is_unapplied(self) -> bool:
-        """Whether a search returned something that is not strengthened in the columns yet."""
-        return bool(self._returned)
-
     def apply_returned(self) -> None:
         """Strengthen what searches returned. Called by the thread that writes."""
-        while self._returned:
+        while self.returned:
             try:
-                self._apply(self._returned[0])
+                self._apply(self.returned[0])
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
                 self._behind.note_failure(error)
             finally:
-                self._returned.popleft()
+                self.returned.popleft()
 
     def write_due(self) -> float | None:
         """Write the events that are due; return the seconds until the next are, None for never."""

@@ -43,6 +43,8 @@ class TextVectors:
 
     def __init__(self, embedder: Embedder | None, settings: Mapping[str, str]) -> None:
         self._embedder = embedder
+        self.is_present = embedder is not None
+        """Whether texts can be embedded."""
         self.name = None if embedder is None else name_of(embedder)
         self.recorded_name: str | None = None
         self.dimension: int | None = None
@@ -51,11 +53,6 @@ class TextVectors:
         self._reembedded = ""
         self.follow(settings)
         self.require_match(self.recorded_name)
-
-    @property
-    def is_present(self) -> bool:
-        """Whether texts can be embedded."""
-        return self._embedder is not None
 
     def of(self, texts: Sequence[str]) -> Iterator[Vector | None]:
         """Yield one unit vector a text; None for a zero vector.

@@ -6,7 +6,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from oneiros.numpy_on_use import np
-from oneiros.texts.normalised import normalised
+from oneiros.ranking.finishing import WeakBest
+from oneiros.texts.normalised import normalised, stemmed, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     from oneiros.memory import Memory
     from oneiros.projections import Projections
-    from oneiros.response import LoadMemories
     from oneiros.search.plan import SearchPlan
     from oneiros.search.request import SearchRequest
+    from oneiros.search.response import LoadMemories
 
 __all__ = ["Callbacks"]
 
@@ -101,6 +102,14 @@ class Callbacks:
             return told.reason, [], order_by(scores), *tokens
         return told.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
 
+    def stems(self) -> list[str]:
+        """Return the query's words without their endings. Source: docs/systems/house.md H7."""
+        profile = self._request.profile
+        if not isinstance(profile.abstention, WeakBest):
+            return []
+        words = words_of(self._request.spoken, profile.query_words)
+        return stemmed(words, profile.abstention.suffixes)
+
     def texts(self, rows: Sequence[int]) -> str:
         """Return all normalised text, title and tags of these memories, a line each."""
         return "\n".join(
@@ -126,7 +135,7 @@ class Callbacks:
 
     def _memories(self, rows: Sequence[int]) -> list[Memory | None]:
         """Return the memories of rows; None in place of one that is gone, or damaged."""
-        from oneiros.response import readable  # noqa: PLC0415 - a cycle of modules
+        from oneiros.search.response import readable  # noqa: PLC0415 - a cycle of modules
 
         if not rows:
             return []

@@ -6,31 +6,37 @@ holds no lock of Python's. FAISS is asked before, where a graph is walked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
-from oneiros.association.found import Found
+from oneiros.association.found import Found as FoundByLinks
+from oneiros.numpy_on_use import np
+from oneiros.projections.stored_rows import StoredIdsByRow
 from oneiros.query.understood import PLAIN
 from oneiros.ranking.channels import VectorChannel
-from oneiros.ranking.finishing import Surfacing, WeakBest
-from oneiros.response import Duplicate, SearchResponse, shelve
+from oneiros.ranking.finishing import Surfacing
 from oneiros.search.callbacks import Callbacks
 from oneiros.search.notes import REASONS, note_words, reason_words
 from oneiros.search.plan import SearchPlan, surfacing_numbers
-from oneiros.trace import SearchTrace, StageTrace
+from oneiros.search.response import (
+    Duplicate,
+    ResultMemories,
+    SearchResponse,
+    SearchResult,
+)
+from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.explaining import Explanation
+    from oneiros.explain.explanation import Explanation
     from oneiros.projections import Projections, Visible
-    from oneiros.projections.stored_rows import StoredIdsByRow
     from oneiros.query.dates import TimeRange
-    from oneiros.response import LoadMemories
     from oneiros.search.request import SearchRequest
+    from oneiros.search.response import LoadMemories
 
-__all__ = ["Search", "answer", "answer_many"]
+__all__ = ["Found", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walked"]
 
 Result = tuple[int, float, float, float]
 """A row with its relevance, retention and score."""
@@ -47,9 +53,9 @@ def answer(
         visible: the rows that it may return.
         load: the store's loader, for the memories of the results.
     """
-    search = Search(request, projections, visible, load)
-    search.run.run()
-    return search.response()
+    hits = walked(request, projections, visible)
+    search = Search(request, projections, visible, load, hits)
+    return search.response(search.run.run())
 
 
 def answer_many(
@@ -62,24 +68,26 @@ def answer_many(
     """Run a batch of searches, cut over threads; the responses are those of :func:`answer`."""
     hits = _walked_many(requests, projections, visible, threads)
     searches = [
-        Search(request, projections, visible, load, hits=own)
+        Search(request, projections, visible, load, own)
         for request, own in zip(requests, hits, strict=True)
     ]
-    _core.run_searches(runs=[search.run for search in searches], threads=threads)
-    return [search.response() for search in searches]
+    outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
+    return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
 
 
 class Search:
-    """One search, ready to run; and what its run found, once it has.
+    """One search, ready to run.
 
     Args:
         request: the checked search.
         projections: what it reads.
         visible: the rows that it may return.
         load: the store's loader: ids in, memories out, None for one that is gone.
-        hits: of the vectors, where a graph was walked; None: as the index decides.
+        hits: what a walk of the vectors' graph found; None: the core looks at the vectors itself.
         is_whole: whether what lies beyond the last place is judged, too.
     """
+
+    __slots__ = ("callbacks", "load", "plan", "projections", "reach", "request", "run", "started")
 
     def __init__(
         self,
@@ -87,22 +95,22 @@ class Search:
         projections: Projections,
         visible: Visible,
         load: LoadMemories,
-        *,
         hits: Any = None,
+        *,
         is_whole: bool = False,
     ) -> None:
         self.started = perf_counter()
         self.request = request
         self.projections = projections
         self.plan = plan = projections.search_plan(request.profile, request.added)
-        self.reach = visible.reach
-        self._load = load
-        self._weak: list[str] = []
+        self.reach = reach = visible.reach
+        self.load = load
+        self.callbacks = Callbacks(request, plan, projections, load)
         self.run = _core.SearchRun(
             plan=plan.core,
-            **_view(request, projections, visible),
-            host=Callbacks(request, plan, projections, load),
-            has_user_code=request.reranker is not None or plan.core.has_functions,
+            view=_view(request, projections, visible),
+            host=self.callbacks,
+            has_user_code=request.reranker is not None or plan.has_functions,
             query=request.query,
             syntax=request.syntax,
             k=request.k,
@@ -110,36 +118,29 @@ class Search:
             allowed=visible.bits,
             allowed_count=visible.row_count,
             bounds_count=visible.bounds_count,
-            follows_links=visible.reach is not None,
-            reach=None if visible.reach is None else visible.reach.bits,
+            follows_links=reach is not None,
+            reach=None if reach is None else reach.bits,
             vector=request.vector,
-            hits=_walked(request, projections, visible) if hits is None else hits,
-            leaves_time=request.understood.leaves_time,
+            hits=hits,
             has_reranker=request.reranker is not None,
             explain=request.is_explained,
             is_whole=is_whole,
-            **self._read_query(),
+            read=self._read_query(),
         )
 
     def _read_query(self) -> dict[str, Any]:
         """What the query's words, times and surroundings say."""
         request, plan = self.request, self.plan
-        profile, understood, sought = request.profile, request.understood, request.sought
-        read: dict[str, Any] = dict(_NOTHING_READ)
+        sought = request.sought
+        read: dict[str, Any] = {}
         if sought is not None:
+            profile = request.profile
             read["words"] = (sought.words, [], len(sought.words))
             if plan.reads_overlap:
                 read["overlap"] = sought.overlap_words(profile.factors)
             if profile.fast_path is not None:
                 read["spoken"] = sought.start(profile.fast_path.characters)
-        if isinstance(profile.abstention, WeakBest) and request.vector is not None:
-            from oneiros.texts.normalised import stemmed, words_of  # noqa: PLC0415 - by vectors
-
-            self._weak = stemmed(
-                words_of(request.spoken, profile.query_words), profile.abstention.suffixes
-            )
-            read["weak"] = (self._weak, [], len(self._weak))
-        if understood is not PLAIN:
+        if request.understood is not PLAIN:
             self._read_understood(read)
         if request.back_again is not None:
             read["lapsed"] = request.back_again.lapsed_rows
@@ -147,7 +148,8 @@ class Search:
             from oneiros.ranking.factors.thompson import verdict_tables  # noqa: PLC0415
 
             kinds = self.projections.lifecycle.kinds
-            read["by_kind"] = verdict_tables(profile.factors, request.verdicts, kinds, request.now)
+            factors = request.profile.factors
+            read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
         if request.ranks is not None:
             read |= self._variants()
         return read
@@ -158,6 +160,7 @@ class Search:
         if understood.time is not None:
             read["time"] = _time(understood.time)
         read["is_keyword_like"] = understood.intent == "navigational"
+        read["leaves_time"] = understood.leaves_time
         constants = read["constants"] = []
         if understood.asks_preference:
             constants.append(("preference", 1.0))
@@ -171,9 +174,9 @@ class Search:
             if here is not None and weights:
                 constants.append(("context_weight", weights[0] * here.context))
         if here is not None and isinstance(profile.abstention, Surfacing):
-            read["surfacing"] = surfacing_numbers(self._surfacing(is_relaxed=False))
+            read["surfacing"] = surfacing_numbers(_surfacing(request, is_relaxed=False))
             if profile.retry is not None:
-                read["relaxed_surfacing"] = surfacing_numbers(self._surfacing(is_relaxed=True))
+                read["relaxed_surfacing"] = surfacing_numbers(_surfacing(request, is_relaxed=True))
 
     def _variants(self) -> dict[str, Any]:
         """The query in other words, each searched as the query itself. O6."""
@@ -204,101 +207,152 @@ class Search:
             ),
         }
 
-    def _surfacing(self, *, is_relaxed: bool) -> Surfacing:
-        """How near a result must be, as the situation has it. O16, O28."""
-        rule, retry = self.request.profile.abstention, self.request.profile.retry
-        here = self.request.understood.situation
-        assert isinstance(rule, Surfacing)
-        share = score = 1.0
-        if is_relaxed and retry is not None:
-            if here is None:
-                return rule.eased(retry)
-            share, score = retry.relaxation, retry.score_relaxation
-        if here is None:
-            return rule
-        return replace(
-            rule,
-            least_cosine=here.min_vec * share,
-            least_overlap=here.min_text * share,
-            least_score=here.min_composite * score,
-        )
-
-    # Of what the run found.
-
-    @property
-    def ranking(self) -> SearchPlan:
-        """The plan that ranked the results: the profile's, or that of a short cut or a retry."""
-        return self.plan.ranking(self.run.short_cut, is_relaxed=self.run.is_relaxed)
-
-    @property
-    def abstention(self) -> object:
-        """The rule of abstention as this search applied it."""
-        return self._abstention(is_relaxed=self.run.is_relaxed)
-
-    def _abstention(self, *, is_relaxed: bool) -> object:
-        rule, retry = self.request.profile.abstention, self.request.profile.retry
-        if isinstance(rule, Surfacing):
-            return self._surfacing(is_relaxed=is_relaxed)
-        return rule.eased(retry) if is_relaxed and rule is not None and retry is not None else rule
-
-    def _reason(self, *, is_relaxed: bool) -> str:
-        """Why an attempt returns nothing although there are candidates; else empty."""
-        reason = self.run.reasons[is_relaxed]
-        if not reason[0]:
-            return ""
-        rule = self._abstention(is_relaxed=is_relaxed)
-        return reason_words(reason, rule, len(self._weak))
-
-    @property
-    def reason(self) -> str:
-        """Why nothing is returned although there are candidates; else empty."""
-        return self._reason(is_relaxed=self.run.is_relaxed)
-
-    def response(self) -> SearchResponse:
-        """Return the response of the run."""
-        request, run = self.request, self.run
-        ids = _IdsOfRows(self.projections.lifecycle.ids)
-        results = [one for one in run.results() if ids[one[0]]]  # "": forgotten meanwhile
-        reason = self.reason
-        misses = [one for one in run.misses() if ids[one[0]]] if reason else []
-        response = SearchResponse(
+    def response(self, outcome: _core.SearchOutcome) -> SearchResponse:
+        """Return the response to what the run found."""
+        request = self.request
+        found = Found(self, outcome)
+        return SearchResponse(
             query=request.query,
             now=request.now,
             profile=request.profile.name,
             profile_hash=request.profile_hash,
-            results=shelve(
-                [ids[row] for row, *_ in results],
-                [one[1:] for one in results],
-                self._explained(results) if request.is_explained else None,
-                self._load,
-                self._found(results, ids),
-                self._neighbours(results, ids),
-            ),
-            trace=self._trace(ids),
-            reason=reason,
-            confidence=run.confidence,
-            nearest_misses=shelve(
-                [ids[row] for row, *_ in misses], [one[1:] for one in misses], None, self._load
-            ),
-            direct_ids=self._direct_ids(ids),
+            ids=found.ids,
+            scores=found.scores,
+            memories=ResultMemories(found.ids, self.load),
+            answer=found,
+            reason=found.reason() if outcome.has_reason else "",
+            confidence=outcome.confidence,
         )
-        if run.best is not None:
-            raw = dict(zip((row for row, *_ in run.results()), run.raw_scores, strict=True))
-            for (row, *_), result in zip(results, response.results, strict=True):
-                result.raw_score = raw[row]
+
+
+class Found:
+    """What a search found, told by ids; each part is made when it is asked for.
+
+    Args:
+        search: was run.
+        outcome: of the run.
+    """
+
+    __slots__ = (
+        "_callbacks",
+        "_id_of",
+        "_places",
+        "_plan",
+        "_request",
+        "_search",
+        "ids",
+        "outcome",
+        "scores",
+        "total_ms",
+    )
+
+    def __init__(self, search: Search, outcome: _core.SearchOutcome) -> None:
+        self.outcome = outcome
+        self._request = search.request
+        self._plan = search.plan
+        self._callbacks = search.callbacks
+        # A run holds all candidates: explanations alone need it.
+        self._search = search if search.request.is_explained else None
+        self._id_of = search.projections.lifecycle.ids
+        self.ids = ids_of(self._id_of, outcome.rows())
+        self.scores = outcome.scores()
+        self._places: Sequence[int] | None = None
+        if "" in self.ids:  # forgotten meanwhile
+            self._places = [place for place, id in enumerate(self.ids) if id]
+            self.ids = [self.ids[place] for place in self._places]
+            self.scores = [self.scores[place] for place in self._places]
+        self.total_ms = (perf_counter() - search.started) * 1e3
+
+    @property
+    def ranking(self) -> SearchPlan:
+        """The plan that ranked the results: the profile's, or that of a short cut or a retry."""
+        outcome = self.outcome
+        return self._plan.ranking(outcome.short_cut, is_relaxed=outcome.is_relaxed)
+
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
+        outcome, request = self.outcome, self._request
+        rows = outcome.results()
+        raw = outcome.raw_scores if outcome.best is not None else None
+        if self._places is not None:
+            rows = [rows[place] for place in self._places]
+            raw = None if raw is None else [raw[place] for place in self._places]
+        explanations = self._explanations([row for row, *_ in rows]) if self._search else None
+        results = tuple(
+            SearchResult(memories, id, found[1:], explanations, place)
+            for place, (id, found) in enumerate(zip(self.ids, rows, strict=True))
+        )
+        if raw is not None:
+            for result, score in zip(results, raw, strict=True):
+                result.raw_score = score
         if request.back_again is not None:
-            for (row, *_), result in zip(results, response.results, strict=True):
+            for result, (row, *_) in zip(results, rows, strict=True):
                 result.via_deep_recall = request.back_again.hold(row)
-        return response
+        if outcome.direct is not None:
+            self._tell_links(results, rows)
+        if self._plan.core.has_neighbours:
+            brought = outcome.brought()
+            for result, (row, *_) in zip(results, rows, strict=True):
+                if row in brought:
+                    result.neighbour_of = self._id_of[brought[row]] or None
+        return results
 
-    def _explained(self, results: Sequence[Result]) -> Sequence[Explanation]:
+    def _tell_links(self, results: Sequence[SearchResult], rows: Sequence[Result]) -> None:
+        """Say of results what links have to do with them."""
+        linked = {row: (path, weight) for row, path, weight, *_ in self.outcome.linked()}
+        bridges = self.outcome.bridges()
+        for result, (row, *_) in zip(results, rows, strict=True):
+            bridge = bridges.get(row, ())
+            if row in linked or bridge:
+                path, weight = linked.get(row, ((), None))
+                result.found_by_links = FoundByLinks(
+                    tuple(ids_of(self._id_of, path)), weight, tuple(ids_of(self._id_of, bridge))
+                )
+
+    def _explanations(self, rows: Sequence[int]) -> Sequence[Explanation]:
         """Return how each of these came to its score, made when it is touched."""
-        from oneiros.search.explained import Explained  # noqa: PLC0415 - few are explained
+        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - few are explained
 
-        return Explained(self).of([row for row, *_ in results])
+        assert self._search is not None
+        return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)
 
-    def _trace(self, ids: Mapping[int, str]) -> SearchTrace:
-        request, run = self.request, self.run
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
+        if not self.outcome.has_reason:
+            return ()
+        misses = self.outcome.misses()
+        pairs = zip(ids_of(self._id_of, [row for row, *_ in misses]), misses, strict=True)
+        there = [(id, found) for id, found in pairs if id]
+        memories = ResultMemories([id for id, _ in there], load)
+        return tuple(SearchResult(memories, id, found[1:]) for id, found in there)
+
+    def direct_ids(self) -> tuple[str, ...] | None:
+        """Return the direct results before what links brought was merged in; None: there are none."""
+        direct = self.outcome.direct
+        return None if direct is None else tuple(filter(None, ids_of(self._id_of, direct)))
+
+    def linked_ids(self) -> frozenset[str]:
+        """Return the ids of the results that links brought."""
+        linked = [row for row, *_ in self.outcome.linked()]
+        return frozenset(ids_of(self._id_of, linked)).intersection(self.ids)
+
+    def reason(self, *, is_relaxed: bool | None = None) -> str:
+        """Return why an attempt returns nothing although there are candidates; else "".
+
+        Args:
+            is_relaxed: whether the second is meant; None: the one that is returned.
+        """
+        outcome = self.outcome
+        second = outcome.is_relaxed if is_relaxed is None else is_relaxed
+        told = outcome.reasons[second]
+        if not told[0]:
+            return ""
+        rule = abstention_of(self._request, is_relaxed=second)
+        return reason_words(told, rule, len(self._callbacks.stems()))
+
+    def trace(self) -> SearchTrace:
+        """Return what every stage did."""
+        request, outcome = self._request, self.outcome
         stages = []
         before_ms = 0.0
         if (told := request.expanded) is not None:
@@ -308,26 +362,38 @@ class Search:
                     "query_expansion", 1, 1 + len(told.texts), before_ms, *told.tokens, told.reason
                 )
             )
-        for name, is_retry, entered, left, ms, note, first, second, text, *tokens in run.stages():
+        for (
+            name,
+            is_retry,
+            entered,
+            left,
+            ms,
+            note,
+            first,
+            second,
+            text,
+            *tokens,
+        ) in outcome.stages():
             words = text
             if note in REASONS:
-                words = self._reason(is_relaxed=is_retry)
+                words = self.reason(is_relaxed=is_retry)
             elif note and not words:
                 words = note_words(note, first, second, request)
             full_name = f"retry/{name}" if is_retry else name
             stages.append(StageTrace(full_name, entered, left, ms, tokens[0], tokens[1], words))
-        duplicates = [(ids[row], ids[better]) for row, better in run.duplicates]
+        ids = self._id_of
+        duplicates = [(ids[row], ids[better]) for row, better in outcome.duplicates]
         return SearchTrace(
             tuple(stages),
-            (perf_counter() - self.started) * 1e3 + before_ms,
+            self.total_ms + before_ms,
             tuple(self._notes()),
             tuple(Duplicate(id, better) for id, better in duplicates if id and better),
         )
 
     def _notes(self) -> list[str]:
-        request, future = self.request, self.run.future_count
+        request, future = self._request, self.outcome.future_count
         understood = request.understood
-        if self.run.is_relaxed:
+        if self.outcome.is_relaxed:
             understood = understood._replace(time=None)
         notes = [note] if (note := understood.note) else []
         if future:
@@ -340,107 +406,98 @@ class Search:
             )
         return notes
 
-    def _direct_ids(self, ids: Mapping[int, str]) -> tuple[str, ...] | None:
-        """The direct results before what links brought was merged in, as far as no stage left them."""
-        direct = self.run.direct
-        if direct is None:
-            return None
-        left = {row for row, _ in self.run.duplicates}
-        if isinstance(self.request.profile.abstention, Surfacing):
-            left |= self.run.far().keys()
-        return tuple(ids[row] for row in direct if ids[row] and row not in left)
 
-    def _found(self, results: Sequence[Result], ids: Mapping[int, str]) -> dict[int, Found]:
-        """By place, what links have to do with the result there."""
-        if self.run.direct is None:
-            return {}
-        linked = {row: (path, weight) for row, path, weight, *_ in self.run.linked()}
-        bridges = self.run.bridges()
-        found = {}
-        for place, (row, *_) in enumerate(results):
-            bridge = bridges.get(row, ())
-            if row in linked or bridge:
-                path, weight = linked.get(row, ((), None))
-                found[place] = Found(
-                    tuple(ids[step] for step in path), weight, tuple(ids[step] for step in bridge)
-                )
-        return found
-
-    def _neighbours(self, results: Sequence[Result], ids: Mapping[int, str]) -> dict[int, str]:
-        """By place of a result, the id of the hit beside which it stands, which brought it."""
-        if not self.plan.core.has_neighbours:
-            return {}
-        brought = self.run.brought()
-        hits = {
-            place: ids[brought[row]] for place, (row, *_) in enumerate(results) if row in brought
-        }
-        return {place: id for place, id in hits.items() if id}
+def abstention_of(request: SearchRequest, *, is_relaxed: bool) -> object:
+    """Return the rule of abstention as an attempt applies it."""
+    rule, retry = request.profile.abstention, request.profile.retry
+    if isinstance(rule, Surfacing):
+        return _surfacing(request, is_relaxed=is_relaxed)
+    return rule.eased(retry) if is_relaxed and rule is not None and retry is not None else rule
 
 
-_NOTHING_READ: Final[dict[str, Any]] = {
-    "spoken": "",
-    "time": None,
-    "is_keyword_like": False,
-    "lapsed": None,
-    "words": None,
-    "overlap": None,
-    "weak": None,
-    "constants": [],
-    "by_kind": [],
-    "surroundings": None,
-    "variants": [],
-    "variant_rule": None,
-    "surfacing": None,
-    "relaxed_surfacing": None,
-}
+def _surfacing(request: SearchRequest, *, is_relaxed: bool) -> Surfacing:
+    """How near a result must be, as the situation has it. O16, O28."""
+    rule, retry = request.profile.abstention, request.profile.retry
+    here = request.understood.situation
+    assert isinstance(rule, Surfacing)
+    share = score = 1.0
+    if is_relaxed and retry is not None:
+        if here is None:
+            return rule.eased(retry)
+        share, score = retry.relaxation, retry.score_relaxation
+    if here is None:
+        return rule
+    return replace(
+        rule,
+        least_cosine=here.min_vec * share,
+        least_overlap=here.min_text * share,
+        least_score=here.min_composite * score,
+    )
 
 
-def _view(request: SearchRequest, projections: Projections, visible: Visible) -> dict[str, Any]:
+def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str]:
+    """Return the ids of rows; "" for one that was forgotten."""
+    return ids.of(rows) if isinstance(ids, StoredIdsByRow) else [ids[row] for row in rows]
+
+
+def _view(request: SearchRequest, projections: Projections, visible: Visible) -> _core.ReadView:
     """What the core reads, part by part."""
     vectors, reach, sought = projections.indexes.vectors, visible.reach, request.sought
     has_neighbours = request.profile.neighbours is not None
-    return {
-        "lexical": projections.indexes.lexical,
-        "columns": projections.lifecycle.columns,
-        "sessions": projections.sessions.order if has_neighbours else None,
-        "graph": None if reach is None else reach.associations.graph,
-        "texts": None if sought is None else sought.column,
-        "lowered": None if sought is None else sought.texts.lowered,
-        "vectors": vectors.column if vectors else None,
-    }
+    return _core.ReadView(
+        lexical=projections.indexes.lexical,
+        columns=projections.lifecycle.columns,
+        sessions=(projections.sessions.whole or projections.sessions.order)
+        if has_neighbours
+        else None,
+        graph=None if reach is None else reach.associations.graph,
+        texts=None if sought is None else sought.column,
+        lowered=None if sought is None else sought.texts.lowered,
+        vectors=vectors.column if vectors else None,
+    )
 
 
-def _walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
-    """What a walk of the vectors' graph finds; None where the core looks at the vectors itself."""
-    index, vector = projections.indexes.vectors, request.vector
-    if not index or vector is None or len(vector) != index.dimension:
-        return None
-    for channel in request.profile.channels:
-        if isinstance(channel, VectorChannel):
-            permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
-            return index.walk(vector, channel.depth_for(request.k), permitted)
-    return None
+def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
+    """Return what a walk of the vectors' graph finds; None where the core looks at all vectors itself."""
+    return _walked_many([request], projections, visible, 1)[0]
 
 
 def _walked_many(
     requests: Sequence[SearchRequest], projections: Projections, visible: Visible, threads: int
 ) -> list[Any]:
-    del threads
-    return [_walked(request, projections, visible) for request in requests]
+    """What walks find for the requests of one call, which differ in their queries alone."""
+    hits: list[Any] = [None] * len(requests)
+    index, first = projections.indexes.vectors, requests[0]
+    if len(requests) == 1 and first.vector is None:
+        return hits
+    depth = next(
+        (
+            channel.depth_for(first.k)
+            for channel in first.profile.channels
+            if isinstance(channel, VectorChannel)
+        ),
+        None,
+    )
+    if not index or depth is None:
+        return hits
+    walking = {
+        place: request.vector
+        for place, request in enumerate(requests)
+        if request.vector is not None and len(request.vector) == index.dimension
+    }
+    if first.syntax == "plain" and len(walking) > 1:
+        vectors = np.stack(list(walking.values()))
+        for place, found in zip(
+            walking, index.walk_many(vectors, depth, visible.bits, threads), strict=True
+        ):
+            hits[place] = found
+        return hits
+    for place, vector in walking.items():
+        request = requests[place]
+        permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
+        hits[place] = index.walk(vector, depth, permitted)
+    return hits
 
 
 def _time(asked: TimeRange) -> tuple[float, float, bool, float]:
     return asked.start, asked.end, asked.is_soft, asked.case
-
-
-class _IdsOfRows(dict[int, str]):
-    """The ids of the rows that a response tells of, each read once."""
-
-    __slots__ = ("_ids",)
-
-    def __init__(self, ids: Sequence[str] | StoredIdsByRow) -> None:
-        self._ids = ids
-
-    def __missing__(self, row: int) -> str:
-        id = self[row] = self._ids[row]
-        return id

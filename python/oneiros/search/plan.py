@@ -48,6 +48,8 @@ class SearchPlan:
     """What ranks where the lexical channel decides alone; None: this one."""
     relaxed: SearchPlan | None
     """What a second search runs; None: there is none."""
+    has_functions: bool
+    """Whether a factor is a function of the user's."""
     reads_overlap: bool
     """Whether a stage asks for the share of words found in text and tags (O18)."""
 
@@ -127,7 +129,17 @@ def search_plan(
         or profile.hot_set is not None
         or isinstance(profile.abstention, Surfacing)
     )
-    return SearchPlan(profile, compiled, linked, core, at_once, by_words, relaxed, reads_overlap)
+    return SearchPlan(
+        profile=profile,
+        compiled=compiled,
+        linked=linked,
+        core=core,
+        at_once=at_once,
+        by_words=by_words,
+        relaxed=relaxed,
+        has_functions=core.has_functions,
+        reads_overlap=reads_overlap,
+    )
 
 
 def _relaxed(

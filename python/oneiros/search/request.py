@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneiros.ranking.deep_recall import DeepRecall
-
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchRequest"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class SearchRequest:
     """One search, checked."""
 
@@ -57,12 +55,7 @@ class SearchRequest:
     """When a reranker is waited for no longer, by the monotonic clock; None: as the profile says."""
     expanded: Expanded | None = None
     """What an expander made of the query; None where there is none."""
+    added: tuple[Factor, ...] = ()
+    """The factors that this search applies after those of the profile."""
     ranks: ReciprocalRankFusion | None = None
     """The profile's fusion, where the query is searched in other words too."""
-
-    @property
-    def added(self) -> tuple[Factor, ...]:
-        """The factors that this search applies after those of the profile."""
-        if self.back_again is None:
-            return ()
-        return (DeepRecall(self.profile.deep_recall_penalty),)

@@ -86,7 +86,8 @@ class Store:
                 decode=decode_embedding,
             )
         self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
-        self._watcher = Watcher(self._path, self._readers)
+        self.watcher = Watcher(self._path, self._readers)
+        """Knows the last commit of any process; of a store in memory it knows none."""
         _OPEN.add(self)
 
     @property
@@ -131,8 +132,7 @@ class Store:
             with self.read() as reading:
                 return reading.last_revision()
         self._require_open()
-        with self._translating():
-            return self._watcher.revision()
+        return self.watcher.revision()
 
     def settings(self) -> dict[str, str]:
         """Return every setting."""
@@ -271,7 +271,7 @@ class Store:
         with self._translating(), ExitStack() as closing:
             closing.callback(self._writer.close)  # the last to close moves the log into the file
             closing.callback(self._readers.close)
-            closing.callback(self._watcher.close)
+            closing.callback(self.watcher.close)
 
     def __enter__(self) -> Self:
         return self
@@ -313,7 +313,7 @@ class Store:
             raise EngineClosed(msg)
 
     def _connections(self) -> list[apsw.Connection]:
-        return [self._writer.connection, *self._watcher.connections(), *self._readers.idle()]
+        return [self._writer.connection, *self.watcher.connections(), *self._readers.idle()]
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()

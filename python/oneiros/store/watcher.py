@@ -12,6 +12,7 @@ from typing import NamedTuple
 import apsw
 
 from oneiros.store.connections import Readers
+from oneiros.store.failures import translated
 from oneiros.store.forking import GATE
 from oneiros.store.reading import Reading
 
@@ -36,10 +37,16 @@ class Watcher:
         self._is_closed = False
 
     def revision(self) -> int:
-        """Return the number of the last commit."""
+        """Return the number of the last commit.
+
+        Raises:
+            StoreBusy, StoreCorrupt, StoreIOError: it cannot be read.
+        """
         entered = GATE.enter()
         try:
             return self._found()
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
         finally:
             GATE.leave(entered)
 

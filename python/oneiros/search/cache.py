@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from oneiros.fork_safe_lock import fork_safe_lock
-from oneiros.trace import SearchTrace, StageTrace
+from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.response import LoadMemories, SearchResponse
-    from oneiros.search.request import SearchRequest
+    from oneiros.search.response import Answer, LoadMemories, SearchResponse
 
-__all__ = ["Kept", "RecentAnswers", "Same", "has_fallen_short"]
+__all__ = ["Kept", "RecentAnswers", "Same"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """An answer, and for how long it is given again."""
 
-    request: SearchRequest
     response: SearchResponse
     seconds: float
 
@@ -35,14 +33,33 @@ class Kept:
             started: by ``perf_counter``, when it was asked for.
             load: the store's loader.
         """
-        response, count = self.response, len(self.response)
-        age = now - response.now
-        note = f"answered {age:.3g} s ago, and kept for {self.seconds:g} s"
+        response = self.response
+        note = f"answered {now - response.now:.3g} s ago, and kept for {self.seconds:g} s"
         duration_ms = (perf_counter() - started) * 1e3
-        stage = StageTrace("response_cache", count, count, duration_ms, note=note)
-        before = response.trace
-        trace = SearchTrace((stage,), duration_ms, before.notes, before.duplicates)
-        return replace(response.loaded_anew(load), now=now, trace=trace)
+        stage = StageTrace("response_cache", len(response), len(response), duration_ms, note=note)
+        return response.again(load, now=now, answer=_Again(response.answer, stage))
+
+
+class _Again:
+    """An answer given again, whose trace says so.
+
+    Args:
+        first: as it was given first.
+        stage: in place of all of its stages.
+    """
+
+    def __init__(self, first: Answer, stage: StageTrace) -> None:
+        self._stage = stage
+        self.results = first.results
+        self.nearest_misses = first.nearest_misses
+        self.direct_ids = first.direct_ids
+        self.linked_ids = first.linked_ids
+        self._first_trace = first.trace
+
+    def trace(self) -> SearchTrace:
+        """Return that it was given again, with the notes of before."""
+        before, stage = self._first_trace(), self._stage
+        return SearchTrace((stage,), stage.duration_ms, before.notes, before.duplicates)
 
 
 class RecentAnswers:
@@ -108,18 +125,3 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self._held)
-
-
-def has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
-    """Whether a reranker or an expander, where there is one, said less than it might next time.
-
-    Args:
-        request: one that was searched whole, or a part of a compound one.
-        response: the answer to it.
-    """
-    if request.expanded is not None and request.expanded.has_failed:
-        return True
-    stages = response.trace.stages
-    return request.reranker is not None and any(
-        stage.name.endswith("rerank") and stage.note for stage in stages
-    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oneiros.display import Branch, Table, figure, html_text, tree_text
-from oneiros.explaining import ChannelScore, Explanation, FactorValue, combined
+from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
 from oneiros.visible_text import shortened
 
 __all__ = ["Hiding", "Standing", "WhyNot"]

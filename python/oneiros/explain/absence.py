@@ -1,34 +1,70 @@
-"""One search asked about single memories: rank in each channel, factors, score and place."""
+"""A search asked about one memory: what hides it, where each channel and factor places it."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from oneiros.explaining import Explanation, Explanations, FactorValue
+from oneiros.argument_checks import require_utf8
+from oneiros.display import moment
+from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
+from oneiros.explain.why_not import Hiding, Standing, WhyNot
+from oneiros.projections.row_sets import of_status
 from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.finishing import Surfacing
-from oneiros.search.explained import Explained
+from oneiros.scopes.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.search.call import SearchCall
 from oneiros.search.notes import NO_TIME, far_words
-from oneiros.search.pipeline import Search
-from oneiros.why_not import Hiding, Standing, WhyNot
+from oneiros.search.options import SearchOptions
+from oneiros.search.pipeline import Found, Search, abstention_of, walked
+from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
-    from oneiros.projections import Projections, Visible
+    from oneiros.memory import Memory
+    from oneiros.projections import Limits, Projections, Visible
+    from oneiros.projections.row_sets import RowSets
     from oneiros.ranking.channels import ChannelDeclaration
-    from oneiros.response import LoadMemories
+    from oneiros.search.options import WhyNotKeywords
     from oneiros.search.request import SearchRequest
+    from oneiros.search.response import LoadMemories
+    from oneiros.searching import Searching
 
-__all__ = ["Placing"]
+__all__ = ["hidings", "why_not"]
+
+_WORDS: Final = 200  # characters of a condition that are shown
+
 
 _DECIDED: Final = {
     1: "not looked at: the fast path answered",
     2: "not looked at: what the words found decides alone",
 }
 """By short cut: why other channels have no say."""
+
+
+def why_not(within: Searching, query: str, id: str, keywords: WhyNotKeywords) -> WhyNot:
+    """Tell why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
+    require_utf8("id", id)
+    k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
+    call = SearchCall(within, SearchOptions.checked(keywords, within.why_not), k, is_explained=True)
+    question, visible, load = call.question(query, embedding), call.visible(), within._load_seen
+    projections = call.parts.projections
+    placing = Placing(question, projections, visible, load)
+    answered = placing.answer(id)
+    memory = load([id])[0]
+    row = projections.lifecycle.row_of.get(id)
+    if memory is None or row is None:
+        return answered
+    hidden = hidings(memory, row, projections.row_sets, call.limits)
+    answered = replace(answered, exists=True, hidden=hidden)
+    if row not in projections.row_sets.live:
+        return answered
+    if hidden:
+        placing = Placing(question, projections, visible.letting_in(row), load)
+    return placing.placed(answered, row)
 
 
 class Placing:
@@ -49,11 +85,14 @@ class Placing:
         load: LoadMemories,
     ) -> None:
         self._projections, self._request = projections, request
-        self._search = search = Search(request, projections, visible, load, is_whole=True)
-        search.run.run()
-        self._explained = Explained(search)
-        self._ranking = search.ranking
-        self._rows = [row for row, *_ in search.run.results()]
+        hits = walked(request, projections, visible)
+        search = Search(request, projections, visible, load, hits, is_whole=True)
+        self._run = search.run
+        self._outcome = outcome = search.run.run()
+        self._found = Found(search, outcome)
+        self._ranking = self._found.ranking
+        self._explained = ExplanationsOfSearch(search, outcome, self._ranking)
+        self._rows = outcome.rows()
         uncut = search.run.uncut()
         ranked = set(search.run.ranked(linked=False).rows.tolist())
         self._standing = [row for row, *_ in uncut if row in ranked]
@@ -90,7 +129,7 @@ class Placing:
     def placed(self, answered: WhyNot, row: int) -> WhyNot:
         """Return the answer with all that the search makes of a row."""
         hidden = answered.hidden
-        found = self._search.run.place_of(row=row, plan=None)
+        found = self._run.place_of(row=row, plan=None)
         told = None if found is None else Explanations(self._ranking.compiled, found[0], [0])[0]
         if told is not None:
             told = self._explained.finished(row, told, is_linked=False)
@@ -117,15 +156,15 @@ class Placing:
 
     def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Hiding, ...]]:
         """The place of a ranked row from 1, and what leaves it out if it has none."""
-        run = self._search.run
         if row in self._standing:
             return self._standing.index(row) + 1, ()
-        for one, better in run.duplicates:
+        for one, better in self._outcome.duplicates:
             if one == row:
                 id = self._projections.lifecycle.ids[better]
                 return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
-        far, rule = run.far().get(row), self._search.abstention
-        why = self._search.reason
+        far = self._run.far().get(row)
+        rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
+        why = self._found.reason()
         if far is not None and isinstance(rule, Surfacing):
             why = f"not near enough: {far_words(far, rule)}"
         return None, (Hiding("abstention", why),)
@@ -138,7 +177,7 @@ class Placing:
         profile = self._ranking.profile
         for rule in profile.keep:
             alone = self._projections.compiled(profile.replace(keep=(rule,)), self._request.added)
-            found = self._search.run.place_of(row=row, plan=alone.plan)
+            found = self._run.place_of(row=row, plan=alone.plan)
             if found is not None and found[1] is None:
                 yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")
 
@@ -147,7 +186,7 @@ class Placing:
             rank = None if told is None else told.channels[number].rank
             score = None if told is None else told.channels[number].score
             if rank is None and score is None:
-                raw = self._search.run.score_of(channel=number, row=row)
+                raw = self._run.score_of(channel=number, row=row)
                 score = None if math.isnan(raw) else raw
             if rank is None and score == 0.0 and isinstance(channel, LexicalChannel):
                 score = None  # not one word
@@ -158,8 +197,8 @@ class Placing:
     def _missed(self, channel: ChannelDeclaration, score: float | None) -> str:
         """Why a channel gives a memory no rank."""
         request = self._request
-        if self._search.run.short_cut:
-            return _DECIDED[self._search.run.short_cut]
+        if self._outcome.short_cut:
+            return _DECIDED[self._outcome.short_cut]
         beyond = f"not within the first {channel.depth_for(request.k)}"
         if isinstance(channel, VectorChannel):
             if request.vector is None:
@@ -170,7 +209,7 @@ class Placing:
             is_far = minimum is not None and score < minimum
             return f"farther than the least cosine {minimum:g}" if is_far else beyond
         if isinstance(channel, TemporalChannel):
-            if request.understood.time is None or self._search.run.is_relaxed:
+            if request.understood.time is None or self._outcome.is_relaxed:
                 return NO_TIME
             return beyond if score else "further from the named time than that is long, in days"
         if score is not None:
@@ -185,7 +224,83 @@ class Placing:
 
     def _factors(self, row: int) -> tuple[FactorValue, ...]:
         """What the factors give a memory that is no candidate: as the only one there is."""
-        found = self._search.run.alone(row=row)
+        found = self._run.alone(row=row)
         if found is None:
             return ()
         return Explanations(self._ranking.compiled, found[0], [0])[0].factors
+
+
+def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tuple[Hiding, ...]:
+    """Return all that hides a memory; nothing for one that the search may return.
+
+    Args:
+        memory: as the store holds it.
+        row: its row.
+        row_sets: decide what is hidden, as they do for the search itself.
+        limits: the search's.
+    """
+    if row not in row_sets.live:
+        when = "" if memory.deleted_at is None else f" at {moment(memory.deleted_at)}"
+        return (Hiding("deleted", f"deleted{when}"),)
+    words = {
+        "superseded": f"superseded by {memory.superseded_by!r}",
+        "cold": "it is not of the hot tier",
+        "kind": f"its kind is {memory.kind!r}, hidden unless the filter asks for kinds",
+        "archived": 'its status is archived; status="archived" asks for such',
+        "expired": _expiry(memory, limits),
+        "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
+    }
+    sets = row_sets.hidden(limits)
+    found = [Hiding(reason, words[reason]) for reason, rows in sets.items() if row in rows]
+    if limits.status is not None and row not in row_sets.matching(of_status(limits.status)):
+        asked = " or ".join(limits.status) or "none"
+        found.append(Hiding("status", f"its status is {memory.status}, asked is {asked}"))
+    if limits.where is not None:
+        found += (
+            Hiding("filter", _unmet(part, memory)) for part in _failing(limits.where, row, row_sets)
+        )
+    return tuple(found)
+
+
+def _failing(condition: Where, row: int, row_sets: RowSets) -> Iterator[Where]:
+    """Yield the conditions that do not hold of the row, the smallest of those joined by "and"."""
+    if row in row_sets.matching(condition):
+        return
+    if isinstance(condition, And):
+        for part in condition.parts:
+            yield from _failing(part, row, row_sets)
+    else:
+        yield condition
+
+
+def _unmet(condition: Where, memory: Memory) -> str:
+    asked = _json(condition.to_json())
+    match condition:
+        case AnyOf(name=name) | Measured(name=name) | Within(name=name):
+            if name == "occurred_at":
+                name = "created_at" if memory.event_at is None else "event_at"
+            held = getattr(memory, name)
+        case AllTags():
+            name, held = "tags", memory.tags
+        case MetadataIs(key=key):
+            name, held = f"metadata {_json(key)}", memory.metadata.get(key)
+        case _:
+            return f"outside the filter {asked}"
+    return f"outside the filter {asked}: its {name} is {_json(held)}"
+
+
+def _json(value: object) -> str:
+    return shortened(json.dumps(value, ensure_ascii=False), _WORDS)
+
+
+def _expiry(memory: Memory, limits: Limits) -> str:
+    if memory.valid_until is not None and limits.moment > memory.valid_until:
+        return f"valid until {moment(memory.valid_until)}, {_clock(limits)}"
+    if memory.ttl is None:
+        return "expired"  # until another process changed it, a moment ago
+    ended = moment(memory.created_at + memory.ttl)
+    return f"its {memory.ttl:g} seconds ended at {ended}, {_clock(limits)}"
+
+
+def _clock(limits: Limits) -> str:
+    return f"{'now' if limits.valid_at is None else 'valid_at'} is {moment(limits.moment)}"

@@ -9,7 +9,7 @@ from oneiros.display import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneiros.explaining import Explanation
+    from oneiros.explain.explanation import Explanation
 
 __all__ = ["explanations_table"]
 

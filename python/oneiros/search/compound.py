@@ -11,14 +11,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from oneiros import _core
-from oneiros.response import SearchResponse, shelve
-from oneiros.trace import Duplicate, SearchTrace, StageTrace
+from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
+from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.explaining import Explanation
+    from oneiros.explain.explanation import Explanation
     from oneiros.projections import Projections
-    from oneiros.response import LoadMemories, SearchResult
     from oneiros.search.request import SearchRequest
+    from oneiros.search.response import LoadMemories
 
 __all__ = ["merged_answer"]
 
@@ -63,31 +63,42 @@ def merged_answer(
     best = max((one.score for one in found), default=0.0)
     share_of = best if parts[0].profile.normalisation is not None and best > 0 else None  # O29
     scores = [one.score if share_of is None else one.score / share_of for one in found]
-    results = shelve(
-        [one.best.id for one in found],
-        [
-            (one.best.relevance_score, one.best.retention_score, score)
-            for one, score in zip(found, scores, strict=True)
-        ],
-        _Explained(found, share_of) if parts[0].is_explained else None,
-        load,
-        {n: how for n, one in enumerate(found) if (how := one.best.found_by_links) is not None},
-        {n: hit for n, one in enumerate(found) if (hit := one.best.neighbour_of) is not None},
+    ids = [one.best.id for one in found]
+    memories = ResultMemories(ids, load)
+    explanations = _Explained(found, share_of) if parts[0].is_explained else None
+    results = tuple(
+        SearchResult(
+            memories,
+            one.best.id,
+            (one.best.relevance_score, one.best.retention_score, score),
+            explanations,
+            place,
+        )
+        for place, (one, score) in enumerate(zip(found, scores, strict=True))
     )
     for result, one in zip(results, found, strict=True):
+        result.found_by_links = one.best.found_by_links
+        result.neighbour_of = one.best.neighbour_of
         result.via_deep_recall = one.best.via_deep_recall
         result.parts = one.parts
         result.raw_score = one.score
-    return replace(
-        first,
+    return SearchResponse(
         query=query,
-        parts=tuple(asked),
-        results=results,
-        trace=_trace(asked, answers, len(everything), len(found), again, started),
-        direct_ids=_direct_ids(answers, everything),
-        confidence=None if first.confidence is None else min(map(_confidence, answers)),
+        now=first.now,
+        profile=first.profile,
+        profile_hash=first.profile_hash,
+        ids=ids,
+        scores=scores,
+        memories=memories,
+        answer=MadeAnswer(
+            results,
+            _trace(asked, answers, len(everything), len(found), again, started),
+            () if results else _misses(answers),
+            _direct_ids(answers, everything),
+        ),
         reason="" if results else "; ".join(reasons),
-        nearest_misses=() if results else _misses(answers),
+        confidence=None if first.confidence is None else min(map(_confidence, answers)),
+        parts=tuple(asked),
     )
 
 
@@ -206,7 +217,7 @@ class _Explained(Sequence["Explanation | None"]):
 
 
 def _explanation(one: _Found, share_of: float | None) -> Explanation | None:
-    from oneiros.explaining import FactorValue  # noqa: PLC0415 - for those who ask why
+    from oneiros.explain.explanation import FactorValue  # noqa: PLC0415 - for those who ask why
 
     told = one.best.explanation
     if told is None:

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
-from oneiros.trace import Duplicate, SearchTrace, StageTrace
+from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 from oneiros.visible_text import shortened, snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from oneiros.association.found import Found
     from oneiros.display import Table
-    from oneiros.explaining import Explanation
+    from oneiros.explain.explanation import Explanation
     from oneiros.memory import Memory
 
 Read = TypeVar("Read")
+Made = TypeVar("Made")
 
 _QUERY = 80  # characters of a query that are shown
 
 __all__ = [
+    "Answer",
     "Duplicate",
     "LoadMemories",
+    "MadeAnswer",
+    "ResultMemories",
     "SearchResponse",
     "SearchResult",
     "SearchTrace",
     "StageTrace",
     "load_each",
     "readable",
-    "shelve",
 ]
 
 
@@ -71,14 +74,15 @@ def readable(
     return [None if isinstance(memory, StoreCorrupt) else memory for memory in found]
 
 
-class _Shelf:
+class ResultMemories:
     """Reads the memories of one response, or their texts, all at once on the first touch."""
 
-    __slots__ = ("_ids", "_load", "_lock", "_memories", "_texts")
+    __slots__ = ("_ids", "_lock", "_memories", "_texts", "loader")
 
     def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
         self._ids = ids
-        self._load = load
+        self.loader = load
+        """Reads memories, or their texts, from the store."""
         self._lock = threading.RLock()  # a signal handler may look on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
         self._texts: dict[str, str | StoreCorrupt | None] | None = None
@@ -86,7 +90,7 @@ class _Shelf:
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
             if self._memories is None:
-                found = load_each(self._load, self._ids)
+                found = load_each(self.loader, self._ids)
                 self._memories = dict(zip(self._ids, found, strict=True))
             return self._memories
 
@@ -102,7 +106,7 @@ class _Shelf:
 
     def _found_texts(self) -> dict[str, str | StoreCorrupt | None]:
         if self._memories is None:
-            read = load_each(self._load.texts, self._ids)
+            read = load_each(self.loader.texts, self._ids)
             return dict(zip(self._ids, read, strict=True))
         return {
             id: one if one is None or isinstance(one, StoreCorrupt) else one.text
@@ -124,8 +128,8 @@ class SearchResult:
 
     __slots__ = (
         "_explanations",
+        "_memories_of",
         "_place",
-        "_shelf",
         "combined_score",
         "found_by_links",
         "id",
@@ -139,13 +143,13 @@ class SearchResult:
 
     def __init__(
         self,
-        shelf: _Shelf,
+        memories: ResultMemories,
         memory_id: str,
         scores: tuple[float, float, float],
-        explanations: Sequence[Explanation | None] | None,
-        place: int,
+        explanations: Sequence[Explanation | None] | None = None,
+        place: int = 0,
     ) -> None:
-        self._shelf = shelf
+        self._memories_of = memories
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
         self.raw_score = self.combined_score
@@ -167,7 +171,7 @@ class SearchResult:
             UnknownMemory: it was forgotten since the search.
             StoreCorrupt: its row in the store is damaged; the other results can be read.
         """
-        return self._shelf.memory(self.id)
+        return self._memories_of.memory(self.id)
 
     @property
     def text(self) -> str:
@@ -176,7 +180,7 @@ class SearchResult:
         Raises:
             UnknownMemory, StoreCorrupt: as :attr:`memory`.
         """
-        return _present(self.id, self._shelf.text(self.id))
+        return _present(self.id, self._memories_of.text(self.id))
 
     @property
     def explanation(self) -> Explanation | None:
@@ -235,35 +239,159 @@ class SearchResult:
         return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Protocol):
+    """What a response is made of, each part when it is first asked for."""
+
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
+
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
+
+    def trace(self) -> SearchTrace:
+        """Return what every stage did."""
+
+    def direct_ids(self) -> tuple[str, ...] | None:
+        """Return the ids of the direct results; None where no links were followed."""
+
+    def linked_ids(self) -> frozenset[str]:
+        """Return the ids of the results that links brought."""
+
+
+class MadeAnswer(NamedTuple):
+    """An :class:`Answer` whose parts were made elsewhere."""
+
+    made_results: tuple[SearchResult, ...]
+    made_trace: SearchTrace
+    made_misses: tuple[SearchResult, ...] = ()
+    made_direct_ids: tuple[str, ...] | None = None
+
+    def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
+        """Return new results, best first, whose memories are these."""
+        return _with_memories(self.made_results, memories)
+
+    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+        """Return new nearest candidates where nothing is returned."""
+        memories = ResultMemories([one.id for one in self.made_misses], load)
+        return _with_memories(self.made_misses, memories)
+
+    def trace(self) -> SearchTrace:
+        """Return what every stage did."""
+        return self.made_trace
+
+    def direct_ids(self) -> tuple[str, ...] | None:
+        """Return the ids of the direct results; None where no links were followed."""
+        return self.made_direct_ids
+
+    def linked_ids(self) -> frozenset[str]:
+        """Return the ids of the results that links brought."""
+        return frozenset(one.id for one in self.made_results if one.is_associative)
+
+
 class SearchResponse:
     """The answer to one query, best first; always with its trace.
 
-    ``str()`` and a notebook show a row a result: the beginning of its text, kind, date, score and
-    id; with explanations, :meth:`table` too. Texts are read from the store then, not before.
+    ``ids``, ``scores`` and ``texts`` cost little; results are made when one is first looked at, the
+    trace when it is. ``str()`` and a notebook show a row a result: the beginning of its text, kind,
+    date, score and id; with explanations, :meth:`table` too. Texts are read from the store then, not
+    before.
     """
 
-    query: str
-    now: float
-    """The clock of this search, seconds UTC."""
-    profile: str
-    """Name of the profile that ranked."""
-    profile_hash: str
-    """Content hash of that profile."""
-    results: tuple[SearchResult, ...]
-    trace: SearchTrace
-    direct_ids: tuple[str, ...] | None = None
-    """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
-    reason: str = ""
-    """Why nothing is returned although there were candidates; else empty."""
-    confidence: float | None = None
-    """How near the first results are to the question, 0 to 1; None where the profile does not ask
-    (docs/systems/omega.md O28)."""
-    nearest_misses: tuple[SearchResult, ...] = ()
-    """Where nothing is returned for that reason: the nearest, best first. They count as no access."""
-    parts: tuple[str, ...] = ()
-    """Of a compound question, its parts, each of which was searched (docs/systems/omega.md O10); else
-    empty."""
+    __slots__ = (
+        "_answer",
+        "_ids",
+        "_made",
+        "_memories",
+        "_reinforcement_ms",
+        "_scores",
+        "confidence",
+        "now",
+        "parts",
+        "profile",
+        "profile_hash",
+        "query",
+        "reason",
+    )
+
+    def __init__(
+        self,
+        *,
+        query: str,
+        now: float,
+        profile: str,
+        profile_hash: str,
+        ids: Sequence[str],
+        scores: Sequence[float],
+        memories: ResultMemories,
+        answer: Answer,
+        reason: str = "",
+        confidence: float | None = None,
+        parts: tuple[str, ...] = (),
+    ) -> None:
+        self.query = query
+        self.now = now
+        """The clock of this search, seconds UTC."""
+        self.profile = profile
+        """Name of the profile that ranked."""
+        self.profile_hash = profile_hash
+        """Content hash of that profile."""
+        self.reason = reason
+        """Why nothing is returned although there were candidates; else empty."""
+        self.confidence = confidence
+        """How near the first results are to the question, 0 to 1; None where the profile does not ask
+        (docs/systems/omega.md O28)."""
+        self.parts = parts
+        """Of a compound question, its parts, each of which was searched (docs/systems/omega.md O10);
+        else empty."""
+        self._ids = ids
+        self._scores = scores
+        self._memories = memories
+        self._answer = answer
+        self._reinforcement_ms: float | None = None
+        self._made: dict[str, Any] = {}
+
+    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+        """Return what is made once, also where several threads ask at the same time."""
+        found: Made | None = self._made.get(name)
+        return self._made.setdefault(name, make()) if found is None else found
+
+    @property
+    def results(self) -> tuple[SearchResult, ...]:
+        """The results, best first."""
+        return self._once("results", lambda: self._answer.results(self._memories))
+
+    @property
+    def nearest_misses(self) -> tuple[SearchResult, ...]:
+        """Where nothing is returned for :attr:`reason`: the nearest, best first. They count as no access."""
+        load = self._memories.loader
+        return self._once("misses", lambda: self._answer.nearest_misses(load))
+
+    @property
+    def trace(self) -> SearchTrace:
+        """What every stage did."""
+        return self._once("trace", self._whole_trace)
+
+    def _whole_trace(self) -> SearchTrace:
+        trace, duration_ms = self._answer.trace(), self._reinforcement_ms
+        if duration_ms is None:
+            return trace
+        stage = StageTrace("reinforcement", len(self), len(self), duration_ms)
+        return replace(trace, stages=(*trace.stages, stage), total_ms=trace.total_ms + duration_ms)
+
+    @property
+    def direct_ids(self) -> tuple[str, ...] | None:
+        """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
+        return self._answer.direct_ids()
+
+    @property
+    def linked_ids(self) -> frozenset[str]:
+        """Ids of the results that links brought."""
+        return self._answer.linked_ids()
+
+    @property
+    def answer(self) -> Answer:
+        """What the response is made of."""
+        return self._answer
 
     @property
     def abstained(self) -> bool:
@@ -271,44 +399,56 @@ class SearchResponse:
         return bool(self.reason)
 
     def __len__(self) -> int:
-        return len(self.results)
+        return len(self._ids)
 
     def __iter__(self) -> Iterator[SearchResult]:
         return iter(self.results)
 
     def with_reinforcement(self, duration_ms: float) -> SearchResponse:
-        """Return the response with the stage that followed it in its trace."""
-        count = len(self.results)
-        stage = StageTrace("reinforcement", count, count, duration_ms)
-        trace = self.trace
-        longer = replace(
-            trace, stages=(*trace.stages, stage), total_ms=trace.total_ms + duration_ms
-        )
-        return replace(self, trace=longer)
+        """Return the response with the stage that followed it in its trace. REQUIRES: nobody has it yet."""
+        self._reinforcement_ms = duration_ms
+        self._made.pop("trace", None)
+        return self
 
-    def loaded_anew(self, load: LoadMemories) -> SearchResponse:
-        """Return the same results, whose memories are read when they are first touched, once more."""
-        return replace(
-            self,
-            results=_shelved_anew(self.results, load),
-            nearest_misses=_shelved_anew(self.nearest_misses, load),
+    def again(
+        self, load: LoadMemories, *, now: float | None = None, answer: Answer | None = None
+    ) -> SearchResponse:
+        """Return the same answer in new results, whose memories are read when they are first touched.
+
+        Args:
+            load: the store's loader.
+            now: the clock; None: the same.
+            answer: with another trace; None: this one's.
+        """
+        return SearchResponse(
+            query=self.query,
+            now=self.now if now is None else now,
+            profile=self.profile,
+            profile_hash=self.profile_hash,
+            ids=self._ids,
+            scores=self._scores,
+            memories=ResultMemories(self._ids, load),
+            answer=self._answer if answer is None else answer,
+            reason=self.reason,
+            confidence=self.confidence,
+            parts=self.parts,
         )
 
     def load(self) -> None:
         """Read the memories of results and nearest misses now, and not when one is first touched."""
-        for shelved in (self.results, self.nearest_misses):
-            if shelved:
-                shelved[0]._shelf.load()
+        self._memories.load()
+        if self.reason and self.nearest_misses:
+            self.nearest_misses[0]._memories_of.load()
 
     @property
     def ids(self) -> list[str]:
         """Ids of the results, best first."""
-        return [result.id for result in self.results]
+        return list(self._ids)
 
     @property
     def scores(self) -> list[float]:
         """Scores of the results, best first."""
-        return [result.combined_score for result in self.results]
+        return list(self._scores)
 
     @property
     def texts(self) -> list[str | None]:
@@ -322,7 +462,7 @@ class SearchResponse:
             StoreCorrupt: the row of one is damaged; it is named, and the others can be read by
                 their ``result.text``.
         """
-        return [result._shelf.text(result.id) for result in self.results]
+        return [self._memories.text(id) for id in self._ids]
 
     def table(self) -> Table:
         """Return one row a result, best first.
@@ -331,7 +471,7 @@ class SearchResponse:
         factor, score; without: rank, id, relevance, retention, score.
         """
         from oneiros.display import Table  # noqa: PLC0415 - for those who look
-        from oneiros.explanations_table import explanations_table  # noqa: PLC0415
+        from oneiros.explain.render import explanations_table  # noqa: PLC0415
 
         told = [one for result in self.results if (one := result.explanation) is not None]
         if told and len(told) == len(self.results):
@@ -380,39 +520,10 @@ class SearchResponse:
         return f"<p>{html_text(self._headline())}</p>{tables}"
 
 
-def _shelved_anew(results: Sequence[SearchResult], load: LoadMemories) -> tuple[SearchResult, ...]:
-    shelf = _Shelf([one.id for one in results], load)
+def _with_memories(
+    results: Sequence[SearchResult], memories: ResultMemories
+) -> tuple[SearchResult, ...]:
     copies = tuple(map(copy, results))
     for one in copies:
-        one._shelf = shelf
+        one._memories_of = memories
     return copies
-
-
-def shelve(
-    ids: Sequence[str],
-    scores: Sequence[tuple[float, float, float]],
-    explanations: Sequence[Explanation | None] | None,
-    load: LoadMemories,
-    found: Mapping[int, Found] | None = None,
-    neighbours: Mapping[int, str] | None = None,
-) -> tuple[SearchResult, ...]:
-    """Build the results of one response; their memories load together on the first touch.
-
-    Args:
-        ids: best first.
-        scores: (relevance, retention, combined) of each id.
-        explanations: one an id, each looked at when its result is asked for it; or None.
-        load: reads memories, or their texts, from the store.
-        found: by place, what links have to do with a result.
-        neighbours: by place, the hit in whose session a result stands near, which brought it.
-    """
-    shelf = _Shelf(ids, load)
-    results = tuple(
-        SearchResult(shelf, memory_id, triple, explanations, place)
-        for place, (memory_id, triple) in enumerate(zip(ids, scores, strict=True))
-    )
-    for place, how in (found or {}).items():
-        results[place].found_by_links = how
-    for place, hit in (neighbours or {}).items():
-        results[place].neighbour_of = hit
-    return results
