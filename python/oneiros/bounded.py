@@ -161,10 +161,10 @@ class Bounded:
         reinforcing.bring_up_to_date([one for one in read if one is not None], owed)
         return read
 
-    def _texts(self, ids: Sequence[str]) -> list[str | None]:
+    def _own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
         parts = self._parts
         found = self._undamaged(ids, parts.store.own_rows(ids, parts.remember.numbers_of(ids)))
-        return [None if row is None else row.text for row in self._seen_among(found)]
+        return self._seen_among(found)
 
     def _undamaged(
         self, ids: Sequence[str], found: Sequence[Read | StoreCorrupt | None]
@@ -210,4 +210,8 @@ class SeenMemories:
 
     def texts(self, ids: Sequence[str]) -> list[str | None]:
         """Return the texts of memories, of which nothing else is made."""
-        return self._bounded._texts(ids)
+        return [None if row is None else row.text for row in self.own_rows(ids)]
+
+    def own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
+        """Return of memories what no search and no dream cycle changes."""
+        return self._bounded._own_rows(ids)

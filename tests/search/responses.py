@@ -8,6 +8,7 @@ from oneiros.explain.explanation import Explanation
 from oneiros.memory import Memory
 from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import SearchTrace
+from oneiros.store.loading import OwnRow
 
 __all__ = ["Memories", "response"]
 
@@ -29,6 +30,9 @@ class Memories:
 
     def texts(self, ids: Sequence[str], /) -> list[str | None]:
         return [None if one is None else one.text for one in self(ids)]
+
+    def own_rows(self, ids: Sequence[str], /) -> list[OwnRow | None]:
+        raise NotImplementedError
 
 
 def response(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from oneiros.numpy_on_use import np
 from oneiros.ranking.finishing import WeakBest
 from oneiros.texts.normalised import normalised, stemmed, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from oneiros.search.plan import SearchPlan
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
+    from oneiros.store.loading import OwnRow
 
 __all__ = ["Callbacks"]
+
+Read = TypeVar("Read")
 
 _Judgement = tuple[str, list[float], list[int], int, int]
 """A note; factors by place, NaN: not scored; or places in a new order; prompt and completion tokens."""
@@ -113,8 +116,8 @@ class Callbacks:
     def texts(self, rows: Sequence[int]) -> str:
         """Return all normalised text, title and tags of these memories, a line each."""
         return "\n".join(
-            normalised("\n".join((one.text, one.title, *one.tags)))
-            for one in self._memories(rows)
+            normalised("\n".join((one.text, one.title, *_tags(one))))
+            for one in self._own_rows(rows)
             if one is not None
         )
 
@@ -127,7 +130,7 @@ class Callbacks:
         """
         uneven = self._projections.texts.uneven
         places = [place for place, row in enumerate(rows) if row in uneven]
-        memories = self._memories([rows[place] for place in places])
+        memories = self._own_rows([rows[place] for place in places])
         return [
             (place, "" if one is None else normalised(one.text[:characters]))
             for place, one in zip(places, memories, strict=True)
@@ -135,13 +138,22 @@ class Callbacks:
 
     def _memories(self, rows: Sequence[int]) -> list[Memory | None]:
         """Return the memories of rows; None in place of one that is gone, or damaged."""
+        return self._loaded(self._load, rows)
+
+    def _own_rows(self, rows: Sequence[int]) -> list[OwnRow | None]:
+        """Return the same of memories, of which less is read."""
+        return self._loaded(self._load.own_rows, rows)
+
+    def _loaded(
+        self, load: Callable[[Sequence[str]], list[Read | None]], rows: Sequence[int]
+    ) -> list[Read | None]:
         from oneiros.search.response import readable  # noqa: PLC0415 - a cycle of modules
 
         if not rows:
             return []
         ids = self._projections.lifecycle.ids
         held = [ids[row] for row in rows]  # "": forgotten meanwhile
-        found = iter(readable(self._load, [id for id in held if id]))
+        found = iter(readable(load, [id for id in held if id]))
         return [next(found) if id else None for id in held]
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
@@ -167,3 +179,11 @@ class Callbacks:
             threads=1,
         )
         return values
+
+
+def _tags(row: OwnRow) -> Sequence[str]:
+    if row.tags is None:
+        return ()
+    from oneiros.store.rows import tags_of  # noqa: PLC0415 - few have tags
+
+    return tags_of(row.tags)

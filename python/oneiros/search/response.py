@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oneiros.display import Table
     from oneiros.explain.explanation import Explanation
     from oneiros.memory import Memory
+    from oneiros.store.loading import OwnRow
 
 Read = TypeVar("Read")
 Made = TypeVar("Made")
@@ -48,6 +49,9 @@ class LoadMemories(Protocol):
     def texts(self, ids: Sequence[str], /) -> list[str | None]:
         """Return their texts alone, which takes less."""
 
+    def own_rows(self, ids: Sequence[str], /) -> list[OwnRow | None]:
+        """Return text, title and tags, which takes as little."""
+
 
 def load_each(
     load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
@@ -67,8 +71,8 @@ def load_each(
 
 
 def readable(
-    load: Callable[[Sequence[str]], list[Memory | None]], ids: Sequence[str]
-) -> list[Memory | None]:
+    load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
+) -> list[Read | None]:
     """Return what a loader does, but None in place of a memory that is damaged."""
     found = load_each(load, ids)
     return [None if isinstance(memory, StoreCorrupt) else memory for memory in found]

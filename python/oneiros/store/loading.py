@@ -47,6 +47,9 @@ class OwnRow(NamedTuple):
 
     id: str
     text: str
+    title: str
+    tags: str | None
+    """JSON; None: none."""
     topic: str | None
     project: str | None
     session: str | None
