@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bindings/arrays.h"
@@ -29,37 +30,66 @@ std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text,
   return index.add(row, read);
 }
 
-std::size_t add_many(LexicalIndex& index, const py::object& rows, const py::list& texts,
-                     const std::optional<py::list>& titles, const std::optional<py::list>& tags) {
-  const Numbers<std::uint32_t> read_rows(rows, "rows");
-  const Texts read = read_texts(texts, "texts");
-  const Texts read_titles = read_texts(titles.value_or(py::list()), "titles");
-  const Texts read_tags = read_texts(tags.value_or(py::list()), "tags");
-  std::vector<IndexedText> indexed(read.views.size());
+// The fields of many texts as the core reads them, and what keeps them alive.
+struct GivenTexts {
+  Texts texts;
+  Texts titles;
+  Texts tags;
+  std::vector<IndexedText> indexed;
+};
+
+GivenTexts read_fields(const py::list& texts, const std::optional<py::list>& titles,
+                       const std::optional<py::list>& tags) {
+  GivenTexts read{.texts = read_texts(texts, "texts"),
+                  .titles = read_texts(titles.value_or(py::list()), "titles"),
+                  .tags = read_texts(tags.value_or(py::list()), "tags"),
+                  .indexed = std::vector<IndexedText>(texts.size())};
   const auto check_size = [&](const Texts& field, const char* name) {
-    if (field.views.size() != indexed.size()) {
+    if (field.views.size() != read.indexed.size()) {
       throw py::value_error(std::string(name) + ": must be as many as texts (" +
-                            std::to_string(indexed.size()) + "), got " +
+                            std::to_string(read.indexed.size()) + "), got " +
                             std::to_string(field.views.size()));
     }
   };
-  for (std::size_t i = 0; i < indexed.size(); ++i) {
-    indexed[i].text = read.views[i];
+  check_size(read.texts, "texts");
+  for (std::size_t i = 0; i < read.indexed.size(); ++i) {
+    read.indexed[i].text = read.texts.views[i];
   }
   if (titles) {
-    check_size(read_titles, "titles");
-    for (std::size_t i = 0; i < indexed.size(); ++i) {
-      indexed[i].title = read_titles.views[i];
+    check_size(read.titles, "titles");
+    for (std::size_t i = 0; i < read.indexed.size(); ++i) {
+      read.indexed[i].title = read.titles.views[i];
     }
   }
   if (tags) {
-    check_size(read_tags, "tags");
-    for (std::size_t i = 0; i < indexed.size(); ++i) {
-      indexed[i].tags = read_tags.views[i];
+    check_size(read.tags, "tags");
+    for (std::size_t i = 0; i < read.indexed.size(); ++i) {
+      read.indexed[i].tags = read.tags.views[i];
     }
   }
+  return read;
+}
+
+std::size_t add_many(LexicalIndex& index, const py::object& rows, const py::list& texts,
+                     const std::optional<py::list>& titles, const std::optional<py::list>& tags) {
+  const Numbers<std::uint32_t> read_rows(rows, "rows");
+  const GivenTexts read = read_fields(texts, titles, tags);
   const ReleasedGil nogil;
-  return index.add_many(read_rows.values(), indexed, interruptible());
+  return index.add_many(read_rows.values(), read.indexed, interruptible());
+}
+
+AnalyzedTexts analyze_many(const LexicalIndex& index, const py::list& texts,
+                           const std::optional<py::list>& titles,
+                           const std::optional<py::list>& tags) {
+  const GivenTexts read = read_fields(texts, titles, tags);
+  const ReleasedGil nogil;
+  return index.analyze_many(read.indexed);
+}
+
+std::size_t add_analyzed(LexicalIndex& index, const py::object& rows, AnalyzedTexts& texts) {
+  const Numbers<std::uint32_t> read_rows(rows, "rows");
+  const ReleasedGil nogil;
+  return index.add_analyzed(read_rows.values(), std::exchange(texts, {}), interruptible());
 }
 
 // By part, in bytes, the vocabulary too.
@@ -102,6 +132,9 @@ void register_lexical(py::module_& module) {
   py::class_<WeighedQuery>(
       module, "WeighedQuery",
       "A query as the texts of one moment weighed it: LexicalIndex makes one.");
+  py::class_<AnalyzedTexts>(module, "AnalyzedTexts",
+                            "Texts that LexicalIndex.analyze_many analyzed, to be added once.")
+      .def("__len__", [](const AnalyzedTexts& texts) { return texts.documents.size(); });
   LexicalIndexClass index(module, "LexicalIndex",
                           "Texts in, rows ranked by BM25 out; thread-safe.");
   index
@@ -122,6 +155,11 @@ void register_lexical(py::module_& module) {
       .def("add_many", &add_many, py::kw_only(), py::arg("rows"), py::arg("texts"),
            py::arg("titles") = py::none(), py::arg("tags") = py::none(),
            "The same for many. Ctrl-C leaves the texts up to some point in.")
+      .def("analyze_many", &analyze_many, py::kw_only(), py::arg("texts"),
+           py::arg("titles") = py::none(), py::arg("tags") = py::none(),
+           "Does the first half of add_many, of which no search sees anything.")
+      .def("add_analyzed", &add_analyzed, py::kw_only(), py::arg("rows"), py::arg("texts"),
+           "The second half; the texts are empty afterwards.")
       .def("delete", &LexicalIndex::remove, Unlocked(), py::kw_only(), py::arg("row"),
            "False if the row has no text.")
       .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),

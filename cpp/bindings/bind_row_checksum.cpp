@@ -138,6 +138,38 @@ class RowChecksum {
     return found;
   }
 
+  // The same rows given by column, in the order of the constructor's.
+  [[nodiscard]] std::vector<std::int64_t> of_columns(const py::list& columns,
+                                                     std::size_t count) const {
+    if (columns.size() != salts_.size()) {
+      throw py::value_error("columns: expected " + std::to_string(salts_.size()) + ", got " +
+                            std::to_string(columns.size()));
+    }
+    std::uint64_t shared = 0;  // of the cells that all rows have
+    std::vector<std::uint64_t> found(count, 0);
+    for (std::size_t i = 0; i < salts_.size(); ++i) {
+      PyObject* column = columns[i].ptr();
+      if (!PyList_Check(column)) {
+        shared ^= checksum_of(salts_[i], column);
+        continue;
+      }
+      if (static_cast<std::size_t>(PyList_GET_SIZE(column)) != count) {
+        throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
+                              std::to_string(count) + " cells, got " +
+                              std::to_string(PyList_GET_SIZE(column)));
+      }
+      for (std::size_t row = 0; row < count; ++row) {
+        found[row] ^= checksum_of(salts_[i], PyList_GET_ITEM(column, static_cast<Py_ssize_t>(row)));
+      }
+    }
+    std::vector<std::int64_t> joined;
+    joined.reserve(count);
+    for (const std::uint64_t checksum : found) {
+      joined.push_back(std::bit_cast<std::int64_t>(checksum ^ shared));
+    }
+    return joined;
+  }
+
   [[nodiscard]] std::vector<std::size_t> damaged(const py::list& rows) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -180,6 +212,10 @@ void register_row_checksum(py::module_& module) {
           py::init<const std::vector<std::string>&, const std::vector<std::size_t>&, std::size_t>(),
           py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
       .def("of", &RowChecksum::of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
+      .def("of_columns", &RowChecksum::of_columns, py::kw_only(), py::arg("columns"),
+           py::arg("count"),
+           "The checksums of rows given by column: lists of count cells; anything else is the cell "
+           "of all rows.")
       .def("damaged", &RowChecksum::damaged, py::kw_only(), py::arg("rows"),
            "The places in the list of rows whose checksum is another than they hold.");
 }

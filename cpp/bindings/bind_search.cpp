@@ -23,7 +23,7 @@ namespace oneiros {
 namespace {
 
 using search::Attempt;
-using search::Outcome;
+using search::SearchOutcome;
 using search::SearchPlan;
 using search::SearchRequest;
 using search::SearchRun;
@@ -373,9 +373,9 @@ void require_new(const BoundRun& bound) {
   }
 }
 
-Outcome run_one(BoundRun& bound) {
+SearchOutcome run_one(BoundRun& bound) {
   require_new(bound);
-  Outcome outcome;
+  SearchOutcome outcome;
   {
     const LongCall call;
     outcome = bound.run->run(*bound.host);
@@ -385,9 +385,9 @@ Outcome run_one(BoundRun& bound) {
 }
 
 // Runs that call the user's own code take turns on the calling thread.
-std::vector<Outcome> run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
+std::vector<SearchOutcome> run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
-  std::vector<Outcome> outcomes(runs.size());
+  std::vector<SearchOutcome> outcomes(runs.size());
   std::vector<std::size_t> in_parallel;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     require_new(*runs[i]);
@@ -424,7 +424,7 @@ py::list tuples_of(std::span<const search::Result> results) {
   return told;
 }
 
-py::list rows_of(const Outcome& outcome) {
+py::list rows_of(const SearchOutcome& outcome) {
   py::list told(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
     told[i] = outcome.results[i].row;
@@ -432,7 +432,7 @@ py::list rows_of(const Outcome& outcome) {
   return told;
 }
 
-py::list scores_of(const Outcome& outcome) {
+py::list scores_of(const SearchOutcome& outcome) {
   py::list told(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
     told[i] = outcome.results[i].score;
@@ -440,7 +440,7 @@ py::list scores_of(const Outcome& outcome) {
   return told;
 }
 
-py::list stages_of(const Outcome& outcome) {
+py::list stages_of(const SearchOutcome& outcome) {
   const auto& stages = outcome.stages;
   py::list told(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -463,7 +463,7 @@ py::tuple tuple_of(const Rows& rows) {
   return told;
 }
 
-py::list linked_of(const Outcome& outcome) {
+py::list linked_of(const SearchOutcome& outcome) {
   py::list told;
   for (const search::LinkedResult& each : outcome.linked) {
     told.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
@@ -472,7 +472,7 @@ py::list linked_of(const Outcome& outcome) {
   return told;
 }
 
-py::dict bridges_of(const Outcome& outcome) {
+py::dict bridges_of(const SearchOutcome& outcome) {
   py::dict told;
   for (const Reached& each : outcome.bridges) {
     told[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
@@ -493,7 +493,7 @@ py::dict far_of(const BoundRun& bound) {
 }
 
 // (note, two figures, how many were left out, the best of them) of both attempts.
-py::list reasons_of(const Outcome& outcome) {
+py::list reasons_of(const SearchOutcome& outcome) {
   py::list told;
   for (const search::Reason& each : outcome.reasons) {
     told.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
@@ -502,7 +502,7 @@ py::list reasons_of(const Outcome& outcome) {
   return told;
 }
 
-py::dict brought_of(const Outcome& outcome) {
+py::dict brought_of(const SearchOutcome& outcome) {
   py::dict told;
   for (const auto& [row, hit] : outcome.brought) {
     told[py::int_(row)] = hit;
@@ -586,14 +586,14 @@ void register_plan(py::module_& module) {
 }
 
 void register_outcome(py::module_& module) {
-  py::class_<Outcome>(module, "SearchOutcome", "What one search found, by rows.")
+  py::class_<SearchOutcome>(module, "SearchOutcome", "What one search found, by rows.")
       .def("rows", &rows_of, "The row of each result, best first.")
       .def("scores", &scores_of, "The score of each result.")
       .def(
-          "results", [](const Outcome& outcome) { return tuples_of(outcome.results); },
+          "results", [](const SearchOutcome& outcome) { return tuples_of(outcome.results); },
           "(row, relevance, retention, score) of each result, best first.")
       .def(
-          "misses", [](const Outcome& outcome) { return tuples_of(outcome.misses); },
+          "misses", [](const SearchOutcome& outcome) { return tuples_of(outcome.misses); },
           "The nearest candidates where nothing is returned.")
       .def("stages", &stages_of, "What each stage did, in order.")
       .def("linked", &linked_of,
@@ -601,25 +601,25 @@ void register_outcome(py::module_& module) {
       .def("bridges", &bridges_of, "By row, the path by which it joins two of the first results.")
       .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
       .def_property_readonly("direct",
-                             [](const Outcome& outcome) -> py::object {
+                             [](const SearchOutcome& outcome) -> py::object {
                                const auto& direct = outcome.direct;
                                return direct ? py::object(tuple_of(*direct)) : py::none();
                              })
-      .def_readonly("duplicates", &Outcome::duplicates)
+      .def_readonly("duplicates", &SearchOutcome::duplicates)
       .def_property_readonly("reasons", &reasons_of)
       .def_property_readonly("has_reason",
-                             [](const Outcome& outcome) {
+                             [](const SearchOutcome& outcome) {
                                return outcome.reasons[outcome.is_relaxed ? 1 : 0].note !=
                                       search::Note::none;
                              })
-      .def_readonly("confidence", &Outcome::confidence)
-      .def_readonly("best", &Outcome::best)
-      .def_readonly("raw_scores", &Outcome::raw_scores)
+      .def_readonly("confidence", &SearchOutcome::confidence)
+      .def_readonly("best", &SearchOutcome::best)
+      .def_readonly("raw_scores", &SearchOutcome::raw_scores)
       .def_property_readonly(
           "short_cut",
-          [](const Outcome& outcome) { return static_cast<unsigned>(outcome.short_cut); })
-      .def_readonly("is_relaxed", &Outcome::is_relaxed)
-      .def_readonly("future_count", &Outcome::future_count);
+          [](const SearchOutcome& outcome) { return static_cast<unsigned>(outcome.short_cut); })
+      .def_readonly("is_relaxed", &SearchOutcome::is_relaxed)
+      .def_readonly("future_count", &SearchOutcome::future_count);
 }
 
 }  // namespace

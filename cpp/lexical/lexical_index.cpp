@@ -45,6 +45,39 @@ void check_text(const IndexedText& text, const std::array<const char*, 3>& names
   check_field(text.tags, names[2] + place);
 }
 
+void check_texts(std::span<const IndexedText> texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check_text(texts[i], {"texts", "titles", "tags"},
+               std::string("[").append(std::to_string(i)) + "]");
+  }
+}
+
+void check_sizes(std::size_t rows, std::size_t texts) {
+  if (rows != texts) {
+    throw std::invalid_argument("texts: must be as many as rows (" + std::to_string(rows) +
+                                "), got " + std::to_string(texts));
+  }
+}
+
+std::size_t bytes_of(const IndexedText& text) {
+  return text.text.size() + text.title.size() + text.tags.size();
+}
+
+// Runs add(start, end) for the batches of `count` texts, in order.
+template <typename BytesOf, typename Add>
+void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
+  std::size_t start = 0;
+  std::size_t batch_bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    batch_bytes += bytes(i);
+    if (i + 1 - start == kBatchTexts || batch_bytes >= kBatchBytes || i + 1 == count) {
+      add(start, i + 1);
+      start = i + 1;
+      batch_bytes = 0;
+    }
+  }
+}
+
 [[noreturn]] void refuse(std::size_t most, const char* what, const std::string& got) {
   throw QueryTooLarge("query: must hold at most " + std::to_string(most) + " distinct " + what +
                       ", got " + got);
@@ -139,30 +172,53 @@ std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
 
 std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
                                    std::span<const IndexedText> texts, const Pause& pause) {
-  if (rows.size() != texts.size()) {
-    throw std::invalid_argument("texts: must be as many as rows (" + std::to_string(rows.size()) +
-                                "), got " + std::to_string(texts.size()));
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    check_text(texts[i], {"texts", "titles", "tags"},
-               std::string("[").append(std::to_string(i)) + "]");
-  }
-  std::size_t cut_token_count = 0;
+  check_sizes(rows.size(), texts.size());
+  check_texts(texts);
   std::vector<lexical::Document> batch;
-  std::size_t batch_bytes = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    batch.push_back(document_of(rows[i], texts[i], cut_token_count));
-    batch_bytes += texts[i].text.size() + texts[i].title.size() + texts[i].tags.size();
-    if (batch.size() == kBatchTexts || batch_bytes >= kBatchBytes || i + 1 == texts.size()) {
-      index_.add(batch);
-      batch.clear();
-      batch_bytes = 0;
-      if (pause) {
-        pause();
-      }
-    }
-  }
+  std::size_t cut_token_count = 0;
+  for_each_batch(
+      texts.size(), [&](std::size_t i) { return bytes_of(texts[i]); },
+      [&](std::size_t start, std::size_t end) {
+        batch.clear();
+        for (std::size_t i = start; i < end; ++i) {
+          batch.push_back(document_of(rows[i], texts[i], cut_token_count));
+        }
+        index_.add(batch);
+        if (pause) {
+          pause();
+        }
+      });
   return cut_token_count;
+}
+
+AnalyzedTexts LexicalIndex::analyze_many(std::span<const IndexedText> texts) const {
+  check_texts(texts);
+  AnalyzedTexts analyzed;
+  analyzed.documents.reserve(texts.size());
+  analyzed.sizes.reserve(texts.size());
+  for (const IndexedText& text : texts) {
+    analyzed.documents.push_back(document_of(0, text, analyzed.cut_token_count));
+    analyzed.sizes.push_back(bytes_of(text));
+  }
+  return analyzed;
+}
+
+std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
+                                       const Pause& pause) {
+  check_sizes(rows.size(), texts.documents.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    texts.documents[i].row = rows[i];
+  }
+  const std::span<const lexical::Document> documents(texts.documents);
+  for_each_batch(
+      rows.size(), [&](std::size_t i) { return texts.sizes[i]; },
+      [&](std::size_t start, std::size_t end) {
+        index_.add(documents.subspan(start, end - start));
+        if (pause) {
+          pause();
+        }
+      });
+  return texts.cut_token_count;
 }
 
 LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,

@@ -54,6 +54,13 @@ struct SnapshotNotes {
   std::vector<SnapshotSection> sections = {};  // others to be saved, in the order of their kinds
 };
 
+// Texts that an index has analyzed and not yet added; good for that index alone.
+struct AnalyzedTexts {
+  std::vector<lexical::Document> documents = {};
+  std::vector<std::size_t> sizes = {};  // in bytes, of each document's texts
+  std::size_t cut_token_count = 0;
+};
+
 // Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
 // What searches, weighs or scores calls pause_here() on its way.
 class LexicalIndex {
@@ -96,6 +103,14 @@ class LexicalIndex {
   // texts up to some point are in, the others are not.
   std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const IndexedText> texts,
                        const Pause& pause = {});
+
+  // What add_many makes of texts before it adds them, which changes nothing that is found: it may
+  // run beside searches and writers. Throws std::invalid_argument if a field is too long.
+  [[nodiscard]] AnalyzedTexts analyze_many(std::span<const IndexedText> texts) const;
+
+  // Adds what analyze_many of this index returned, as add_many adds the texts.
+  std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
+                           const Pause& pause = {});
 
   // False if the row has no text.
   bool remove(std::uint32_t row) { return index_.remove(row); }

@@ -64,7 +64,7 @@ const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept 
   return given ? &*given : own;
 }
 
-Outcome SearchRun::run(Outside& outside) {
+SearchOutcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
     const QueryReading reading{.syntax = request_.syntax};
@@ -113,7 +113,7 @@ Outcome SearchRun::run(Outside& outside) {
 }
 
 // Moves out of the attempt what nothing asks the run for any more.
-Outcome SearchRun::taken() {
+SearchOutcome SearchRun::taken() {
   Attempt& own = attempt_;
   if (own.direct) {
     std::unordered_set<std::uint32_t> left;

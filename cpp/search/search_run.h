@@ -75,7 +75,7 @@ struct ChannelAnswer {
 };
 
 // What a caller keeps of a run: small beside the run itself.
-struct Outcome {
+struct SearchOutcome {
   std::vector<Result> results;     // best first, each row once
   std::vector<double> raw_scores;  // one a result, before all were divided by `best`
   std::optional<double> best;
@@ -133,7 +133,7 @@ class SearchRun {
   SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, SearchRequest request);
 
   // Throws QueryTooLarge, and whatever `outside` throws. Calls pause_here() on its way.
-  [[nodiscard]] Outcome run(Outside& outside);
+  [[nodiscard]] SearchOutcome run(Outside& outside);
 
   // The attempt that is returned, but for what its outcome took. REQUIRES: run() has returned, here
   // and below.
@@ -220,7 +220,7 @@ class SearchRun {
   // search_run.cpp
   [[nodiscard]] Attempt take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
                              Outside& outside);
-  [[nodiscard]] Outcome taken();
+  [[nodiscard]] SearchOutcome taken();
   [[nodiscard]] lexical::AllowedRows allowed() const;
   [[nodiscard]] lexical::AllowedRows reach() const;
   [[nodiscard]] const NamedTime* time_of(const Attempt& attempt) const noexcept;

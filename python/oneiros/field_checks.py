@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -239,14 +239,19 @@ def embedding(name: str) -> Check:
         if given.ndim != 1 or given.size == 0:
             rule = f"of shape (n,) with n >= 1, not {given.shape}"
             raise ValueError(wrong(name, rule, value))
-        kind, flags = given.dtype, given.flags
-        is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
-        unit = _core.unit_vector(values=given if is_plain else given.astype(np.float64))
+        unit = _unit(given)
         if unit is None:
             _require_zero(name, given)
         return unit
 
     return check
+
+
+def _unit(given: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None:
+    """Return the unit vector of real numbers; None where there is none."""
+    kind, flags = given.dtype, given.flags
+    is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
+    return _core.unit_vector(values=given if is_plain else given.astype(float))
 
 
 def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
@@ -260,3 +265,30 @@ def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
         raise ValueError(wrong(f"{name}[{place}]", "finite", wide[place].item()))
     if np.abs(wide).max() > 1.0:  # its square is beyond every number, not below
         raise ValueError(wrong(name, "of finite length", wide))
+
+
+def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
+    """Return vectors as the check of an embedding returns each, with equal bits, shape (n, d).
+
+    Args:
+        given: at least one.
+
+    Returns:
+        None where they have to be checked one by one: one is refused, is the zero vector, or has
+        another width than the first.
+    """
+    import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
+
+    rows = list(map(np.asarray, given))
+    shape = rows[0].shape
+    if len(shape) != 1 or not shape[0]:
+        return None
+    if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
+        return None
+    found = np.empty((len(rows), *shape), np.float32)
+    for place, row in enumerate(rows):
+        unit = _unit(row)
+        if unit is None:
+            return None
+        found[place] = unit
+    return found

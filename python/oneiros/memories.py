@@ -80,8 +80,9 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
             DuplicateId: the id exists.
             StoreBusy: another process held the store's lock for too long.
         """
-        report = self.add_many([{"text": text, **fields}], on_conflict=on_conflict, now=now)
-        return report.ids[0]
+        require_choice("on_conflict", on_conflict, ("raise", "update"))
+        record = {"text": text, **fields}
+        return self._add(iter((record,)), on_conflict=on_conflict, now=now).ids[0]
 
     def add_many(
         self,
@@ -120,18 +121,32 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
-        report = self._parts.remember.add(
-            records_of(records, progress=progress),
+        given = records_of(records, progress=progress)
+        report = self._add(given, on_conflict=on_conflict, on_error=on_error, now=now, links=links)
+        return replace(report, look=OnFirstLook(partial(self._repeats_among, report.ids)))
+
+    def _add(
+        self,
+        records: Iterator[object],
+        *,
+        on_conflict: str,
+        on_error: str = "raise",
+        now: Time | None = None,
+        links: bool | None = None,
+    ) -> AddReport:
+        parts = self._parts
+        report = parts.remember.add(
+            records,
             now=self._now(now),
             on_conflict=on_conflict,
             on_error=on_error,
             bounds=Bounds(self._bounds, self._inside, self._seen),
-            initial_stability=self._parts.profile.initial_stability,
-            ingest=self._parts.profile.ingest,
+            initial_stability=parts.profile.initial_stability,
+            ingest=parts.profile.ingest,
             links=links,
         )
         self._warn_of_dropped_vectors()
-        return replace(report, look=OnFirstLook(partial(self._repeats_among, report.ids)))
+        return report
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.

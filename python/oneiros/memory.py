@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneiros.dataclasses_on_use import dataclass, field
+from oneiros.dataclasses_on_use import MISSING, dataclass, field, fields
 from oneiros.field_checks import LAST_MOMENT, LAST_NUMBER, wrong
 from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.named_calls import nearest
@@ -23,6 +24,7 @@ __all__ = [
     "FIELDS",
     "Memory",
     "Undecoded",
+    "checked_columns",
     "checked_values",
     "hold_embedding",
     "set_fields",
@@ -201,6 +203,15 @@ def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecode
         object.__setattr__(memory, "embedding", embedding)
 
 
+class ColumnValues(NamedTuple):
+    """Values of many records, as a memory holds them."""
+
+    varying: dict[str, list[Any]]
+    """By field, one value per record."""
+    shared: dict[str, Any]
+    """By field, the value of all records."""
+
+
 def checked_values(record: object, *, now: float) -> dict[str, Any]:
     """Return what :meth:`Memory.from_record` makes a memory of, without making one.
 
@@ -226,6 +237,43 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
         raise ValueError(msg)
     _fill_in(values, now)
     return values
+
+
+def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnValues | None:
+    """Return what :func:`checked_values` returns for many records, by field.
+
+    Args:
+        records: at least one.
+        now: as there.
+
+    Returns:
+        What was given, and what depends on other fields. None where the records have to be checked
+        one by one: one of them is refused or has an embedding, ``sessions`` or ``session_spread``.
+    """
+    count = len(records)
+    names = set[str]().union(*records)
+    if not names <= _COLUMN_FIELDS:
+        return None
+    columns: dict[str, list[Any]] = {}
+    try:
+        for name in names:
+            given = [record.get(name) for record in records]
+            missing = given.count(None)
+            if missing == count:
+                continue
+            check = _ONLY_CHECKS[name]
+            if not missing:
+                columns[name] = list(map(check, given))
+            elif name in _DEFAULTS or name in _FILLED_IN:
+                default = _DEFAULTS.get(name)
+                columns[name] = [default if value is None else check(value) for value in given]
+            else:
+                return None
+    except (TypeError, ValueError):
+        return None
+    if "text" not in columns:
+        return None
+    return ColumnValues(columns, _fill_in_columns(columns, count, now))
 
 
 def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
@@ -284,6 +332,51 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
         raise ValueError(wrong("session_spread", rule, values["session_spread"]))
 
 
+def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> dict[str, Any]:
+    """Give what depends on `now` or on other fields, as :func:`_fill_in` does for one record.
+
+    Returns:
+        The fields of which all records have the same value.
+    """
+    shared: dict[str, Any] = {}
+
+    def fill(name: str, values: list[Any] | Any) -> None:
+        given = columns.get(name)
+        is_column = type(values) is list
+        if given is None:
+            if is_column:
+                columns[name] = values
+            else:
+                shared[name] = values
+        elif None in given:
+            others = values if is_column else repeat(values)
+            pairs = zip(given, others, strict=False)
+            columns[name] = [other if value is None else value for value, other in pairs]
+
+    if "id" not in columns or None in columns["id"]:
+        fill("id", [new_ulid(now) for _ in range(count)])
+    fill("created_at", _moment("created_at", now))
+    fill("updated_at", columns.get("created_at", shared.get("created_at")))
+    fill("learned_at", _moment("learned_at", now))
+    kinds, depths, sessions = map(columns.get, ("kind", "depth", "session"))
+    priorities = PRIORITY_BY_KIND
+    fill(
+        "priority",
+        [priorities.get(kind, PRIORITY_OTHERWISE) for kind in kinds]
+        if kinds
+        else priorities.get("", PRIORITY_OTHERWISE),
+    )
+    fill(
+        "canonical_layer",
+        list(map(LAYER_BY_DEPTH.__getitem__, depths)) if depths else LAYER_BY_DEPTH[2],
+    )
+    if sessions is not None:
+        sets = {name: frozenset(() if name is None else (name,)) for name in set(sessions)}
+        columns["sessions"] = list(map(sets.__getitem__, sessions))
+    shared["session_spread"] = 1
+    return shared
+
+
 def _moment(name: str, now: float) -> float:
     # A clock was checked when it was given: a late year that it shows is no slip.
     checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _ONLY_CHECKS[name](now)
@@ -291,6 +384,19 @@ def _moment(name: str, now: float) -> float:
 
 
 BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
+
+
+# For fields given in some records of a batch only: what the others have, or that it is filled in.
+_DEFAULTS: dict[str, Any] = {
+    entry.name: entry.default for entry in fields(Memory) if entry.default is not MISSING
+}
+_FILLED_IN = frozenset(
+    ("id", "created_at", "updated_at", "learned_at", "priority", "canonical_layer")
+)
+for _name in _FILLED_IN:
+    del _DEFAULTS[_name]
+_DEFAULTS |= {"tags": [], "metadata": {}}
+_COLUMN_FIELDS = FIELDS.keys() - {"embedding", "sessions", "session_spread"}
 
 
 def _given(memory: Memory) -> dict[str, object]:

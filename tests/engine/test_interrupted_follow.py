@@ -15,7 +15,7 @@ from tests.engine.test_dream_in_step import DAY, state
 
 STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "columns": lambda p: (p.lifecycle, "apply"),
-    "rows": lambda p: (p.lifecycle, "rows_of"),
+    "rows": lambda p: (p.lifecycle, "rows_of_ids"),
     "row sets": lambda p: (p.row_sets, "apply"),
     "attributes": lambda p: (p.row_sets.attributes.index, "add_many"),
     "texts": lambda p: (p.indexes, "apply_texts"),

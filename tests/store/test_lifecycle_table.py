@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,9 +171,61 @@ def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
             transaction.insert(replace(FULL, superseded_by=None), embedding_blob=b"v")
             transaction.insert_many([memory("a"), memory("b")])
             told: list[StoredMemory] = []
-            for batch in transaction.fresh_rows() or ():
-                told += batch
+            for batch in transaction.fresh_columns() or ():
+                told += batch.rows()
         assert told == rows(store)
+
+
+def test_a_state_is_indexed_once_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with Store(path) as store:
+        with store.write() as transaction:
+            transaction.insert_many([memory("a"), memory("b")])
+        with store.write() as transaction:
+            transaction.insert(memory("c"))
+        for after, ids in ((0, "abc"), (1, "c"), (2, "")):
+            assert [one.id for one in rows(store, after=after)] == list(ids)
+        with store.write() as transaction:
+            transaction.increment([("a", {"access_count": 1})])
+        assert (store.revision(), [one.revision for one in rows(store)]) == (3, [3, 1, 2])
+        assert [one.id for one in rows(store, after=2)] == ["a"]
+        with store.read() as reading:
+            assert [list(one.sequences) for one in reading.changes_of_states(1)] == [[1]]
+            assert [one.id for one in next(reading.changes_of_memories(1))] == ["c"]
+            assert reading.index_damage() == []
+    with closing(apsw.Connection(str(path))) as connection:
+        count = connection.execute(
+            "SELECT count(*) FROM lifecycle INDEXED BY changed_state WHERE revision > 0"
+        )
+        assert count.get == 1
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_number_is_never_given_again(tmp_path: Path, is_closed: bool) -> None:
+    path, given = tmp_path / "mind.db", []
+    store = Store(path)
+    for round_ in range(3):
+        with store.write() as transaction:
+            given += transaction.insert_many([memory(f"{round_}{name}") for name in "abc"])
+        with store.write() as transaction:
+            transaction.erase(f"{round_}b")  # not the highest number
+            transaction.erase(f"{round_}c")
+            given.append(transaction.insert(memory("again")))
+            transaction.erase("again")
+            transaction.erase(f"{round_}a")
+        if is_closed:
+            store.close()
+            store = Store(path)
+    with suppress(ZeroDivisionError), store.write() as transaction:
+        transaction.insert(memory("taken back"))
+        transaction.erase("taken back")
+        raise ZeroDivisionError
+    with store.write() as transaction:
+        given.append(transaction.insert(memory("last")))
+    store.close()
+    assert given == list(range(1, 14))
+    with Store(path) as other:
+        assert other.deep_check() == []
 
 
 def test_numbers_are_found_by_ids(path: Path) -> None:

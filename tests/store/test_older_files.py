@@ -17,7 +17,7 @@ import pytest
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory
-from oneiros.store import Store, schema
+from oneiros.store import Store, checksums, schema
 from oneiros.store.cells import cell, text_digest
 from oneiros.store.links import StoredLink
 from oneiros.ulid import new_ulid
@@ -110,6 +110,36 @@ def test_a_file_brought_forward_and_a_new_one_have_the_same_tables(tmp_path: Pat
         schema.verify(connection)
         assert connection.execute("PRAGMA integrity_check").get == "ok"
         connection.close()
+
+
+def test_a_file_in_which_all_states_are_indexed_comes_forward(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with Store(path) as store, store.write() as transaction:
+        transaction.insert_many([memory("a"), memory("b")])
+    with closing(apsw.Connection(str(path))) as connection:
+        checksums.register(connection)
+        cells = {name: name for name in checksums.COVERED["lifecycle"]}
+        connection.execute(f"""
+DROP INDEX changed_state;
+CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
+UPDATE lifecycle SET revision = 1;
+UPDATE lifecycle SET checksum = {checksums.checksum(cells)};
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'PRIMARY KEY,', 'PRIMARY KEY AUTOINCREMENT,')
+WHERE name = 'memory';
+PRAGMA writable_schema = RESET;
+INSERT INTO sqlite_sequence VALUES ('memory', 7);
+PRAGMA user_version = 7""")
+    with Store(path) as store:
+        assert store.deep_check() == []
+        assert [(row.id, row.state_revision) for row in rows(store)] == [("a", 1), ("b", 1)]
+        with store.write() as transaction:
+            assert transaction.insert(memory("c")) == 8
+            transaction.increment([("a", {"access_count": 1})])
+        assert [row.id for row in rows(store, after=1)] == ["a", "c"]
+        assert store.deep_check() == []
+        with store.read() as reading:
+            assert reading.index_damage() == []
 
 
 def test_an_older_file_without_a_memory_comes_forward(tmp_path: Path) -> None:
@@ -239,7 +269,7 @@ def test_flipped_bits_of_an_older_file_are_noticed_or_lose_nothing(tmp_path: Pat
 MANY = 600
 KILLED = """
 import os, signal, sys
-from oneiros.store import Store, schema
+from oneiros.store import Store, checksums, schema
 
 path, moment = sys.argv[1], int(sys.argv[2])
 last = schema.MIGRATIONS[-1]

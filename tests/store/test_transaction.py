@@ -37,9 +37,10 @@ def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list
     add(store, memory("before"))
     with store.write() as transaction:
         transaction.insert_many(memories, embedding_blobs=[b"blob"] * len(memories))
-        fresh = transaction.fresh_rows()
+        fresh = transaction.fresh_columns()
     assert fresh is not None
-    (told,) = fresh
+    (columns,) = fresh
+    told = columns.rows()
     assert told == rows(store, after=1)
     for mine, read in zip(told, rows(store, after=1), strict=True):
         assert [*map(type, mine)] == [*map(type, read)]
@@ -49,17 +50,17 @@ def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list
 def test_nothing_is_said_of_fresh_rows_where_more_was_written(store: Store) -> None:
     with store.write() as transaction:
         transaction.insert(FULL)  # names a successor
-        assert transaction.fresh_rows() is None
+        assert transaction.fresh_columns() is None
         transaction.erase(FULL.id)
     add(store, memory("a"))
     with store.write() as transaction:
-        assert transaction.fresh_rows() is None
+        assert transaction.fresh_columns() is None
         transaction.insert_many([])
-        assert transaction.fresh_rows() is None
+        assert transaction.fresh_columns() is None
         transaction.insert(memory("b"))
-        assert transaction.fresh_rows() is not None
+        assert transaction.fresh_columns() is not None
         transaction.increment([("a", {"access_count": 1})])
-        assert transaction.fresh_rows() is None
+        assert transaction.fresh_columns() is None
     for write in ("setting", "erase", "update"):
         with store.write() as transaction:
             transaction.insert(memory(write))
@@ -69,7 +70,7 @@ def test_nothing_is_said_of_fresh_rows_where_more_was_written(store: Store) -> N
                 transaction.erase("a")
             else:
                 transaction.update_columns([("b", {"deleted_at": 1.0})])
-            assert transaction.fresh_rows() is None
+            assert (transaction.fresh_columns() is None) == (write != "setting")
 
 
 def test_revisions_go_on_from_what_others_committed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/lexical/plain_index.h"
@@ -79,6 +80,30 @@ TEST_CASE("LexicalIndex: a call that ends early leaves whole batches") {
   CHECK(index.search("ant", 2000, {}).hits.size() == count);
   CHECK(index.add_many(rows, texts) == 0);
   CHECK(index.document_count() == 1000);
+}
+
+TEST_CASE("LexicalIndex: texts analyzed beforehand are found as others, from when they are added") {
+  const IndexedTexts texts = {{.text = "red fox", .title = "ants", .tags = "one two\nthree"},
+                              {.text = "blue dog"},
+                              {.text = ""},
+                              {.text = "red red dog", .tags = "two"}};
+  const Rows rows = {7, 2, 3, 5};
+  LexicalIndex plain(simple(), {});
+  CHECK(plain.add_many(rows, texts) == 0);
+  LexicalIndex index(simple(), {});
+  AnalyzedTexts analyzed = index.analyze_many(texts);
+  CHECK(analyzed.documents.size() == 4);
+  CHECK(index.document_count() == 0);
+  CHECK(index.search("red", 10, {}).hits.empty());
+  CHECK_THROWS_AS(index.add_analyzed(Rows{1}, analyzed), std::invalid_argument);
+  CHECK(index.document_count() == 0);
+  CHECK(index.add_analyzed(rows, std::move(analyzed)) == 0);
+  CHECK(index.document_count() == 4);
+  for (const char* query : {"red", "dog two", "ants", "three"}) {
+    CHECK(same(index.search(query, 10, {}).hits, plain.search(query, 10, {}).hits));
+  }
+  const std::string large(LexicalIndex::kMaxTextBytes + 1, 'a');
+  CHECK_THROWS_AS((void)index.analyze_many(IndexedTexts{{.text = large}}), std::invalid_argument);
 }
 
 TEST_CASE("LexicalIndex: a search may be ended at any pause, and does no harm") {

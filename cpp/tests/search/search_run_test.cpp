@@ -116,7 +116,7 @@ SearchRequest request(const std::string& query) {
   return asked;
 }
 
-Rows rows_of(const Outcome& outcome) {
+Rows rows_of(const SearchOutcome& outcome) {
   Rows rows;
   for (const Result& result : outcome.results) {
     rows.push_back(result.row);
@@ -124,7 +124,7 @@ Rows rows_of(const Outcome& outcome) {
   return rows;
 }
 
-std::vector<std::string> stages_of(const Outcome& outcome) {
+std::vector<std::string> stages_of(const SearchOutcome& outcome) {
   std::vector<std::string> names;
   for (const StageRecord& stage : outcome.stages) {
     names.emplace_back(stage.name);
@@ -132,8 +132,8 @@ std::vector<std::string> stages_of(const Outcome& outcome) {
   return names;
 }
 
-Outcome done(const World& world, const SearchPlan& plan, const SearchRequest& asked,
-             Nobody nobody = {}) {
+SearchOutcome done(const World& world, const SearchPlan& plan, const SearchRequest& asked,
+                   Nobody nobody = {}) {
   SearchRun run(std::make_shared<const SearchPlan>(plan), world.view(), asked);
   return run.run(nobody);
 }
@@ -142,7 +142,7 @@ Outcome done(const World& world, const SearchPlan& plan, const SearchRequest& as
 
 TEST_CASE("search: channels are fused by their ranks, equal scores by the smaller row") {
   const World world;
-  const Outcome outcome = done(world, plain(), request("red ant"));
+  const SearchOutcome outcome = done(world, plain(), request("red ant"));
   const std::vector<Result>& results = outcome.results;
   REQUIRE(rows_of(outcome) == Rows{0, 1, 2, 4, 5});
   CHECK(results[0].score == 1.0 / 31 + 1.0 / 31);
@@ -186,7 +186,7 @@ TEST_CASE("search: factors of the caller, a reranker and links have their say") 
   plan.expansion = AssociativeExpansion{0.1, 0.1, 2, 0.0, 3, 100, 0.0, scoring(true)};
   asked.has_reranker = false;
   asked.follows_links = true;
-  const Outcome outcome = done(world, plan, asked);
+  const SearchOutcome outcome = done(world, plan, asked);
   REQUIRE(outcome.linked.size() == 1);
   CHECK(outcome.linked.front().path == Rows{0, 3});
   CHECK(outcome.linked.front().weight == 0.5);
@@ -197,12 +197,12 @@ TEST_CASE("search: of texts that are alike the better stays, and what is far lea
   SearchPlan plan = plain();
   plan.duplicates = {150, 0.99F};
   SearchRequest asked = request("red ant");
-  const Outcome outcome = done(world, plan, asked);
+  const SearchOutcome outcome = done(world, plan, asked);
   CHECK(outcome.duplicates == std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 0}});
   plan = plain();
   plan.abstention = Surfacing{2.0, 2.0, 0.0, 3};
   asked.words = {{"red"}, {}, 1};
-  const Outcome none = done(world, plan, asked);
+  const SearchOutcome none = done(world, plan, asked);
   CHECK(none.results.empty());
   CHECK(none.reasons[0].note == Note::surfacing);
   CHECK(none.misses.size() == 3);

@@ -146,5 +146,5 @@ class Comparison:
             pairs = zip(rows, memories, strict=True)
             lost = (m for row, m in pairs if m.tier != _HOT and row not in sets["cold"])
             self._note("cold memories", lost)
-        pairs = zip(rows, memories, strict=True)
-        self._note("attributes", (m for row, m in pairs if not row_sets.attributes.are(row, m)))
+        held = row_sets.attributes.hold(rows, memories)
+        self._each("attributes", memories, held, [True] * len(rows))

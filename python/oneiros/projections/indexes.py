@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.dataclasses_on_use import dataclass
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.lexical_file import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.numpy_on_use import np
+from oneiros.projections.analysis_ahead import AnalysisAhead, lexical_fields
+from oneiros.store.columns import StoredColumns
 from oneiros.store.embedding_bytes import decoded, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
     from oneiros.channels import Bits, Kind
     from oneiros.channels.vector import VectorIndex
     from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredBatch
 
-__all__ = ["Indexes", "LexicalOptions", "vector_digests"]
+__all__ = ["Indexes", "LexicalOptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +44,15 @@ def _text_digest(memory: StoredMemory) -> int:
     return hash((memory.text, memory.title, memory.tags_json)) or 1
 
 
-def vector_digests(blobs: Iterable[bytes]) -> array[int]:
-    """Return what tells encoded vectors from others, in this process; never 0."""
-    return array("q", [hash(blob) or 1 for blob in blobs])
+_TEXT_FIELDS: Final = ("text", "title", "tags_json")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
 
 
 class Indexes:
@@ -74,6 +83,8 @@ class Indexes:
         # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
+        self.analysis_ahead: AnalysisAhead | None = None
+        """What was made of texts before they were stored; set by the thread that writes."""
         self.vector_index = vector_index
         # By row: a text or vector is indexed anew only when it is another one.
         self._text_digests = array("q")
@@ -135,12 +146,13 @@ class Indexes:
         if old is not None:
             old.close()
 
-    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the indexes to what the store says."""
+        count = max(rows) + 1
         for digests in (self._text_digests, self._vector_digests):
-            digests.extend([0] * (max(rows) + 1 - len(digests)))
-        self.apply_texts(rows, batch)
-        self._apply_vectors(rows, batch)
+            digests.extend([0] * (count - len(digests)))
+        self.apply_texts(rows, memories)
+        self._apply_vectors(rows, memories)
 
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
         """Take rows out of the indexes."""
@@ -201,65 +213,76 @@ class Indexes:
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
     # an error cuts off is done again by the next follow.
 
-    def apply_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply_texts(self, rows: Sequence[int], batch: StoredBatch) -> None:
         """Bring the lexical index alone to what the store says."""
-        changed: dict[int, int] = {}
-        texts: list[str] = []
-        titles: list[str] = []
-        tags: list[str] = []  # a memory's, one a line
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None:
-                self._text_digests[row] = 0
-                self.lexical.delete(row=row)
-                continue
-            digest = _text_digest(memory)
-            if self._text_digests[row] != digest:
-                changed[row] = digest
-                texts.append(memory.text)
-                titles.append(memory.title)
-                tags.append("\n".join(memory.tags) if memory.tags_json else "")
-        for row in changed:
-            self._text_digests[row] = 0
-        if texts:
-            self.lexical.add_many(
-                rows=list(changed),
-                texts=texts,
-                titles=titles if any(titles) else None,
-                tags=tags if any(tags) else None,
-            )
-        for row, digest in changed.items():
-            self._text_digests[row] = digest
+        memories = StoredColumns.of(batch)
+        known = self._text_digests
+        live: Sequence[int] = range(len(rows))
+        if not memories.is_all("deleted_at", None):
+            for place in memories.places("deleted_at", _is_given):
+                known[rows[place]] = 0
+                self.lexical.delete(row=rows[place])
+            live = memories.places("deleted_at", _is_missing)
+        fields = zip(*map(memories.__getitem__, _TEXT_FIELDS), strict=True)
+        digests = [digest or 1 for digest in map(hash, fields)]
+        changed = [place for place in live if known[rows[place]] != digests[place]]
+        if not changed:
+            return
+        new_rows = [rows[place] for place in changed]
+        for row in new_rows:
+            known[row] = 0
+        picked = memories.at(changed)
+        analyzed = self.analysis_ahead.take(picked) if self.analysis_ahead is not None else None
+        if analyzed is not None:
+            self.lexical.add_analyzed(rows=new_rows, texts=analyzed)
+        else:
+            texts, titles, tags = lexical_fields(picked)
+            self.lexical.add_many(rows=new_rows, texts=texts, titles=titles, tags=tags)
+        for row, place in zip(new_rows, changed, strict=True):
+            known[row] = digests[place]
 
-    def _apply_vectors(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
-        if self.vectors is None and not any(memory.embedding for memory in batch):
+    def _apply_vectors(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        if self.vectors is None and memories.is_all("embedding", None):
             return  # there is no vector, and no digest of one
-        changed, blobs, bare = {}, [], []
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None or memory.embedding is None:
-                self._vector_digests[row] = 0
+        known = self._vector_digests
+        changed: dict[int, int] = {}
+        blobs: list[bytes] = []
+        bare: list[int] = []
+        unknown = self._of_snapshot([row for row in rows if known[row] == 0])
+        pairs = zip(rows, memories["embedding"], memories["deleted_at"], strict=True)
+        for row, blob, deleted_at in pairs:
+            if deleted_at is not None or blob is None:
+                known[row] = 0
                 bare.append(row)
                 continue
-            (digest,) = vector_digests([memory.embedding])
-            if self._vector_digests[row] == 0 and self._holds(row, memory.embedding):
-                self._vector_digests[row] = digest
-            elif self._vector_digests[row] != digest:
+            digest = hash(blob) or 1
+            if row in unknown and self._holds(row, blob):
+                known[row] = digest
+            elif known[row] != digest:
                 changed[row] = digest
-                blobs.append(memory.embedding)
+                blobs.append(blob)
         for row in changed:
-            self._vector_digests[row] = 0
+            known[row] = 0
         if bare:
             self._remove_vectors(np.array(bare, np.uint32))
         if blobs:
             matrix = decoded(blobs)
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
-        for row, digest in changed.items():
+        for row, digest in changed.items():  # the array of another width may be another object
             self._vector_digests[row] = digest
 
-    def _holds(self, row: int, blob: bytes) -> bool:
-        """Whether a row has this vector: of a snapshot's rows no digest is known."""
+    def _of_snapshot(self, rows: Sequence[int]) -> set[int]:
+        """Those of the rows that have a vector; of a snapshot's rows no digest is known."""
         vectors = None if self._is_replacing else self.vectors
-        if vectors is None or not vectors.column.has(rows=[row])[0]:
-            return False
+        if vectors is None or not rows:
+            return set()
+        places = np.flatnonzero(vectors.column.has(rows=rows)).tolist()
+        return {rows[place] for place in places}
+
+    def _holds(self, row: int, blob: bytes) -> bool:
+        """Whether a row that has a vector has this one."""
+        vectors = self.vectors
+        assert vectors is not None
         (held,) = vectors.reconstruct(np.array([row], np.uint32))
         return encoded(held) == blob
 

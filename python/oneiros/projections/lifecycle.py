@@ -10,7 +10,7 @@ from oneiros.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.numpy_on_use import np
 from oneiros.projections.codes import Codes
 from oneiros.projections.stored_rows import StoredIdsByRow, StoredRowsById
-from oneiros.store import StoredMemory
+from oneiros.store.columns import StoredColumns
 from oneiros.texts.asking import asking_share
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.projections.stored_records import StoredRecords
+    from oneiros.store.columns import StoredBatch
     from oneiros.store.states import StoredStates
 
     Rows = npt.NDArray[np.uint32]
@@ -46,7 +47,8 @@ _ERASED: Final[Mapping[str, Sequence[float | None]]] = {
 }
 
 _DEFAULTS: Final = {
-    name: None if math.isnan(value) else value for name, value in COLUMN_DEFAULTS.items()
+    name: None if math.isnan(COLUMN_DEFAULTS[name]) else COLUMN_DEFAULTS[name]
+    for name in _PLAIN_COLUMNS
 }
 
 
@@ -100,10 +102,9 @@ class Lifecycle:
         """A read-only view of a column, as long as there are rows now."""
         return self.columns.view(name=name)
 
-    def rows_of(self, batch: Iterable[StoredMemory]) -> list[int]:
-        """The rows of memories that have one."""
-        row_of = self.row_of
-        return [row_of[memory.id] for memory in batch]
+    def rows_of_ids(self, ids: Iterable[str]) -> list[int]:
+        """Return the rows of memories that have one."""
+        return list(map(self.row_of.__getitem__, ids))
 
     def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the rows of memories, shape (n,), -1 where there is none.
@@ -154,33 +155,39 @@ class Lifecycle:
         found = {names[code]: int(counts[code]) for code in np.flatnonzero(counts)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
-    def apply(self, batch: Sequence[StoredMemory]) -> None:
+    def apply(self, batch: StoredBatch) -> None:
         """Bring the columns to what the store says; memories not seen before get a row."""
+        memories = StoredColumns.of(batch)
         row_of = self.row_of
-        new = [memory.id for memory in batch if memory.id not in row_of]
+        ids = memories["id"]
+        new = [id for id in ids if id not in row_of]
         if new:
             self._drop_unfound()
         first = len(self.ids)
         left = len(self.columns) - first  # rows that an interrupt left, which may hold anything
-        values = self._values(
-            batch, are_new=len(new) == len(batch) and not left
-        )  # may refuse; so it comes first
+        are_new = len(new) == len(ids)
+        values = self._values(memories, are_new=are_new and not left)  # may refuse, so it is first
         if len(new) > left:
             self.columns.append(count=len(new) - left)
         fresh = dict(zip(new, range(first, first + len(new)), strict=True))
-        rows = [
-            row_of[memory.id] if (row := fresh.get(memory.id)) is None else row for memory in batch
-        ]
+        rows = list(fresh.values())
+        if not are_new:
+            rows = [row_of[id] if (row := fresh.get(id)) is None else row for id in ids]
         self.columns.write(rows=rows, values=values)
         # The last, and ids before rows: whoever finds a row finds what it holds, and an interrupt
         # leaves at most rows that nobody finds.
         self.ids.extend(new)
-        row_of.update(fresh.items())
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.sessions_json or row in self._sessions or self._stored is not None:
-                sessions = memory.sessions
-                if sessions or self.sessions_of(row):
-                    self._sessions[row] = sessions
+        row_of.update(fresh)
+        self._apply_sessions(rows, memories, are_new=are_new)
+
+    def _apply_sessions(self, rows: list[int], memories: StoredColumns, *, are_new: bool) -> None:
+        if memories.is_all("sessions_json", None) and (
+            are_new or (self._stored is None and not self._sessions)
+        ):
+            return
+        for row, sessions in zip(rows, memories.parsed("sessions"), strict=True):
+            if sessions or (not are_new and self.sessions_of(row)):
+                self._sessions[row] = sessions or frozenset()
 
     def _drop_unfound(self) -> None:
         """Drop the ids of rows, the last ones, that an interrupt left before they could be found."""
@@ -220,26 +227,26 @@ class Lifecycle:
         return row
 
     def _values(
-        self, batch: Sequence[StoredMemory], *, are_new: bool
+        self, memories: StoredColumns, *, are_new: bool
     ) -> dict[str, Sequence[float | None]]:
         """The columns of memories; new rows have defaults already, and need no column of these."""
-        held = dict(zip(StoredMemory._fields, zip(*batch, strict=True), strict=True))
-        values: dict[str, Sequence[float | None]] = {name: held[name] for name in _PLAIN_COLUMNS}
+        names: Iterable[str] = _PLAIN_COLUMNS
         if are_new:
-            count = len(batch)
-            values = {
-                name: column
-                for name, column in values.items()
-                if column.count(_DEFAULTS[name]) != count
-            }
-        values["sequence"] = held["sequence"]
+            names = [
+                name
+                for name in memories.given
+                if name in _DEFAULTS and not memories.is_all(name, _DEFAULTS[name])
+            ]
+        values = {name: memories[name] for name in names}
+        values["sequence"] = memories["sequence"]
         for name, column, _limit in _CODED_COLUMNS:
-            values[column] = self._codes[name].of(held[name])
+            if not (are_new and memories.is_all(name, None)):
+                values[column] = self._codes[name].of(memories[name])
         if len(self._codes["kind"]) != len(self.kinds):
             self.kinds = self._codes["kind"].words()
-        if not are_new or any(held["is_superseded"]):
-            values["superseded"] = held["is_superseded"]
-        asks = [asking_share(text) for text in held["text"]]
+        if not (are_new and memories.is_all("is_superseded", 0)):
+            values["superseded"] = memories["is_superseded"]
+        asks = list(map(asking_share, memories["text"]))
         if not are_new or any(asks):
             values["asks"] = asks
         return values

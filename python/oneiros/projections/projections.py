@@ -14,10 +14,11 @@ from oneiros.projections.indexes import Indexes, LexicalOptions
 from oneiros.projections.lifecycle import Lifecycle
 from oneiros.projections.row_sets import RowSets
 from oneiros.projections.session_neighbours import SessionNeighbours
+from oneiros.store.columns import StoredColumns
 from oneiros.texts.memory_texts import MemoryTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.factor import Factor
     from oneiros.ranking.profile import Profile
     from oneiros.search.plan import SearchPlan
-    from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredBatch
 
 __all__ = ["Projections"]
 
@@ -131,19 +132,20 @@ class Projections:
                 problems.append(f"column {name}: its sum is {found}, expected {wanted}")
         return problems
 
-    def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
+    def apply_columns(self, batch: StoredBatch) -> None:
         """Bring the columns to what the store says; memories not seen before get a row."""
         self.lifecycle.apply(batch)
 
-    def apply_indexes(self, batch: Sequence[StoredMemory]) -> None:
+    def apply_indexes(self, batch: StoredBatch) -> None:
         """Bring all else to what the store says. REQUIRES: apply_columns saw the batch."""
-        rows = self.lifecycle.rows_of(batch)
+        memories = StoredColumns.of(batch)
+        rows = self.lifecycle.rows_of_ids(memories["id"])
         self.changed_count += len(rows)
-        self.row_sets.apply(rows, batch)
-        self.indexes.apply(rows, batch)
+        self.row_sets.apply(rows, memories)
+        self.indexes.apply(rows, memories)
         self.sessions.apply(rows)
-        self.texts.apply(rows, batch)
-        self.row_sets.publish(rows, batch)
+        self.texts.apply(rows, memories)
+        self.row_sets.publish(rows, memories)
 
     def apply_states(self, write: ColumnWrite) -> None:
         """Bring all else to what a column holds of many rows. REQUIRES: the column holds it.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.numpy_on_use import np
 from oneiros.scopes import AttributeIndex
+from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
     from pyroaring import BitMap
@@ -87,25 +90,19 @@ class RowAttributes:
         """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
         return {row: held.source for row, held in self._attributes.items()}
 
-    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the index to what the store says."""
-        fresh_rows, fresh = [], []
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None:
-                self.forget(row)
-                continue
-            if row in self._unsure:
-                self.forget(row)
-            old = self._held(row)
-            new = _attributes_of(memory)
-            if old is None:
-                fresh_rows.append(row)
-                fresh.append(new)
-            elif old != new:
-                self._unsure[row] = (old, new)
-                self.index.replace(row, old, new)
-                self._attributes[row] = new
-                del self._unsure[row]
+        if not memories.is_all("deleted_at", None):
+            for row, deleted_at in zip(rows, memories["deleted_at"], strict=True):
+                if deleted_at is not None:
+                    self.forget(row)
+            live = memories.places("deleted_at", _is_missing)
+            rows, memories = [rows[place] for place in live], memories.at(live)
+        fresh_rows, fresh = list(rows), _attributes_of(memories)
+        are_new = self.stored is None and self._attributes.keys().isdisjoint(fresh_rows)
+        if not are_new or self._unsure:
+            places = self._apply_known(rows, fresh)
+            fresh_rows, fresh = [rows[n] for n in places], [fresh[n] for n in places]
         if len(fresh) == 1:  # without grouping by value
             (row,), (new,) = fresh_rows, fresh
             self._unsure[row] = (new,)
@@ -124,14 +121,40 @@ class RowAttributes:
             for row in fresh_rows:
                 del self._unsure[row]
 
-    def are(self, row: int, memory: StoredMemory) -> bool:
-        """Return whether these are what the index was last told of a row; of a deleted one, nothing."""
+    def hold(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the index was last told the same of its row; of a deleted one, nothing."""
+        wanted = iter(_attributes_of(StoredColumns.of([m for m in batch if m.deleted_at is None])))
+        return [
+            row not in self.index
+            if memory.deleted_at is not None
+            else self._told_of(row) == next(wanted)
+            for row, memory in zip(rows, batch, strict=True)
+        ]
+
+    def _told_of(self, row: int) -> _Attributes | None:
+        """Return what the index was last told of a row, without keeping a snapshot's."""
+        if row not in self.index:
+            return None
         held = self._attributes.get(row)
         if held is None and self.stored is not None and self.stored.holds(row):
             held = self._of_snapshot(self.stored, row)
-        if memory.deleted_at is not None or row not in self.index:
-            return (memory.deleted_at is not None) == (row not in self.index)
-        return held == _attributes_of(memory)
+        return held
+
+    def _apply_known(self, rows: Sequence[int], attributes: Sequence[_Attributes]) -> list[int]:
+        """Bring what is known of live rows to what the store says; return the places of the others."""
+        others = []
+        for place, (row, new) in enumerate(zip(rows, attributes, strict=True)):
+            if row in self._unsure:
+                self.forget(row)
+            old = self._held(row)
+            if old is None:
+                others.append(place)
+            elif old != new:
+                self._unsure[row] = (old, new)
+                self.index.replace(row, old, new)
+                self._attributes[row] = new
+                del self._unsure[row]
+        return others
 
     def _held(self, row: int) -> _Attributes | None:
         """What the index was last told of a row; from then on also of a snapshot's."""
@@ -198,17 +221,19 @@ _NO_METADATA: Final[dict[str, object]] = {}
 
 
 _NO_SOURCE: Final = (None, None)
+_make: Final = partial(tuple.__new__, _Attributes)
 
 
-def _attributes_of(memory: StoredMemory) -> _Attributes:
-    tags, metadata = memory.tags_json, memory.metadata_json
-    return _Attributes(
-        memory.id,
-        memory.kind,
-        memory.project,
-        memory.session,
-        memory.topic,
-        memory.tags if tags else _NO_TAGS,
-        memory.metadata if metadata else _NO_METADATA,
-        _NO_SOURCE if tags is None and metadata is None else (tags, metadata),
-    )
+def _is_missing(value: object) -> bool:
+    return value is None
+
+
+def _attributes_of(memories: StoredColumns) -> list[_Attributes]:
+    plain = map(memories.__getitem__, ("id", *_SINGLE))
+    if memories.is_all("tags_json", None) and memories.is_all("metadata_json", None):
+        more: list[Iterable[Any]] = [repeat(_NO_TAGS), repeat(_NO_METADATA), repeat(_NO_SOURCE)]
+        return list(map(_make, zip(*plain, *more, strict=False)))
+    tags = (_NO_TAGS if held is None else held for held in memories.parsed("tags"))
+    metadata = (_NO_METADATA if held is None else held for held in memories.parsed("metadata"))
+    sources = zip(memories["tags_json"], memories["metadata_json"], strict=True)
+    return list(map(_make, zip(*plain, tags, metadata, sources, strict=True)))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneiros.projections.stored_records import StoredRecords
     from oneiros.scopes import Where
     from oneiros.scopes.row_sets import RowsByValue
-    from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredColumns
 
     Column = npt.NDArray[Any]
 
@@ -244,23 +244,16 @@ class RowSets:
         return len(expired), len(not_yet_valid)
 
     @_changing
-    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the sets to what the store says."""
-        self.attributes.apply(rows, batch)
-        pairs = list(zip(rows, batch, strict=True))
-        archived = [row for row, memory in pairs if memory.status == _ARCHIVED]
-        superseded = [row for row, memory in pairs if memory.is_superseded]
-        cold = [row for row, memory in pairs if memory.tier != _HOT]
-        perishable = [
-            row
-            for row, memory in pairs
-            if memory.valid_until is not None
-            or memory.valid_from is not None
-            or memory.ttl is not None
-        ]
-        _keep(self._archived, rows, archived)
-        _keep(self._superseded, rows, superseded)
-        _keep(self._cold, rows, cold)
+        self.attributes.apply(rows, memories)
+        perishable: Sequence[int] = ()
+        for name in ("valid_until", "valid_from", "ttl"):
+            if places := memories.places(name, _is_given):
+                perishable = sorted({*perishable, *places})
+        _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
+        _keep(self._superseded, rows, memories.places("is_superseded", bool))
+        _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
         _keep(self._perishable, rows, perishable)
 
     @_changing
@@ -285,10 +278,9 @@ class RowSets:
         kept -= set_of(rows[~inside])
 
     @_changing
-    def publish(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Make rows live, or no longer, once every index holds what they are."""
-        pairs = zip(rows, batch, strict=True)
-        _keep(self.live, rows, [row for row, memory in pairs if memory.deleted_at is None])
+        _keep(self.live, rows, memories.places("deleted_at", _is_missing))
 
     @_changing
     def erase(self, row: int) -> None:
@@ -339,14 +331,23 @@ def of_kinds(kinds: tuple[str, ...]) -> Where:
     return Where.from_json({"kind": list(kinds)})
 
 
-def _keep(kept: BitMap, rows: Sequence[int], inside: list[int]) -> None:
-    """Of these rows, keep those inside and no others; no row goes that is to stay."""
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
+
+
+def _keep(kept: BitMap, rows: Sequence[int], places: Sequence[int]) -> None:
+    """Keep the rows at some places and no others of these rows; no row goes that is to stay."""
     if len(rows) == 1:  # without making a set of it
-        if inside:
+        if places:
             kept.add(rows[0])
         else:
             kept.discard(rows[0])
         return
-    kept.update(inside)
-    if len(inside) != len(rows):
-        kept.difference_update(BitMap(rows) - BitMap(inside))
+    inside = set_of(rows if len(places) == len(rows) else [rows[place] for place in places])
+    kept |= inside
+    if len(places) != len(rows) and kept:
+        kept -= set_of(rows) - inside

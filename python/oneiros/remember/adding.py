@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard, TypeVar
 
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
-from oneiros.remember.associating import links_of, raise_alike
-from oneiros.remember.batch import AddReport, Batch, Entry, titled
+from oneiros.projections.analysis_ahead import AnalysisAhead
+from oneiros.remember.associating import Added, links_of, raise_alike
+from oneiros.remember.batch import AddReport, Batch, Entry, columns_of, titled
 from oneiros.remember.embedding import Embedding
-from oneiros.remember.following import uncollected
+from oneiros.remember.following import Uncollected
 from oneiros.remember.write_rules import (
     Bounds,
     drops_own_vector,
@@ -21,11 +22,15 @@ from oneiros.remember.write_rules import (
     unknown,
 )
 from oneiros.remember.writer_thread import whole_write
-from oneiros.store.cells import cells_of
+from oneiros.store.cells import DEFAULT_CELLS
+from oneiros.store.columns import StoredColumns
+from oneiros.store.row_inserting import INSERTED_AT_ONCE
 
 if TYPE_CHECKING:
+    from oneiros.memory import Memory
     from oneiros.ranking.ingest import IngestAssociation
     from oneiros.ranking.initial_stability import InitialStability
+    from oneiros.remember.record_columns import RecordColumns
     from oneiros.remember.text_vectors import MadeVectors
     from oneiros.store import StoredMemory, Transaction
 
@@ -34,6 +39,18 @@ __all__ = ["Adding"]
 Item = TypeVar("Item")
 
 _BETWEEN_LOOKS: Final = 2_000
+_FEWEST_AHEAD: Final = 1_000  # new memories whose texts are worth a thread
+
+
+class _Settled(NamedTuple):
+    """A batch of which all is written but the new memories."""
+
+    fresh: RecordColumns | None
+    """These; None for none."""
+    updated: list[str]
+    """The ids of the others."""
+    has_dropped: bool
+    """Whether a vector of the user's own was dropped."""
 
 
 class Adding(Embedding):
@@ -66,13 +83,13 @@ class Adding(Embedding):
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
-        with uncollected():
+        with Uncollected():
             batch.read(records, self.vectors, now, bounds.inside)
-        is_small = ingest is not None and len(batch.entries) <= ingest.most_records
+        is_small = ingest is not None and len(batch) <= ingest.most_records
         rule = ingest if links or (links is None and is_small) else None
 
         def write(made: MadeVectors) -> AddReport:
-            with uncollected():
+            with Uncollected():
                 return self._add(
                     batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
                 )
@@ -83,6 +100,9 @@ class Adding(Embedding):
         """Return the texts to embed, as far as they are known before the transaction."""
         if not self.vectors.is_present:
             return []
+        if batch.columns is not None and batch.columns.width:
+            return []  # every record brings its vector
+        batch.read_by_row()
         held: dict[str, StoredMemory] = {}
         if on_conflict == "update":
             bare = [entry.id for entry in batch.entries if entry.blob is None]
@@ -104,61 +124,129 @@ class Adding(Embedding):
         bounds: Bounds,
         ingest: IngestAssociation | None,
     ) -> AddReport:
-        seen = bounds.seen
+        try:
+            report = self._stored(batch, made, now, on_conflict, bounds, ingest)
+        except BaseException:
+            self._end_analysis(is_stored=False)
+            raise
+        self._end_analysis(is_stored=True)
+        return report
+
+    def _stored(
+        self,
+        batch: Batch,
+        made: MadeVectors,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+        ingest: IngestAssociation | None,
+    ) -> AddReport:
+        with self._writing(after_events_of=batch.ids) as transaction:
+            if self._are_new(batch.columns):
+                settled = _Settled(batch.columns, [], has_dropped=False)
+                self._lifecycle.require_kinds(batch.columns.kinds)
+                if batch.columns.width:
+                    self.vectors.record(transaction, batch.columns.width, is_made_here=False)
+            else:
+                batch.read_by_row()
+                settled = self._settle(batch, transaction, made, now, on_conflict, bounds.seen)
+            fresh = settled.fresh
+            if fresh is not None:
+                if len(fresh) >= _FEWEST_AHEAD:
+                    self._analyze_ahead(fresh)
+                sequences = transaction.insert_columns(fresh.varying, fresh.shared)
+                transaction.count_duplicates(sequences, within=bounds.fields)
+                if ingest is not None:
+                    added = list(map(Added, fresh.ids, fresh.column("session"), fresh.blobs))
+                    new_links = links_of(added, ingest, now)
+                    if new_links:
+                        transaction.set_links(new_links)
+                    raise_alike(transaction, self._projections, fresh.blobs, ingest, bounds.fields)
+        self.has_dropped_vectors |= settled.has_dropped
+        return batch.report([] if fresh is None else fresh.ids, settled.updated)
+
+    def _analyze_ahead(self, fresh: RecordColumns) -> None:
+        """Have the texts of a large batch analyzed while the store writes them."""
+        indexes = self._projections.indexes
+        memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
+        indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
+
+    def _end_analysis(self, *, is_stored: bool) -> None:
+        indexes = self._projections.indexes
+        ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
+        if ahead is not None:
+            ahead.end()
+            if not is_stored:
+                indexes.has_erased = True  # no snapshot may hold words that were never stored
+
+    def _are_new(self, columns: RecordColumns | None) -> TypeGuard[RecordColumns]:
+        """Whether records that were checked by column can be inserted as they are."""
+        if columns is None or (self.vectors.is_present and not columns.width):
+            return False
+        if columns.width and self.vectors.dimension not in (None, columns.width):
+            return False
+        return not any(map(self._lifecycle.row_of.__contains__, self._while_wanted(columns.ids)))
+
+    def _settle(
+        self,
+        batch: Batch,
+        transaction: Transaction,
+        made: MadeVectors,
+        now: float,
+        on_conflict: str,
+        seen: Callable[[StoredMemory | Memory], bool],
+    ) -> _Settled:
+        """Update what the store has of a batch, and return what is new."""
+        ids = batch.ids
+        row_of = self._lifecycle.row_of
+        known = {
+            memory_id: self._held(transaction, memory_id)
+            for memory_id in self._while_wanted(ids)
+            if memory_id in row_of
+        }
+        wanted: list[str | None] = [None] * len(ids)
+        if self.vectors.is_present:
+            wanted = [
+                _text_to_embed(entry, known.get(entry.id))
+                for entry in self._while_wanted(batch.entries)
+            ]
+            made.require((text for text in wanted if text is not None), self.vectors)
+        batch.place_vectors(wanted, made, self.vectors.dimension)
+        self._lifecycle.require_kinds({entry.values.get("kind", "note") for entry in batch.entries})
+        self._record_width(transaction, batch.entries)
         fresh: list[Entry] = []
         changed: list[tuple[Entry, StoredMemory]] = []
-        is_dropped = False
-        ids = [entry.id for entry in batch.entries]
-        with self._writing(after_events_of=ids) as transaction:
-            known = {
-                memory_id: self._held(transaction, memory_id)
-                for memory_id in self._while_wanted(ids)
-                if memory_id in self._lifecycle.row_of
-            }
-            wanted: list[str | None] = [None] * len(ids)
-            if self.vectors.is_present:
-                wanted = [
-                    _text_to_embed(entry, known.get(entry.id))
-                    for entry in self._while_wanted(batch.entries)
-                ]
-                made.require((text for text in wanted if text is not None), self.vectors)
-            batch.place_vectors(wanted, made, self.vectors.dimension)
-            self._lifecycle.require_kinds(
-                {entry.values.get("kind", "note") for entry in batch.entries}
-            )
-            self._record_width(transaction, batch.entries)
-            for entry in self._while_wanted(batch.entries):
-                memory_id = entry.id
-                held = known.get(memory_id)
-                if held is None:
-                    fresh.append(entry)
-                elif on_conflict != "update" or not seen(held):
-                    batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
-                elif held.deleted_at is not None:
-                    # Only restore brings back what was deleted: this is another memory, which
-                    # supersedes nothing.
-                    transaction.erase(memory_id)
-                    fresh.append(entry)
-                else:
-                    changed.append((entry, held))
-            for entry, held in changed:  # the last: they may name what replaces a deleted memory
-                is_dropped |= self._update_existing(transaction, entry, held, now)
-            updated = [entry.id for entry, _ in changed]
-            sequences = transaction.insert_cells(
-                [cells_of(entry.values) for entry in self._while_wanted(fresh)],
-                [entry.blob for entry in fresh],
-            )
-            transaction.count_duplicates(sequences, within=bounds.fields)
-            if ingest is not None:
-                new_links = links_of(fresh, ingest, now)
-                if new_links:
-                    transaction.set_links(new_links)
-                raise_alike(transaction, self._projections, fresh, ingest, bounds.fields)
-        self.has_dropped_vectors |= is_dropped
-        return batch.report({entry.id for entry in fresh}.union(updated), updated)
+        for entry in self._while_wanted(batch.entries):
+            memory_id = entry.id
+            held = known.get(memory_id)
+            if held is None:
+                fresh.append(entry)
+            elif on_conflict != "update" or not seen(held):
+                batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
+            elif held.deleted_at is not None:
+                # Only restore brings back what was deleted: this is another memory, which
+                # supersedes nothing.
+                transaction.erase(memory_id)
+                fresh.append(entry)
+            else:
+                changed.append((entry, held))
+        has_dropped = False
+        for entry, held in changed:  # the last: they may name what replaces a deleted memory
+            has_dropped |= self._update_existing(transaction, entry, held, now)
+        return _Settled(
+            columns_of(list(self._while_wanted(fresh))),
+            [entry.id for entry, _ in changed],
+            has_dropped=has_dropped,
+        )
 
-    def _while_wanted(self, items: Sequence[Item]) -> Iterator[Item]:
-        """Yield items, and end the write where its caller was interrupted meanwhile."""
+    def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
+        """Return items in turn, and end the write where its caller was interrupted meanwhile."""
+        if len(items) > _BETWEEN_LOOKS:
+            return self._looking(items)
+        self.writer.require_wanted()
+        return items
+
+    def _looking(self, items: Sequence[Item]) -> Iterator[Item]:
         for start in range(0, len(items), _BETWEEN_LOOKS):
             self.writer.require_wanted()
             yield from items[start : start + _BETWEEN_LOOKS]

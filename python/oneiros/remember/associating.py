@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiros.numpy_on_use import np
 from oneiros.scopes import allowed_bits
@@ -15,21 +15,29 @@ if TYPE_CHECKING:
 
     from oneiros.projections import Projections
     from oneiros.ranking.ingest import IngestAssociation
-    from oneiros.remember.batch import Entry
     from oneiros.store import Transaction
 
-__all__ = ["links_of", "raise_alike"]
+__all__ = ["Added", "links_of", "raise_alike"]
 
 _INGEST: Final = KINDS.index("ingest")
 _MOST_RAISED: Final = 100  # by one new memory: the nearest
 
 
-def links_of(entries: Sequence[Entry], rule: IngestAssociation, now: float) -> list[StoredLink]:
+class Added(NamedTuple):
+    """What linking needs of a new memory."""
+
+    id: str
+    session: str | None
+    blob: bytes | None
+    """The embedding, encoded."""
+
+
+def links_of(added: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
     """Return the links between new memories of one session."""
-    sessions: dict[str | None, list[Entry]] = {}
-    for entry in entries:
-        if entry.blob is not None:
-            sessions.setdefault(entry.values.get("session"), []).append(entry)
+    sessions: dict[str | None, list[Added]] = {}
+    for one in added:
+        if one.blob is not None:
+            sessions.setdefault(one.session, []).append(one)
     links = []
     for held in sessions.values():
         for start in range(0, len(held), rule.together):
@@ -37,7 +45,7 @@ def links_of(entries: Sequence[Entry], rule: IngestAssociation, now: float) -> l
     return links
 
 
-def _links_among(entries: Sequence[Entry], rule: IngestAssociation, now: float) -> list[StoredLink]:
+def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
     matrix = decoded([entry.blob for entry in entries if entry.blob]).astype(np.float64)
     weights = np.triu(rule.weights(matrix @ matrix.T), 1)
     return [
@@ -51,7 +59,7 @@ def _links_among(entries: Sequence[Entry], rule: IngestAssociation, now: float) 
 def raise_alike(
     transaction: Transaction,
     projections: Projections,
-    entries: Sequence[Entry],
+    blobs: Sequence[bytes | None],
     rule: IngestAssociation,
     within: Mapping[str, str],
 ) -> None:
@@ -60,13 +68,13 @@ def raise_alike(
     Args:
         transaction: not followed yet: the projections hold what was there before.
         projections: searched.
-        entries: the new memories.
+        blobs: the embeddings of the new memories, encoded.
         rule: what is alike.
         within: the fields of the scope that they come through, beyond which nothing is touched.
     """
     index = projections.indexes.vectors
-    blobs = [entry.blob for entry in entries if entry.blob is not None]
-    if not index or not blobs or not rule.raised_by:
+    found = [blob for blob in blobs if blob is not None]
+    if not index or not found or not rule.raised_by:
         return
     allowed = None
     if within:
@@ -75,7 +83,7 @@ def raise_alike(
         rows = projections.row_sets.matching(where(**within))
         allowed = allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
-    for hits in index.search_many(decoded(blobs), _MOST_RAISED, allowed, threads=1):
+    for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
     ids = projections.lifecycle.ids
     times = {id: count for row, count in near.items() if (id := ids[row])}

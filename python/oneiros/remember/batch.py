@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.errors import DuplicateId
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory, checked_values
+from oneiros.remember.record_columns import RecordColumns, joined, record_columns
+from oneiros.store.cells import cells_of, joined_cells
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
@@ -18,8 +22,18 @@ if TYPE_CHECKING:
     from oneiros.store import StoredMemory
 
 _IMPORTANCE = Memory(text="").importance
+_CHUNK: Final = 2_000
+_FEWEST_BY_COLUMN: Final = 8
 
-__all__ = ["AddReport", "Batch", "Entry", "OnFirstLook", "embedded_text", "titled"]
+__all__ = [
+    "AddReport",
+    "Batch",
+    "Entry",
+    "OnFirstLook",
+    "columns_of",
+    "embedded_text",
+    "titled",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -128,7 +142,10 @@ class Batch:
         self._on_conflict = on_conflict
         self._on_error = on_error
         self._initial_stability = initial_stability
+        self.columns: RecordColumns | None = None
+        """All records, where they could be checked by column; ``entries`` is empty then."""
         self.entries: list[Entry] = []
+        self._by_row: Callable[[], None] | None = None
         self._repeated: list[str] = []
         self._failures: list[tuple[int, Exception]] = []
 
@@ -147,6 +164,61 @@ class Batch:
             now: for what a record leaves out.
             inside: gives a record the fields of the scope it comes through, or refuses it.
         """
+        left = iter(records)
+        chunk = seen = list(islice(left, _CHUNK))
+        parts: list[RecordColumns] = []
+        if len(chunk) >= _FEWEST_BY_COLUMN:
+            while chunk and (part := self._columns_of(chunk, vectors, now, inside)) is not None:
+                parts.append(part)
+                chunk = list(islice(left, _CHUNK))
+                seen += chunk
+            columns = None if chunk else joined(parts)
+            if columns is not None and len(set(columns.ids)) == len(columns):
+                self.columns = columns
+                self._by_row = partial(self._read_by_row, seen, vectors, now, inside)
+                return
+        self._read_by_row(chain(seen, left), vectors, now, inside)
+
+    def read_by_row(self) -> None:
+        """Make the entries of records that were checked by column."""
+        if self._by_row is not None:
+            self._by_row()
+            self._by_row = self.columns = None
+
+    def __len__(self) -> int:
+        """Return the number of records that are not refused."""
+        return len(self.entries) if self.columns is None else len(self.columns)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the records that are not refused, in order."""
+        return [entry.id for entry in self.entries] if self.columns is None else self.columns.ids
+
+    def _columns_of(
+        self,
+        chunk: Sequence[object],
+        vectors: TextVectors,
+        now: float,
+        inside: Callable[[object], object],
+    ) -> RecordColumns | None:
+        try:
+            records = list(map(inside, chunk))
+        except (ValueError, TypeError):
+            return None
+        return record_columns(
+            records,
+            now=now,
+            initial_stability=self._initial_stability,
+            require_width=vectors.require_width,
+        )
+
+    def _read_by_row(
+        self,
+        records: Iterable[object],
+        vectors: TextVectors,
+        now: float,
+        inside: Callable[[object], object],
+    ) -> None:
         self._check(records, vectors, now, inside)
         self._keep_one_of_each()
 
@@ -182,15 +254,19 @@ class Batch:
             raise error
         self._failures.append((place, error))
 
-    def report(self, stored: set[str], updated: list[str]) -> AddReport:
+    def report(self, added: list[str], updated: list[str]) -> AddReport:
         """Return what became of the batch.
 
         Args:
-            stored: ids that are in the store now.
-            updated: those of them that were there before.
+            added: ids that are in the store now and were not, in the order of the records.
+            updated: ids that were there before.
         """
+        ids = added
+        if updated:
+            stored = {*added, *updated}
+            ids = [entry.id for entry in self.entries if entry.id in stored]
         return AddReport(
-            ids=[entry.id for entry in self.entries if entry.id in stored],
+            ids=list(ids),
             updated=updated,
             repeated=self._repeated,
             skipped=sorted(place for place, _ in self._failures),
@@ -240,6 +316,15 @@ class Batch:
             kept[memory_id] = entry
         self.entries = list(kept.values())
         self._repeated = list(dict.fromkeys(self._repeated))
+
+
+def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
+    """Return new memories by column; None for no memories."""
+    if not entries:
+        return None
+    cells = joined_cells([cells_of(entry.values) for entry in entries])
+    cells["embedding"] = [entry.blob for entry in entries]
+    return RecordColumns(cells, {}, max(entry.width for entry in entries))
 
 
 def embedded_text(memory: StoredMemory | Memory) -> str:

@@ -11,6 +11,7 @@ from oneiros.numpy_on_use import np
 from oneiros.projections.column_write import ColumnWrite
 from oneiros.projections.snapshot import Snapshot
 from oneiros.remember.writer_thread import WriterThread
+from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.rows import Damaged
 
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from oneiros.remember.reinforcing import Reinforcing
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.remember.write_behind import ReinforcementEvent
-    from oneiros.store import Reading, Store, StoredMemory
+    from oneiros.store import Reading, Store
+    from oneiros.store.columns import StoredBatch
     from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
 
-__all__ = ["Following", "uncollected"]
+__all__ = ["Following", "Uncollected"]
 
 
 class Following:
@@ -80,12 +82,12 @@ class Following:
         self.writer.run(self._catch_up)
 
     def _catch_up(self) -> None:
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._follow(reading)
 
     def _read_all(self) -> None:
         """Bring new projections to the store's state, from its snapshot where that holds."""
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self._snapshot.load(
@@ -122,9 +124,13 @@ class Following:
         try:
             yield
         except StoreCorrupt as error:
-            if error.memory_id is not None:
-                self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
+            self.note_damage_of(error)
             raise
+
+    def note_damage_of(self, error: StoreCorrupt) -> None:
+        """Take note of the damaged memory that an error names, if it names one."""
+        if error.memory_id is not None:
+            self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
 
     def _hide_damaged(self) -> None:
         """Drop what cannot be read from the projections; the store keeps it."""
@@ -275,7 +281,7 @@ class Following:
         return associations if associations.graph else None  # None: dropped meanwhile
 
     def _read_links_now(self) -> None:
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._read_links(reading)
 
     def _read_links(self, reading: Reading) -> None:
@@ -295,13 +301,14 @@ class Following:
 
     def _read_texts(self) -> None:
         texts = self._projections.texts
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             if not texts.are_read:
                 texts.read(reading.texts(on_damage=self.note_damage))
 
-    def _apply(self, batch: Sequence[StoredMemory]) -> None:
-        self.reinforcing.apply_columns(batch)
-        self._projections.apply_indexes(batch)
+    def _apply(self, batch: StoredBatch) -> None:
+        memories = StoredColumns.of(batch)
+        self.reinforcing.apply_columns(memories)
+        self._projections.apply_indexes(memories)
 
     def reinforce(self, event: ReinforcementEvent) -> None:
         """Strengthen what a search returned: before the next read of this engine, and soon."""
@@ -342,16 +349,18 @@ def _gone(write: ColumnWrite) -> ColumnWrite:
     return ColumnWrite(write.field, write.rows[is_gone], write.values[is_gone])
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Look for no cyclic garbage while a million objects may be made that all stay.
+class Uncollected:
+    """A block in which no cyclic garbage is looked for: a million objects may be made that all stay.
 
     It would be looked for among all of them, half a second in which no search goes on.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
             gc.enable()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from oneiros.errors import OneirosError, StoreCorrupt
-from oneiros.remember.following import Following, uncollected
+from oneiros.remember.following import Following, Uncollected
 from oneiros.remember.reinforcing import OF_USE, Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
@@ -75,14 +75,19 @@ class InStep(Following):
         """
         if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
             self._write_events()
+        settings = None
         with self._committing() as transaction:
             yield transaction
-        fresh = transaction.fresh_rows()
+            if transaction.has_set:
+                settings = transaction.settings()
+        fresh = transaction.fresh_columns()
         if fresh is None:
             self._catch_up()
             return
-        for batch in fresh:  # nobody else wrote in between, and how they read is known
-            self._apply(batch)
+        for memories in fresh:  # nobody else wrote in between, and how they read is known
+            self._apply(memories)
+        if settings is not None:
+            self.vectors.follow(settings)
         self._revision = transaction.revision
         self._content_revision += 1
         self._is_behind = False
@@ -90,14 +95,18 @@ class InStep(Following):
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
         """Write one transaction, which is rolled back where the caller was interrupted."""
-        with self.noting_damage(), self._store.write() as transaction:
-            # What is checked inside is checked against what is there.
-            if transaction.revision != self._revision + 1:
-                self._follow(transaction)
-            transaction.known = self.numbers_of
-            self._is_behind = True
-            yield transaction
-            self.writer.require_wanted()
+        try:
+            with self._store.write() as transaction:
+                # What is checked inside is checked against what is there.
+                if transaction.revision != self._revision + 1:
+                    self._follow(transaction)
+                transaction.known = self.numbers_of
+                self._is_behind = True
+                yield transaction
+                self.writer.require_wanted()
+        except StoreCorrupt as error:
+            self.note_damage_of(error)
+            raise
         self.writer.note_commit()
 
     @contextmanager
@@ -116,7 +125,7 @@ class InStep(Following):
 
     def _take_up(self, own: OwnWrites, revision: int) -> None:
         self._take_columns(own)
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             if reading.last_revision() != revision:
                 self._follow(reading)  # somebody wrote since, perhaps of these very ids
                 return
@@ -136,7 +145,7 @@ class InStep(Following):
         fresh = before.emptied()
         self._use(fresh, 0)
         try:
-            with uncollected(), self._store.read() as reading:
+            with Uncollected(), self._store.read() as reading:
                 self._follow(reading)
         except BaseException:
             self._use(before, revision)
@@ -153,7 +162,7 @@ class InStep(Following):
 
         with contextlib.suppress(OneirosError):
             self._write_events()
-        with uncollected(), self._store.read() as reading:
+        with Uncollected(), self._store.read() as reading:
             self._follow(reading)
             without = OF_USE if self.reinforcing.is_owing() else ()
             comparison = Comparison(self._projections, without=without)

@@ -16,6 +16,7 @@ from oneiros.fields import ENUMS
 from oneiros.memory import set_fields
 from oneiros.remember.strengthening import Strengthening, rows_of_pairs
 from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
+from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.projections.column_write import ColumnWrite
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.store import StoredLink, StoredMemory
+    from oneiros.store import StoredLink
+    from oneiros.store.columns import StoredBatch
     from oneiros.store.states import StoredStates
 
     Rows = npt.NDArray[np.uint32]
@@ -133,13 +135,13 @@ class Reinforcing:
         """Whether links wait to be written."""
         return any(event.rule.link_gain is not None for event in self._behind.waiting())
 
-    def apply_columns(self, batch: Sequence[StoredMemory]) -> None:
+    def apply_columns(self, batch: StoredBatch) -> None:
         """Read rows from the store, and strengthen again what it does not know of yet."""
         with self._changing():
             self._lifecycle.apply(batch)
             waiting = self._behind.waiting()
             if waiting:
-                ids = {memory.id for memory in batch}
+                ids = set(StoredColumns.of(batch)["id"])
                 for event in waiting:
                     rows = self._strengthening.rows_of(i for i in event.ids if i in ids)
                     self._strengthening.memories(event, rows)

@@ -175,6 +175,8 @@ class MadeVectors:
             EmbedderMismatch: the store's vectors are another embedder's by now.
         """
         lacking = [text for text in dict.fromkeys(texts) if text not in self._made]
+        if not lacking:
+            return
         spoken = [text for text in lacking if text.strip()]
         self._made.update((text, (None, 0)) for text in lacking)
         for text, vector in zip(spoken, self._vectors.of(spoken) if spoken else (), strict=True):

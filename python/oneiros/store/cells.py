@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from struct import unpack
 from typing import Any, Final, TypeAlias
 
 from oneiros.dataclasses_on_use import MISSING, fields
@@ -15,10 +16,13 @@ from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.rows import MEMORY
 
 __all__ = [
-    "MEMORY_CELLS",
+    "DEFAULT_CELLS",
     "Cells",
     "cell",
+    "cell_columns",
     "cells_of",
+    "encoded_cells",
+    "joined_cells",
     "json_text",
     "memory_cells",
     "text_digest",
@@ -27,14 +31,9 @@ __all__ = [
 _CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
 
 
-Cells: TypeAlias = list[Any]
-"""What the tables hold of a new memory: first :data:`MEMORY_CELLS` values of ``rows.INSERT``, without
-the commit's number and the encoded embedding, then those of ``rows.INSERT_LIFECYCLE``, without the
-memory's number and the commit's."""
-
-_NAMES: Final = (*MEMORY[2:], "text_digest", *LIFECYCLE)
-MEMORY_CELLS: Final = len(_NAMES) - len(LIFECYCLE)
-_DIGEST: Final = MEMORY_CELLS - 1
+Cells: TypeAlias = dict[str, Any]
+"""What the tables hold of a new memory, by field of ``rows.StoredMemory``; for what is left out, see
+:data:`DEFAULT_CELLS`."""
 
 
 def cells_of(values: Mapping[str, Any]) -> Cells:
@@ -43,12 +42,18 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
     Args:
         values: as :func:`oneiros.memory.checked_values` returns them; ``embedding`` is passed over.
     """
-    cells = _DEFAULT_CELLS.copy()
-    places = _PLACES
-    for name, value in values.items():
-        place, encode = places[name]
-        cells[place] = value if encode is None else encode(value)
-    cells[_DIGEST] = text_digest(values["text"])
+    cells = encoded_cells(values)
+    cells["text_digest"] = text_digest(values["text"])
+    return cells
+
+
+def encoded_cells(values: Mapping[str, Any]) -> Cells:
+    """Return the cells of some fields' values, as a memory holds them, but for ``embedding``."""
+    cells = dict(values)
+    for name in _ENCODINGS.keys() & cells.keys():
+        stored, encode = _ENCODINGS[name]
+        cells[stored] = encode(cells.pop(name))
+    cells.pop("embedding", None)
     return cells
 
 
@@ -57,24 +62,45 @@ def memory_cells(memory: Memory) -> Cells:
     return cells_of({name: getattr(memory, name) for name in FIELDS})
 
 
-def _places() -> dict[str, tuple[int, Callable[[Any], Any] | None]]:
-    """Where a field's cell stands, and what makes it of the value; None: it is the value."""
-    places: dict[str, tuple[int, Callable[[Any], Any] | None]] = {
-        name: (place, None) for place, name in enumerate(_NAMES)
+def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the cells of new memories by column.
+
+    Args:
+        values: by field, one value per memory as a memory holds it, ``text`` among them.
+    """
+    columns = {"text_digest": text_digests(values["text"])}
+    for name, column in values.items():
+        encoding = _ENCODINGS.get(name)
+        if encoding is None:
+            columns[name] = column
+            continue
+        stored, encode = encoding
+        if name not in ("tags", "metadata"):  # few different ones
+            encode = {value: encode(value) for value in set(column)}.__getitem__
+        columns[stored] = list(map(encode, column))
+    return columns
+
+
+def joined_cells(memories: Sequence[Cells]) -> dict[str, list[Any]]:
+    """Return the cells of memories by column, as :func:`cell_columns` does."""
+    if len(memories) == 1:
+        return {name: [cell] for name, cell in memories[0].items()}
+    names = dict.fromkeys(name for cells in memories for name in cells)
+    defaults = {name: DEFAULT_CELLS.get(name) for name in names}
+    return {
+        name: [cells.get(name, default) for cells in memories] for name, default in defaults.items()
     }
-    for name, codes in _CODES.items():
-        places[name] = (places[name][0], codes.__getitem__)
-    for name in ("pinned", "core"):
-        places[name] = (places[name][0], int)
-    for name in ("sessions", "tags", "metadata"):
-        places[name] = (places[name][0], partial(cell, name))
-    places["embedding"] = (_DIGEST, None)  # where the text's digest is put at last
-    return places
 
 
 def text_digest(text: str) -> int:
     """Return the number by which equal texts are looked for; no one can aim at another's."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def text_digests(texts: Iterable[str]) -> list[int]:
+    """Return :func:`text_digest` of each text."""
+    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, texts)]
+    return list(unpack(f"<{len(digests)}q", b"".join(digests)))
 
 
 def cell(name: str, value: Any) -> Any:
@@ -101,12 +127,22 @@ def json_text(value: list[str] | Mapping[str, object] | Iterable[str]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-_PLACES: Final = _places()
 _DEFAULTS: Final = {
     field.name: int(field.default) if isinstance(field.default, bool) else field.default
     for field in fields(Memory)
     if field.default is not MISSING
 }
+_STORED_NAMES: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
+
+
+def _encodings() -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    """The fields whose cell is not their value: the name of the cell, and what makes it."""
+    made: dict[str, Callable[[Any], Any]] = {
+        name: codes.__getitem__ for name, codes in _CODES.items()
+    }
+    made |= dict.fromkeys(("pinned", "core"), int)
+    made |= {name: partial(cell, name) for name in _STORED_NAMES}
+    return {name: (_STORED_NAMES.get(name, name), encode) for name, encode in made.items()}
 
 
 def _default_cell(name: str) -> Any:
@@ -115,4 +151,9 @@ def _default_cell(name: str) -> Any:
     return cell(name, _DEFAULTS[name]) if name in _DEFAULTS else None
 
 
-_DEFAULT_CELLS: Final[Cells] = list(map(_default_cell, _NAMES))
+_ENCODINGS: Final = _encodings()
+DEFAULT_CELLS: Final[Mapping[str, Any]] = {
+    _STORED_NAMES.get(name, name): _default_cell(name)
+    for name in (*MEMORY[1:], *LIFECYCLE)  # without the commit's number
+}
+"""The cells of a memory of which nothing was given, by field of ``rows.StoredMemory``."""

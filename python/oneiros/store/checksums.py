@@ -25,6 +25,7 @@ __all__ = [
     "checksum",
     "checksum_after",
     "checksums_of",
+    "checksums_of_columns",
     "insert_of",
     "is_sound",
     "parted",
@@ -114,6 +115,17 @@ def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         found += check.of(rows=list(rows[start : start + _ROWS_AT_ONCE]))
     return found
+
+
+def checksums_of_columns(table: str, columns: list[Any], count: int) -> list[int]:
+    """Return the checksums of rows given by column.
+
+    Args:
+        table: a key of :data:`COVERED`.
+        columns: in the order there: a list with a cell per row, or the cell of all rows.
+        count: of the rows; one step, which no other thread can come between.
+    """
+    return _IN_ORDER[table].of_columns(columns=columns, count=count)
 
 
 class RawRow(NamedTuple):

@@ -264,6 +264,19 @@ UPDATE memory SET superseded_by = NULL,
 WHERE {_HIDDEN_BY_ERASED};
 """
 
+# A new memory's state comes with its row in ``memory``, which has the commit's number. The state's own
+# number is 0 until it changes: so a new memory is written to one index less.
+_CHANGED_STATES_ONLY: Final = """
+DROP INDEX lifecycle_by_revision;
+CREATE INDEX changed_state ON lifecycle(revision)WHERE revision>0
+"""
+# AUTOINCREMENT writes the last number given to a table of its own with each new memory. It is needed
+# only where the memory of the highest number is erased, which writes it there (see ``Transaction.erase``).
+# The rows stay as they are: the word changes nothing in how they lie in the file.
+_WITHOUT_COUNTER: Final = """
+UPDATE sqlite_schema SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 'memory'
+"""
+
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
@@ -314,6 +327,18 @@ def _add_successors_and_checksums(connection: apsw.Connection) -> None:
         connection.execute(f"UPDATE {table} SET checksum = {checksums.checksum(cells)}")
 
 
+def _write_less_of_new_memories(connection: apsw.Connection) -> None:
+    connection.execute(_CHANGED_STATES_ONLY)
+    defensive = connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(_WITHOUT_COUNTER)
+    finally:
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, int(defensive))
+
+
 MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _make_first_tables,
     _make_link_table,
@@ -322,6 +347,7 @@ MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _add_learned_at,
     _add_new_embedding,
     _add_successors_and_checksums,
+    _write_less_of_new_memories,
 ]
 """The step at place n brings a file from version n to n + 1; a new file takes them all.
 

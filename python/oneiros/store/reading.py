@@ -63,7 +63,7 @@ MOST_REVISIONS: Final = 2**62
 _LAST_REVISION: Final = f"""
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
-  coalesce((SELECT max(revision) FROM lifecycle), 0),
+  coalesce((SELECT max(revision) FROM lifecycle WHERE revision > 0), 0),
   coalesce((SELECT max(revision) FROM erased), 0),
   coalesce((SELECT max(revision) FROM setting), 0),
   coalesce((SELECT max(revision) FROM link), 0),
@@ -72,7 +72,8 @@ SELECT max(
 """
 CHANGED: Final = """
 SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
-UNION SELECT sequence FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1"""
+UNION SELECT sequence FROM lifecycle INDEXED BY changed_state
+WHERE revision > ?1 AND revision > 0"""
 """The memories of which a commit after a revision changed one of the two rows."""
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (

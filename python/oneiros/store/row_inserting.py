@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, Final
 
 import apsw
 
 from oneiros.errors import DuplicateId, OneirosError, StoreIOError
 from oneiros.field_checks import wrong
 from oneiros.memory import Memory
-from oneiros.store.cells import MEMORY_CELLS, Cells, memory_cells
-from oneiros.store.checksums import checksums_of
+from oneiros.store.cells import DEFAULT_CELLS, Cells, joined_cells, memory_cells
+from oneiros.store.checksums import checksums_of_columns
+from oneiros.store.columns import StoredColumns
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
-from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, StoredMemory, fresh_row
+from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFECYCLE
 
-__all__ = ["RowInserting"]
+__all__ = ["INSERTED_AT_ONCE", "RowInserting"]
 
-_BATCH: Final = 10_000
-_Rows: TypeAlias = list[tuple[Any, ...]]
+INSERTED_AT_ONCE: Final = 10_000
+"""Memories of a batch that are handed on together."""
+# Where a memory names a successor, which the store may hold, all are read again.
+_DEFAULTS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
+_own_cells: Final = itemgetter(*INSERTED[:-1])
+_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 _NEXT_SEQUENCE: Final = """
 SELECT 1 + max(
   coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
-  coalesce((SELECT max(sequence) FROM memory), 0))"""
+  coalesce((SELECT max(sequence) FROM memory), 0),
+  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
 
 
 class RowInserting(CycleReading):
@@ -42,9 +50,10 @@ class RowInserting(CycleReading):
         self.is_over = False
         self.revision = (self.last_revision() if last_revision is None else last_revision) + 1
         """This commit's number. One that changes nothing leaves it to the next."""
-        # What was inserted, as the two tables hold it.
-        self._fresh: list[tuple[_Rows, _Rows]] = []
-        self._has_changed = False  # something that is no fresh row
+        self._fresh: list[StoredColumns] = []  # what was inserted
+        self._has_changed = False  # something that is neither a fresh row nor a setting
+        self.has_set = False
+        """Whether settings were written."""
         self.relinked: list[int] = []
         """Numbers of memories that an erased one superseded."""
         self._erased: set[str] = set()  # ids whose former numbers do not count any more
@@ -91,76 +100,74 @@ class RowInserting(CycleReading):
     def insert_cells(
         self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
     ) -> range:
-        """Add memories as ``insert_many`` does, given what the table holds of them.
+        """Add memories as ``insert_many`` does, given what the tables hold of them.
 
         Args:
             memories: see :func:`oneiros.store.cells.cells_of`.
             embedding_blobs: one for each.
         """
-        self._require_whole()
         if not memories:
+            self._require_whole()
             return range(0)
+        columns = joined_cells(memories)
+        columns["embedding"] = list(embedding_blobs)
+        return self.insert_columns(columns, {})
+
+    def insert_columns(
+        self, columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
+    ) -> range:
+        """Add memories as ``insert_many`` does, given what the tables hold of them by column.
+
+        Args:
+            columns: see :func:`oneiros.store.cells.cell_columns`; ``embedding``: the encoded vectors.
+            shared: by field, the cell of all memories, where it is not the default.
+        """
+        self._require_whole()
+        count = len(columns["id"])
         first = self._next_sequence()
-        sequences = range(first, first + len(memories))
-        rows = _sealed(
-            "memory",
-            [
-                (sequence, self.revision, blob, *cells[:MEMORY_CELLS])
-                for sequence, cells, blob in zip(sequences, memories, embedding_blobs, strict=True)
-            ],
+        sequences = range(first, first + count)
+        held = StoredColumns(
+            count,
+            {"sequence": list(sequences), **columns},
+            {**shared, "revision": self.revision, "own_revision": self.revision},
+            _DEFAULTS,
         )
-        lifecycle = _sealed(
-            "lifecycle",
-            [
-                (sequence, self.revision, *cells[MEMORY_CELLS:])
-                for sequence, cells in zip(sequences, memories, strict=True)
-            ],
-        )
+        insert = self._insert_one if count == 1 else self._insert_parts
         try:
-            insert = self._insert_one if len(rows) == 1 else self._insert_rows
-            insert(rows, lifecycle)
+            self._fresh += insert(held)
         except apsw.ConstraintError as error:
-            raise DuplicateId(_duplicate(self._first_duplicate(memories))) from error
+            raise DuplicateId(_duplicate(self._first_duplicate(columns["id"]))) from error
         except apsw.Error as error:
             raise self._failed(error) from error
-        self._fresh.append((rows, lifecycle))
         return sequences
 
     @property
     def has_only_inserted(self) -> bool:
-        """Whether memories were inserted, and nothing else was written."""
+        """Whether memories were inserted, and nothing else was written but settings."""
         return bool(self._fresh) and not self._has_changed
 
-    def fresh_rows(self) -> Iterator[list[StoredMemory]] | None:
-        """Return what was inserted, as it can be read; None where something else was written, too."""
-        if not self.has_only_inserted:
-            return None
-        return (
-            list(map(fresh_row, rows[start : start + _BATCH], lifecycle[start : start + _BATCH]))
-            for rows, lifecycle in self._fresh
-            for start in range(0, len(rows), _BATCH)
-        )
+    def fresh_columns(self) -> list[StoredColumns] | None:
+        """Return what was inserted, as it can be read; None where memories changed, too."""
+        return self._fresh if self.has_only_inserted else None
 
     def _next_sequence(self) -> int:
-        """Return a number that no memory has had, as SQLite would give it."""
+        """Return a number that no memory has had, erased ones among them."""
         return int(self._rows(_NEXT_SEQUENCE)[0][0])
 
-    def _insert_one(self, rows: _Rows, lifecycle: _Rows) -> None:
+    def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:
         """Insert without a savepoint: what cuts it off has the transaction taken back."""
         try:
-            self._connection.execute(INSERT, rows[0])
-            self._insert_lifecycle(lifecycle)
+            return [self._inserted(memory)]
         except (apsw.Error, OneirosError):
             raise
         except BaseException:
             self.failure = apsw.InterruptError("an insert was cut off")
             raise
 
-    def _insert_rows(self, rows: _Rows, lifecycle: _Rows) -> None:
+    def _insert_parts(self, memories: StoredColumns) -> list[StoredColumns]:
         self._run("SAVEPOINT batch")
         try:
-            self._connection.executemany(INSERT, rows)
-            self._insert_lifecycle(lifecycle)
+            inserted = list(map(self._inserted, memories.parts(INSERTED_AT_ONCE)))
         except apsw.ConstraintError:
             self._take_batch_back()
             raise
@@ -170,13 +177,21 @@ class RowInserting(CycleReading):
             self._take_batch_back()
             raise
         self._run("RELEASE batch")
+        return inserted
 
-    def _insert_lifecycle(self, lifecycle: _Rows) -> None:
-        """Insert the other half of memories."""
+    def _inserted(self, part: StoredColumns) -> StoredColumns:
+        """Insert rows into both tables; return them with their checksums."""
+        count = len(part)
+        cells = part.cells()
+        own, states = list(_own_cells(cells)), list(_state_cells(cells))
+        own.append(checksums_of_columns("memory", own, count))
+        states.append(checksums_of_columns("lifecycle", states, count))
+        self._connection.executemany(INSERT, _rows_of(own, count))
         try:
-            self._connection.executemany(INSERT_LIFECYCLE, lifecycle)
+            self._connection.executemany(INSERT_LIFECYCLE, _rows_of(states, count))
         except apsw.ConstraintError as error:  # no id that is there already
             raise self._failed(error) from error
+        return part.sealed(own[-1], states[-1])
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         self._require_whole()
@@ -186,10 +201,9 @@ class RowInserting(CycleReading):
         self._run("ROLLBACK TO batch")
         self._run("RELEASE batch")
 
-    def _first_duplicate(self, memories: Sequence[Cells]) -> str:
+    def _first_duplicate(self, ids: Sequence[str]) -> str:
         seen: set[str] = set()
-        for cells in memories:
-            id = str(cells[0])
+        for id in ids:
             taken = self._rows("SELECT 1 FROM memory WHERE id = ?", (id,))
             if id in seen or taken:
                 return id
@@ -207,10 +221,12 @@ class RowInserting(CycleReading):
             raise StoreIOError(msg)
 
 
-def _sealed(table: str, rows: _Rows) -> _Rows:
-    """Return rows of a table with their checksums."""
-    checksums = checksums_of(table, rows)
-    return [(*row, checksum) for row, checksum in zip(rows, checksums, strict=True)]
+def _rows_of(columns: Sequence[Any], count: int) -> Iterable[Sequence[Any]]:
+    """Return rows of columns, in which anything but a list is the cell of all rows."""
+    if count == 1:
+        return ([column[0] if type(column) is list else column for column in columns],)
+    lists = (column if type(column) is list else repeat(column) for column in columns)
+    return zip(*lists, strict=False)
 
 
 def _duplicate(id: str) -> str:

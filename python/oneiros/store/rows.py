@@ -21,12 +21,13 @@ Result = TypeVar("Result")
 
 __all__ = [
     "INSERT",
+    "INSERTED",
+    "INSERTED_LIFECYCLE",
     "INSERT_LIFECYCLE",
     "MEMORY",
     "SUPERSESSION",
     "Damaged",
     "StoredMemory",
-    "fresh_row",
     "index_damage",
     "memories_of",
     "metadata_of",
@@ -95,7 +96,7 @@ class _Row(NamedTuple):
     own_revision: int
     """Of the row in ``memory`` alone; what follows is read only to be verified."""
     state_revision: int | None
-    """Of the row in ``lifecycle`` alone; None where there is none."""
+    """Of the row in ``lifecycle`` alone, 0 until it changes; None where there is none."""
     text_digest: int
     own_checksum: int
     state_checksum: int | None
@@ -192,10 +193,19 @@ SUPERSESSION: Final = ("superseded_at", "superseded_reason")
 _FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
 MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
 """The columns of the table ``memory`` that are read, but for ``sequence``."""
+INSERTED: Final = (*_Row._fields[:_FIRST_LIFECYCLE], "text_digest", "own_checksum")
+"""By their names here, the values of :data:`INSERT`."""
 INSERT: Final = (
     f"INSERT INTO memory (sequence, {', '.join(MEMORY)}, text_digest, checksum) "
     f"VALUES (?, {', '.join('?' * len(MEMORY))}, ?, ?)"
 )
+INSERTED_LIFECYCLE: Final = (
+    "sequence",
+    "state_revision",
+    *(f"{name}_json" if name == "sessions" else name for name in LIFECYCLE),
+    "state_checksum",
+)
+"""By their names here, the values of :data:`INSERT_LIFECYCLE`."""
 INSERT_LIFECYCLE: Final = (
     f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}, checksum) "
     f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))}, ?)"
@@ -272,19 +282,6 @@ def select_anew(condition: str) -> str:
     return f"""
 SELECT sequence, revision, {_OWN}, {states}, 0, revision, NULL, text_digest, checksum, NULL
 FROM memory WHERE {condition}"""
-
-
-def fresh_row(row: Sequence[Any], lifecycle: Sequence[Any]) -> StoredMemory:
-    """Return what :func:`select` reads of a memory that was inserted and names no successor.
-
-    Args:
-        row: the values of :data:`INSERT`.
-        lifecycle: the values of :data:`INSERT_LIFECYCLE`.
-    """
-    sequence, revision, *own, digest, checksum = row
-    _, state_revision, *states, state_checksum = lifecycle
-    verified = (revision, state_revision, digest, checksum, state_checksum)
-    return StoredMemory._make((sequence, revision, *own, *states, 0, *verified))
 
 
 _raw_decode: Final = json.JSONDecoder().raw_decode

@@ -13,14 +13,14 @@ import apsw
 from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
 from oneiros.memory import Memory
 from oneiros.store import schema
-from oneiros.store.cells import MEMORY_CELLS, memory_cells
+from oneiros.store.cells import DEFAULT_CELLS, memory_cells
 from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import select, select_anew
+from oneiros.store.rows import INSERTED_LIFECYCLE, select, select_anew
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -31,9 +31,11 @@ _NEXT: Final = f"{select('memory.sequence > ?')} LIMIT {_BATCH}"
 _ONE: Final = select("memory.sequence = ?")
 _ONE_ANEW: Final = select_anew("sequence = ?")
 # The state of a memory of which nothing was said.
-_NEW_LIFECYCLE: Final = tuple(
-    memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0))[MEMORY_CELLS:]
-)
+_NEW_CELLS: Final = {
+    **DEFAULT_CELLS,
+    **memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0)),
+}
+_NEW_LIFECYCLE: Final = tuple(_NEW_CELLS[name] for name in INSERTED_LIFECYCLE[2:-1])
 
 
 class Salvaged(NamedTuple):
@@ -173,15 +175,16 @@ class _Search(Reading):
         return found
 
     def _last_sequence(self) -> int:
-        """Ask the counter, or else the tree's last leaf, or else hope for a short gap."""
-        for sql in ("SELECT seq FROM sqlite_sequence", "SELECT max(sequence) FROM memory"):
+        """Return the last number of the trees that have one a memory; else hope for a short gap."""
+        highest = 0
+        for table in ("memory", "lifecycle"):
             try:
-                found = self._rows(sql)
+                found = self._rows(f"SELECT max(sequence) FROM {table}")
             except (StoreCorrupt, StoreIOError):
                 continue
-            if found and isinstance(found[0][0], int):
-                return found[0][0]
-        return 2**62
+            if isinstance(found[0][0], int):
+                highest = max(highest, found[0][0])
+        return highest or 2**62
 
     def _patience(self) -> int:
         """Return how many numbers without a readable memory, in a row, end the search.

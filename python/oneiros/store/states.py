@@ -16,7 +16,8 @@ __all__ = ["CHANGED_STATES", "StoredStates", "states_of"]
 
 CHANGED_STATES: Final = f"""
 SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum
-FROM lifecycle INDEXED BY lifecycle_by_revision WHERE revision > ?1 AND sequence NOT IN (
+FROM lifecycle INDEXED BY changed_state
+WHERE revision > ?1 AND revision > 0 AND sequence NOT IN (
   SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
 """The states that a commit after a revision changed, of memories of which it changed nothing else."""
 

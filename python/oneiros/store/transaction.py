@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
 from oneiros.field_checks import wrong
 from oneiros.store.assignments import assigned
-from oneiros.store.cells import Cells, json_text
+from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, StoredLink
-from oneiros.store.rows import MEMORY, without_supersession
+from oneiros.store.rows import without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
 
@@ -41,7 +42,6 @@ _WAITING: Final = """
 SELECT older.sequence FROM memory AS fresh NOT INDEXED
 CROSS JOIN memory AS older INDEXED BY successor ON older.superseded_by = fresh.id
 WHERE fresh.sequence BETWEEN ?1 AND ?2 AND older.sequence NOT BETWEEN ?1 AND ?2"""
-_SUPERSEDED_BY: Final = MEMORY.index("superseded_by") - 2  # of a memory's cells
 _ERASE: Final = tuple(
     f"DELETE FROM {table} WHERE {column} = ?"
     for table, column in (
@@ -61,6 +61,11 @@ SELECT sequence, new_embedding FROM memory
 WHERE sequence > ? AND (embedding IS NOT NULL OR new_embedding > x'')
 ORDER BY sequence LIMIT 1000"""
 
+# Of so many new memories, the few whose text is known are found first by the numbers of their texts.
+_MANY: Final = 64
+_KNOWN_DIGESTS: Final = """
+SELECT value FROM json_each(?1)
+WHERE EXISTS (SELECT 1 FROM memory WHERE text_digest = value AND sequence < ?2)"""
 # {bounds}: what both must share besides.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
@@ -70,15 +75,15 @@ WITH repeated AS MATERIALIZED (
       AND older.text = own.text AND older.sequence < own.sequence
       AND older.deleted_at IS NULL{bounds}
     ORDER BY older.sequence LIMIT 1) AS older
-  FROM memory AS own WHERE own.sequence BETWEEN ? AND ?)
+  FROM memory AS own WHERE own.sequence {places})
 SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 
 @cache
-def _older_duplicates(within: tuple[str, ...]) -> str:
+def _older_duplicates(within: tuple[str, ...], places: str) -> str:
     shared = [assigned(name)[0] for name in within]
     bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
-    return _OLDER_DUPLICATES.format(bounds=bounds)
+    return _OLDER_DUPLICATES.format(bounds=bounds, places=places)
 
 
 class Transaction(CycleWriting):
@@ -102,8 +107,34 @@ class Transaction(CycleWriting):
         """
         if not sequences:
             return 0
-        older = self._rows(_older_duplicates(tuple(within)), (sequences[0], sequences[-1]))
+        places = "BETWEEN ? AND ?"
+        values: tuple[int | str, ...] = (sequences[0], sequences[-1])
+        if len(sequences) >= _MANY:
+            found = self._perhaps_repeating(sequences)
+            if not found:
+                return 0
+            places = "IN (SELECT value FROM json_each(?))"
+            values = (json.dumps(found),)
+        older = self._rows(_older_duplicates(tuple(within), places), values)
         return self.increment((row[0], {"duplicate_count": 1}) for row in older) if older else 0
+
+    def _perhaps_repeating(self, sequences: range) -> list[int]:
+        """Return those of the memories just inserted whose text has a number that another has."""
+        pairs = [
+            pair
+            for part in self._fresh
+            for pair in zip(part["sequence"], part["text_digest"], strict=True)
+            if pair[0] in sequences
+        ]
+        digests = [digest for _, digest in pairs]
+        known = set(digests)
+        repeated: set[int] = set()
+        if len(known) < len(digests):
+            repeated.update(digest for digest, count in Counter(digests).items() if count > 1)
+        if self._rows("SELECT min(sequence) FROM memory")[0][0] < sequences[0]:
+            rows = self._rows(_KNOWN_DIGESTS, (json.dumps(list(known)), sequences[0]))
+            repeated.update(row[0] for row in rows)
+        return [sequence for sequence, digest in pairs if digest in repeated]
 
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
@@ -196,16 +227,17 @@ class Transaction(CycleWriting):
         self._run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
-    def insert_cells(
-        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
+    def insert_columns(
+        self, columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
     ) -> range:
         """Add memories, and mark those as changed that name one of them as their successor.
 
         A memory is superseded from the moment when the store holds its successor; whoever follows
         reads it again then.
         """
-        sequences = super().insert_cells(memories, embedding_blobs)
-        if any(cells[_SUPERSEDED_BY] is not None for cells in memories):
+        sequences = super().insert_columns(columns, shared)
+        successors = columns.get("superseded_by", (shared.get("superseded_by"),))
+        if any(successor is not None for successor in successors):
             self._has_changed = True  # whether it is superseded depends on other rows
         if sequences:
             waiting = self._rows(_WAITING, (sequences[0], sequences[-1]))
@@ -235,6 +267,9 @@ class Transaction(CycleWriting):
         if number is None:
             return False
         self._relink(id, number)
+        if number + 1 == self._next_sequence():  # it is not given again
+            self._run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
+            self._run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
         for sql in _ERASE:
             self._run(sql, (number,))
         self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
@@ -312,5 +347,5 @@ class Transaction(CycleWriting):
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
-        self._has_changed = True
+        self.has_set = True
         self._run(_SET_SETTING, (key, value, self.revision))

@@ -26,7 +26,7 @@ def asking_share(text: str) -> float:
     Returns:
         From 0 to 1; 0 for an empty text.
     """
-    if _ASKS.isdisjoint(text):
+    if "?" not in text and (text.isascii() or _ASKS.isdisjoint(text)):
         return 0.0
     asking = start = 0
     for end in _END.finditer(text):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneiros.channels import Rows
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredColumns
 
 __all__ = ["MemoryTexts", "word_overlaps"]
 
@@ -89,7 +89,7 @@ class MemoryTexts:
             self._put(column, [row for row in rows if row >= 0], texts)
         self._column = column
 
-    def apply(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> None:
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring texts to what the store says; before they are read, do nothing."""
         column = self._column
         if column is None or not rows:
@@ -97,12 +97,15 @@ class MemoryTexts:
         self._make_room(rows)
         gone: list[int] = []
         changed: dict[int, tuple[str, str | None]] = {}
-        for row, memory in zip(rows, batch, strict=True):
-            if memory.deleted_at is not None:
+        said = zip(
+            rows, memories["deleted_at"], memories["text"], memories["tags_json"], strict=True
+        )
+        for row, deleted_at, text, tags in said:
+            if deleted_at is not None:
                 gone.append(row)
                 changed.pop(row, None)
-            elif self._digests[row] != _digest(memory.text, memory.tags_json):
-                changed[row] = memory.text, memory.tags_json
+            elif self._digests[row] != _digest(text, tags):
+                changed[row] = text, tags
         for row in gone:
             self._digests[row] = 0
         if gone:
