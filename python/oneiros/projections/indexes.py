@@ -207,7 +207,7 @@ class Indexes:
         for row, memory, is_there in zip(rows, batch, present, strict=True):
             known = self._vector_digests[row] if row < len(self._vector_digests) else 0
             blob = memory.embedding
-            held.append(is_there and (blob is None or known in (0, *vector_digests([blob]))))
+            held.append(is_there and (blob is None or known in (0, hash(blob) or 1)))
         return held
 
     # A digest stands only while the index is known to hold what it stands for: what an interrupt or
