@@ -111,10 +111,12 @@ def test_the_same_search_takes_the_same_bits() -> None:
         mind.add_many([{"text": "ada", "project": project} for project in "aab"])
         rows, asked = (
             mind._shared.projections.row_sets,
-            Limits(Selection(), where(project="a"), None, NOW),
+            Limits(SELECTIONS[0], where(project="a"), None, NOW),
         )
         first = rows.visible(asked, None)
-        assert rows.visible(Limits(Selection(), where(project="a"), None, NOW + DAY), None) is first
+        assert (
+            rows.visible(Limits(SELECTIONS[0], where(project="a"), None, NOW + DAY), None) is first
+        )
         assert first.bits is not None
         assert np.unpackbits(first.bits, bitorder="little")[:3].tolist() == [1, 1, 0]
         mind.add("bob", project="a")

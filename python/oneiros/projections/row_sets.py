@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec
 
 from pyroaring import BitMap
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.projections.limits import Limits
     from oneiros.projections.stored_records import StoredRecords
+    from oneiros.ranking.selection import Selection
     from oneiros.scopes import Where
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store.columns import StoredColumns
@@ -53,6 +54,13 @@ def _changing(
     return call
 
 
+class _Kept(NamedTuple):
+    """What a search may return, and the selection that is known by its identity while this is kept."""
+
+    visible: Visible
+    selection: Selection | None
+
+
 class _ColumnsRead:
     """Reads columns, and knows which were read."""
 
@@ -80,7 +88,7 @@ class RowSets:
         self._superseded = BitMap()
         self._cold = BitMap()  # rows of another tier than hot, and some that were
         self._perishable = BitMap()  # rows with any bound on their validity
-        self._kept: dict[Hashable, Visible] = {}  # of searches since rows last changed
+        self._kept: dict[Hashable, _Kept] = {}  # of searches since rows last changed
 
     def __len__(self) -> int:
         """Return how many rows the attributes are known of."""
@@ -139,19 +147,21 @@ class RowSets:
             bounds: the scope of who asks; None: all.
         """
         kept = self._kept  # if rows change meanwhile, what is put in here is never seen
+        selection = limits.selection
         key = (
-            *(limits.where, bounds, limits.selection),
+            *(limits.where, bounds, id(selection)),
             None if limits.status is None else tuple(limits.status),
             *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
         )
-        found = kept.get(key)
-        if found is None:
-            columns = _ColumnsRead(self._lifecycle)
-            found = self._visible(limits, bounds, columns)
-            if not columns.names:  # a column changes with every use, and validity by the clock
-                if len(kept) >= _MOST_KEPT:
-                    kept.clear()
-                kept[key] = found
+        held = kept.get(key)
+        if held is not None:
+            return held.visible
+        columns = _ColumnsRead(self._lifecycle)
+        found = self._visible(limits, bounds, columns)
+        if not columns.names:  # a column changes with every use, and validity by the clock
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[key] = _Kept(found, selection)
         return found
 
     def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
@@ -192,9 +202,9 @@ class RowSets:
         found = kept.get("live")
         if found is None:
             bits = allowed_bits(self.live, len(self._lifecycle.ids))
-            found = kept["live"] = Visible(bits, len(self.live), len(self.live))
-        assert found.bits is not None
-        return found.bits
+            found = kept["live"] = _Kept(Visible(bits, len(self.live), len(self.live)), None)
+        assert found.visible.bits is not None
+        return found.visible.bits
 
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """The rows that a recall without filter may not return, by reason: one row may have several.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from oneiros.query.dates import TimeRange
     from oneiros.query.expander import Expanded
     from oneiros.ranking.profile import Profile
+    from oneiros.ranking.selection import Selection
     from oneiros.scopes import Where
     from oneiros.search.options import SearchOptions
     from oneiros.search.response import SearchResponse
@@ -118,7 +120,7 @@ class SearchCall:
     def _limits(self) -> Limits:
         options, selection = self.options, self.profile.selection
         if selection.hidden_kinds and any(map(_names_kinds, (options.where, self.scope))):
-            selection = replace(selection, hidden_kinds=())
+            selection = _with_all_kinds(selection)
         return Limits(
             selection=selection,
             where=options.where,
@@ -448,6 +450,12 @@ def _names_kinds(condition: Where | None) -> bool:
     if isinstance(condition, (And, Or)):
         return any(map(_names_kinds, condition.parts))
     return isinstance(condition, AnyOf) and condition.name == "kind"
+
+
+@lru_cache(maxsize=64)
+def _with_all_kinds(selection: Selection) -> Selection:
+    """Return the selection that hides no kinds. Equal selections give one object."""
+    return replace(selection, hidden_kinds=())
 
 
 def _spoken_in(query: str, syntax: str) -> str:

@@ -108,7 +108,7 @@ class Search:
         self.callbacks = Callbacks(request, plan, projections, load)
         self.run = _core.SearchRun(
             plan=plan.core,
-            view=_view(request, projections, visible),
+            view=_view(request, plan, projections, visible),
             host=self.callbacks,
             has_user_code=request.reranker is not None or plan.has_functions,
             query=request.query,
@@ -440,10 +440,13 @@ def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str
     return ids.of(rows) if isinstance(ids, StoredIdsByRow) else [ids[row] for row in rows]
 
 
-def _view(request: SearchRequest, projections: Projections, visible: Visible) -> _core.ReadView:
+def _view(
+    request: SearchRequest, plan: SearchPlan, projections: Projections, visible: Visible
+) -> _core.ReadView:
     """What the core reads, part by part."""
     reach, sought = visible.reach, request.sought
-    vectors = projections.indexes.vectors if _reads_vectors(request) else None
+    is_read = request.vector is not None or plan.reads_vectors
+    vectors = projections.indexes.vectors if is_read else None
     has_neighbours = request.profile.neighbours is not None
     return _core.ReadView(
         lexical=projections.indexes.lexical,
@@ -455,16 +458,6 @@ def _view(request: SearchRequest, projections: Projections, visible: Visible) ->
         texts=None if sought is None else sought.column,
         lowered=None if sought is None else sought.texts.lowered,
         vectors=vectors.column if vectors else None,
-    )
-
-
-def _reads_vectors(request: SearchRequest) -> bool:
-    """Whether a stage looks at vectors: that loads those of a store that was opened."""
-    profile = request.profile
-    return (
-        request.vector is not None
-        or profile.duplicates is not None
-        or any(factor.name == "cluster" for factor in profile.factors)
     )
 
 

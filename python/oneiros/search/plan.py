@@ -50,6 +50,8 @@ class SearchPlan:
     """What a second search runs; None: there is none."""
     has_functions: bool
     """Whether a factor is a function of the user's."""
+    reads_vectors: bool
+    """Whether a stage looks at vectors though the query has none: loads those of a store just opened."""
     reads_overlap: bool
     """Whether a stage asks for the share of words found in text and tags (O18)."""
 
@@ -138,6 +140,8 @@ def search_plan(
         by_words=by_words,
         relaxed=relaxed,
         has_functions=core.has_functions,
+        reads_vectors=profile.duplicates is not None
+        or any(factor.name == "cluster" for factor in profile.factors),
         reads_overlap=reads_overlap,
     )
 
