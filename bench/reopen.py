@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import oneiros
-from oneiros.channels import inner_products
+from oneiros.channels.vector_index import hnsw
 
 CHUNK, A_CLUSTER, NOISE = 20_000, 50, 0.6
 
@@ -39,7 +39,7 @@ def records(count: int, width: int) -> Iterator[dict[str, Any]]:
 
 def make(path: Path, count: int, width: int, breadth: int) -> None:
     """Make a store, and close it when its graph is ready."""
-    inner_products.EF_BUILD = breadth
+    hnsw.EF_BUILD = breadth
     with oneiros.Engine(path) as mind:
         mind.add_many(records(count, width))
         vectors = mind._parts.projections.indexes.vectors

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from oneiros import _core
-from oneiros.channels import kept_graph, vector, vector_snapshot, vector_upkeep
-from oneiros.channels.hnsw import library
-from oneiros.channels.kept_graph import KeptGraph
-from oneiros.channels.vector import SCANS_WITHOUT_GRAPH, VectorIndex
-from oneiros.channels.vector_sealed import hashes_of
+from oneiros.channels.vector_index import index as vector_index
+from oneiros.channels.vector_index import kept_graph, snapshot, upkeep
+from oneiros.channels.vector_index.hnsw import library
+from oneiros.channels.vector_index.index import SCANS_WITHOUT_GRAPH, VectorIndex
+from oneiros.channels.vector_index.kept_graph import KeptGraph
+from oneiros.channels.vector_index.sealed import hashes_of
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
 COUNT, WIDTH = 2_000, 16
@@ -29,14 +30,14 @@ Held = dict[int, np.ndarray]
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph, though looking at so few vectors one by one would be faster."""
-    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 0.05)
-    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 0.05)
+    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
 
 
 @pytest.fixture
 def _narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk so narrowly that any other graph, or breadth, finds something else."""
-    monkeypatch.setattr(vector_snapshot, "LEAST_BREADTH", 1)
+    monkeypatch.setattr(snapshot, "LEAST_BREADTH", 1)
 
 
 def lived(*, dead: bool = True) -> tuple[VectorIndex, Held]:
@@ -222,7 +223,7 @@ def test_a_graph_that_waits_is_kept_as_it_is_if_no_vector_changed() -> None:
 def test_many_changes_ask_for_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     index, held = lived()
     again = over(kept_of(index), held)
-    monkeypatch.setattr(vector, "FEWEST_FRESH", 20)
+    monkeypatch.setattr(vector_index, "FEWEST_FRESH", 20)
     again.add(range(10), VECTORS[:10])
     assert again._worker is None
     again.add(range(10), VECTORS[:10])
@@ -247,7 +248,7 @@ def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
     index, _ = lived(dead=False)
     index.remove(range(900))
     assert index.lasting is not None
-    monkeypatch.setattr(vector_upkeep, "FEWEST_DEAD", 800)
+    monkeypatch.setattr(upkeep, "FEWEST_DEAD", 800)
     assert index.has_graph
     assert index.lasting is None
     assert VectorIndex(WIDTH).lasting is None
@@ -297,7 +298,7 @@ def test_each_growth_after_a_return_draws_levels_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index, held = lived(dead=False)
-    monkeypatch.setattr(vector_upkeep, "FEWEST_FRESH", 250)  # what comes back grows at once
+    monkeypatch.setattr(upkeep, "FEWEST_FRESH", 250)  # what comes back grows at once
     drawn = []
     for start in (3_000, 3_300):
         kept = kept_of(index)
@@ -381,7 +382,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
 ) -> None:
     index, held = lived()
     kept, rng = kept_of(index), np.random.default_rng(3)
-    monkeypatch.setattr(vector_upkeep, "FEWEST_FRESH", 400)  # what comes back grows at once
+    monkeypatch.setattr(upkeep, "FEWEST_FRESH", 400)  # what comes back grows at once
     arrays = {name: getattr(kept.links, name) for name in ("levels", "neighbours")}
     names = ("heads", "rows", "live", "hashes", "dead_vectors")
     arrays |= {name: getattr(kept, name) for name in names}

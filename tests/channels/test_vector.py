@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import _core
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_index.index import VectorIndex
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 

@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pytest
 
-from oneiros.channels import hnsw, vector_snapshot
-from oneiros.channels.vector import VectorIndex
-from oneiros.channels.vector_upkeep import FLAT_LIMIT
+from oneiros.channels.vector_index import hnsw, snapshot
+from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.channels.vector_index.upkeep import FLAT_LIMIT
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 COUNT, WIDTH = 6_000, 32
@@ -20,8 +20,8 @@ QUERIES = clustered(50, WIDTH, 1)
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph where that was once faster than looking at so few vectors."""
-    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 8)
-    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 8)
+    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_index.index import VectorIndex
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
 WIDTH = 6

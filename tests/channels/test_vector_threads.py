@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oneiros.channels import vector_snapshot
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_index import snapshot
+from oneiros.channels.vector_index.index import VectorIndex
 from tests.channels.vectors import bits_of, clustered
 
 WIDTH = 24
@@ -158,7 +158,7 @@ def answers_in_children(act: Callable[[], object], deadline_seconds: float) -> i
 FORKING = """
 import sys, threading
 import numpy as np
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_index.index import VectorIndex
 from tests.channels.test_vector_threads import VECTORS, WIDTH, answers_in_children
 
 kind, scene = sys.argv[1:]
@@ -211,7 +211,7 @@ def test_children_of_a_fork_answer(kind: str, scene: str) -> None:
 
 IMPORTING = """
 import logging, os, threading, time, types
-import oneiros.channels.hnsw as hnsw
+import oneiros.channels.vector_index.hnsw as hnsw
 
 has_begun, is_over = threading.Event(), []
 
@@ -246,7 +246,7 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
         "-W",
         "error",
         "-c",
-        "import oneiros.channels.vector as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.hnsw as h; h.library()",
+        "import oneiros.channels.vector_index.index as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.vector_index.hnsw as h; h.library()",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -257,7 +257,7 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
 
 def test_faiss_is_imported_for_a_graph_only() -> None:
     code = """
-import sys, numpy as np, oneiros.channels.vector as v
+import sys, numpy as np, oneiros.channels.vector_index.index as v
 vectors = np.random.default_rng(0).standard_normal((300, 8))
 for kind in ("auto", "flat", "hnsw"):
     index = v.VectorIndex(8, kind)
@@ -282,8 +282,8 @@ for kind in ("auto", "flat", "hnsw"):
 
 def test_the_callers_own_thread_count_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     faiss = pytest.importorskip("faiss")
-    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 0.1)
-    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 0.1)
+    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
     index = VectorIndex(WIDTH, "hnsw")
     index.add(np.arange(1_000), VECTORS[:1_000])
     assert index.settle(60)

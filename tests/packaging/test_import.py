@@ -26,7 +26,7 @@ NOT_FOR_WORDS = (
     *("logging", "secrets", "tempfile", "html", "difflib", "random", "pkgutil"),
     *(f"oneiros.{name}" for name in ("batch", "cli", "evaluation", "kernels", "demo", "display")),
     *(f"oneiros.{name}" for name in ("explaining", "why_not", "placing", "rescored", "exporting")),
-    *("oneiros.channels.vector", "oneiros.store.salvage", "oneiros.store.files"),
+    *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
     *("oneiros.scopes.conditions", "oneiros.ranking.weighted_fusion"),
     *(f"oneiros.remember.{name}" for name in ("applying", "undoing", "followed_cycle")),
     *("oneiros.dream.report", "oneiros.dream.ledger"),
@@ -119,7 +119,7 @@ def test_a_store_with_vectors_loads_numpy_with_the_first_vector_and_faiss_later(
         assert vectors.has_graph
     loaded = new_modules(WITH_VECTORS.format(path=path))
     assert "numpy" in loaded
-    assert loaded.isdisjoint({"faiss", "logging", "oneiros.channels.hnsw"})
+    assert loaded.isdisjoint({"faiss", "logging", "oneiros.channels.vector_index.hnsw"})
 
 
 def test_an_add_needs_no_numpy() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from oneiros import _core
-from oneiros.channels.kept_graph import KeptGraph
-from oneiros.channels.vector import VectorIndex
-from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.channels.vector_index.kept_graph import KeptGraph
+from oneiros.channels.vector_index.snapshot import Snapshot
 from oneiros.errors import SnapshotDamaged
 from oneiros.projections.stored_vectors import graph_of, graph_part
 from tests.channels.vectors import clustered

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.channels import Bits, Kind
-    from oneiros.channels.vector import VectorIndex
+    from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.store import StoredMemory
     from oneiros.store.columns import StoredBatch
 
@@ -292,7 +292,7 @@ class Indexes:
             if index is not None:  # every vector was replaced by another embedder's
                 index.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
-            from oneiros.channels.vector import VectorIndex  # noqa: PLC0415 - not for words alone
+            from oneiros.channels.vector_index.index import VectorIndex  # noqa: PLC0415 - not for words alone
 
             index = VectorIndex(dimension, kind=self.vector_index)
             if self._is_replacing:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
     from typing_extensions import Buffer
 
-    from oneiros.channels.kept_graph import KeptGraph
-    from oneiros.channels.vector import VectorIndex
+    from oneiros.channels.vector_index.index import VectorIndex
+    from oneiros.channels.vector_index.kept_graph import KeptGraph
     from oneiros.projections.projections import Projections
     from oneiros.scopes.row_sets import RowsByValue
     from oneiros.store import Reading, Store

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.channels.graph_links import Links
-from oneiros.channels.kept_graph import KeptGraph
-from oneiros.channels.vector import VectorIndex
+from oneiros.channels.vector_index.graph_links import Links
+from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.channels.vector_index.kept_graph import KeptGraph
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.projections.parts import PartReader, PartWriter, require_sense
 from oneiros.store.embedding_bytes import decoded

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits
-from oneiros.channels.graph_links import Links
-from oneiros.channels.vector_input import read_vectors
-from oneiros.channels.vector_sealed import (
+from oneiros.channels.vector_index.graph_links import Links
+from oneiros.channels.vector_index.input import read_vectors
+from oneiros.channels.vector_index.sealed import (
     NO_ROW,
     Hashes,
     Sealed,
@@ -26,11 +26,11 @@ from oneiros.channels.vector_sealed import (
     hashes_of,
     rows_of_nodes,
 )
-from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.channels.vector_index.snapshot import Snapshot
 from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
-    from oneiros.channels.hnsw import Matrix, Nodes
+    from oneiros.channels.vector_index.hnsw import Matrix, Nodes
 
 __all__ = ["KeptGraph", "ReplacedVectors", "restored"]
 
@@ -149,7 +149,7 @@ def restored(
     Raises:
         ValueError: they are not.
     """
-    from oneiros.channels.hnsw import Graph  # noqa: PLC0415 - loaded with the first graph
+    from oneiros.channels.vector_index.hnsw import Graph  # noqa: PLC0415 - loaded with the first graph
 
     node_count = len(kept.hashes)
     row_of = kept.rows_of_nodes()

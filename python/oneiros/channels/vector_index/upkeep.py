@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.channels.vector_sealed import Sealed, flags_of, seal
-from oneiros.channels.vector_snapshot import Snapshot
+from oneiros.channels.vector_index.sealed import Sealed, flags_of, seal
+from oneiros.channels.vector_index.snapshot import Snapshot
 from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:

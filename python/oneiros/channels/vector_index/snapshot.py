@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, RankedList
-from oneiros.channels.vector_sealed import Sealed
+from oneiros.channels.vector_index.sealed import Sealed
 from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
-    from oneiros.channels.hnsw import Matrix
+    from oneiros.channels.vector_index.hnsw import Matrix
 
 __all__ = ["Snapshot"]
 

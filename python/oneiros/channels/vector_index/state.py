@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.channels.kept_graph import ReplacedVectors
-from oneiros.channels.vector_sealed import Sealed
-from oneiros.channels.vector_snapshot import Snapshot
-from oneiros.channels.vector_upkeep import Built
+from oneiros.channels.vector_index.kept_graph import ReplacedVectors
+from oneiros.channels.vector_index.sealed import Sealed
+from oneiros.channels.vector_index.snapshot import Snapshot
+from oneiros.channels.vector_index.upkeep import Built
 from oneiros.dataclasses_on_use import replace
 
 if TYPE_CHECKING:
-    from oneiros.channels.hnsw import Matrix
+    from oneiros.channels.vector_index.hnsw import Matrix
 
 __all__ = ["VectorState"]
 

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Kind, RankedList
-from oneiros.channels.forking import most_threads
-from oneiros.channels.kept_graph import KeptGraph, restored
-from oneiros.channels.vector_input import (
+from oneiros.channels.vector_index.forking import most_threads
+from oneiros.channels.vector_index.input import (
     read_allowed,
     read_k,
     read_query,
@@ -22,17 +21,18 @@ from oneiros.channels.vector_input import (
     read_vectors,
     refuse_repeats,
 )
-from oneiros.channels.vector_sealed import Sealed
-from oneiros.channels.vector_snapshot import Snapshot
-from oneiros.channels.vector_state import VectorState
-from oneiros.channels.vector_upkeep import FEWEST_FRESH, FLAT_LIMIT, Built, Task, build, due
+from oneiros.channels.vector_index.kept_graph import KeptGraph, restored
+from oneiros.channels.vector_index.sealed import Sealed
+from oneiros.channels.vector_index.snapshot import Snapshot
+from oneiros.channels.vector_index.state import VectorState
+from oneiros.channels.vector_index.upkeep import FEWEST_FRESH, FLAT_LIMIT, Built, Task, build, due
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.ranking.threads import require_threads
 
 if TYPE_CHECKING:
     import logging
 
-    from oneiros.channels.hnsw import Matrix
+    from oneiros.channels.vector_index.hnsw import Matrix
 
 __all__ = ["VectorIndex"]
 
@@ -382,7 +382,7 @@ class VectorIndex:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
             # Here, where forks wait for the lock: a child could not finish the worker's import.
-            import oneiros.channels.hnsw  # noqa: F401, PLC0415 - loaded with the first graph
+            import oneiros.channels.vector_index.hnsw  # noqa: F401, PLC0415 - loaded with the first graph
 
             self._worker = threading.Thread(target=self._upkeep, name="oneiros-vector", daemon=True)
             self._worker.start()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.channels.graph_links import LINKS, Links
+from oneiros.channels.vector_index.graph_links import LINKS, Links
 from oneiros.whole_import import import_whole
 
 __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]

@@ -18,7 +18,7 @@ from oneiros.channels import Bits, Rows
 from oneiros.dataclasses_on_use import dataclass
 
 if TYPE_CHECKING:
-    from oneiros.channels.hnsw import Graph, Matrix, Nodes
+    from oneiros.channels.vector_index.hnsw import Graph, Matrix, Nodes
 
 __all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
 
@@ -107,7 +107,7 @@ def seal(
         The part, and the order of its positions: numbers below ``len(former)`` are ``former``'s
         positions, those from there on stand for ``rows``.
     """
-    from oneiros.channels.hnsw import SLICE, Graph  # noqa: PLC0415 - loaded with the first graph
+    from oneiros.channels.vector_index.hnsw import SLICE, Graph  # noqa: PLC0415 - loaded with the first graph
 
     known, length = (0, 0) if former is None else (len(former.graph), len(former))
     hashes = np.concatenate([hashes_of(part) for part in _parts(column, rows, BLOCK)] or [_NONE])
