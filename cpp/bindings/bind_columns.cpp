@@ -2,6 +2,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "columns/most_accessed.h"
@@ -30,7 +31,8 @@ AnyNumbers read_column(const py::handle& given, const std::string& name, Column 
       kColumns[static_cast<std::size_t>(column)].rule);
 }
 
-GivenColumns read_columns(const py::dict& values) {
+GivenColumns read_columns(const py::dict& columns) {
+  const py::dict values = own_copy(columns);
   GivenColumns given;
   given.names.reserve(values.size());  // the values point into both
   given.numbers.reserve(values.size());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
 #include "encoding/row_checksum.h"
@@ -129,7 +130,8 @@ class RowChecksum {
     }
   }
 
-  [[nodiscard]] std::vector<std::int64_t> of(const py::list& rows) const {
+  [[nodiscard]] std::vector<std::int64_t> of(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     std::vector<std::int64_t> found;
     found.reserve(rows.size());
     for (const py::handle row : rows) {
@@ -138,10 +140,11 @@ class RowChecksum {
     return found;
   }
 
-  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& rows) const {
+  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      PyObject* row = rows[i].ptr();
+      const py::object row = rows[i];
       const std::uint64_t checksum = of_row(row);
       PyObject* held = cell_of(row, checksum_place_);
       if (!PyLong_Check(held) || number_of(held) != checksum) {
