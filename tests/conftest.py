@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sysconfig
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
@@ -27,40 +28,33 @@ def mind() -> Iterator[oneiros.Engine]:
 
 
 # Packages without wheels for every free-threaded interpreter. There, and only there, a test that
-# imports a missing one is skipped: test modules that import it, and tests that come to need it.
-OPTIONAL_WITHOUT_LOCK = frozenset(
-    {"apsw", "faiss", "matplotlib", "pandas", "polars", "pyarrow", "Stemmer", "yaml"}
-)
+# needs a missing one is skipped: modules that import it, and tests that it fails, in a child too.
 IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+OPTIONAL_THERE = ("apsw", "faiss", "matplotlib", "pandas", "polars", "pyarrow", "Stemmer", "yaml")
+MISSING = [name for name in OPTIONAL_THERE if IS_FREE_THREADED and find_spec(name) is None]
 
 
-def _missing(call: pytest.CallInfo[object] | None) -> str | None:
-    """Return the reason to skip: the optional package that an import did not find."""
-    error = call.excinfo.value if call is not None and call.excinfo is not None else None
-    while IS_FREE_THREADED and error is not None:
-        if isinstance(error, ImportError) and error.name in OPTIONAL_WITHOUT_LOCK:
-            return f"needs {error.name}, which is not installed for this free-threaded Python"
-        error = error.__cause__ or error.__context__
-    return None
+def _skip_what_needs_a_missing_package(report: pytest.CollectReport | pytest.TestReport) -> None:
+    text = f"{report.longreprtext}\n{report.capstderr}" if MISSING and report.failed else ""
+    for name in MISSING:
+        own = "needs PyStemmer, which is not installed" if name == "Stemmer" else None
+        if f"No module named '{name}" in text or (own is not None and own in text):
+            reason = f"Skipped: needs {name}, which this free-threaded Python does not have"
+            path, line, _ = getattr(report, "location", None) or (report.nodeid, 0, "")
+            report.outcome = "skipped"
+            report.longrepr = (path, line or 0, reason)
+            return
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    if reason := _missing(getattr(report, "call", None)):
-        report.outcome = "skipped"
-        report.longrepr = (str(collector.path), 0, f"Skipped: {reason}")
+    _skip_what_needs_a_missing_package(report)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.failed and (reason := _missing(call)):
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {reason}")
+    _skip_what_needs_a_missing_package(report)
     return report
