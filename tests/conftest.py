@@ -30,7 +30,17 @@ def mind() -> Iterator[oneiros.Engine]:
 # Packages without wheels for every free-threaded interpreter. There, and only there, a test that
 # needs a missing one is skipped: modules that import it, and tests that it fails, in a child too.
 IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-OPTIONAL_THERE = ("apsw", "faiss", "matplotlib", "pandas", "polars", "pyarrow", "Stemmer", "yaml")
+OPTIONAL_THERE = (
+    "apsw",
+    "faiss",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "Stemmer",
+    "typer",
+    "yaml",
+)
 MISSING = [name for name in OPTIONAL_THERE if IS_FREE_THREADED and find_spec(name) is None]
 
 
