@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
@@ -23,3 +25,46 @@ def mind() -> Iterator[oneiros.Engine]:
         ":memory:", profile="reverie", analyzer="simple", clock=lambda: NOW
     ) as engine:
         yield engine
+
+
+# Packages without wheels for every free-threaded interpreter. There, and only there, a test that
+# needs a missing one is skipped: modules that import it, and tests that it fails, in a child too.
+IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+OPTIONAL_THERE = (
+    "apsw",
+    "faiss",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "Stemmer",
+    "typer",
+    "yaml",
+)
+MISSING = [name for name in OPTIONAL_THERE if IS_FREE_THREADED and find_spec(name) is None]
+
+
+def _skip_what_needs_a_missing_package(report: pytest.CollectReport | pytest.TestReport) -> None:
+    text = f"{report.longreprtext}\n{report.capstderr}" if MISSING and report.failed else ""
+    for name in MISSING:
+        own = "needs PyStemmer, which is not installed" if name == "Stemmer" else None
+        if f"No module named '{name}" in text or (own is not None and own in text):
+            reason = f"Skipped: needs {name}, which this free-threaded Python does not have"
+            path, line, _ = getattr(report, "location", None) or (report.nodeid, 0, "")
+            report.outcome = "skipped"
+            report.longrepr = (path, line or 0, reason)
+            return
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _skip_what_needs_a_missing_package(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _skip_what_needs_a_missing_package(report)
+    return report

@@ -148,28 +148,6 @@ class Numbers {
   std::vector<T> copy_;
 };
 
-// Spans over a list of arrays, and the arrays, kept alive whatever becomes of the list.
-template <typename T>
-struct ArrayList {
-  std::vector<py::array> arrays;
-  std::vector<std::span<const T>> spans;
-};
-
-template <typename T>
-ArrayList<T> read_list(const py::list& list, const std::string& name) {
-  ArrayList<T> read;
-  read.arrays.reserve(list.size());
-  read.spans.reserve(list.size());
-  for (const py::handle item : list) {
-    if (!py::isinstance<py::array>(item)) {
-      throw py::type_error(name + ": expected a list of arrays, got " + text(py::type::of(item)));
-    }
-    read.arrays.push_back(py::reinterpret_borrow<py::array>(item));
-    read.spans.push_back(read_1d<T>(read.arrays.back(), name));
-  }
-  return read;
-}
-
 // A new array holding a copy of `values`.
 template <typename T>
 py::array_t<T> copied(const std::vector<T>& values) {

@@ -11,6 +11,7 @@
 #include "analysis/analyzer.h"
 #include "analysis/character_class.h"
 #include "bindings/gil.h"
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "lexical/query/clauses.h"
 #include "lexical/query/parsed_query.h"
@@ -57,7 +58,7 @@ std::vector<std::string> checked_stems(const py::object& answer, std::size_t cou
   if (!py::isinstance<py::list>(answer)) {
     throw py::type_error("stem: must return a list of str, got " + type_name(answer));
   }
-  const auto list = py::reinterpret_borrow<py::list>(answer);
+  const py::tuple list = own_copy(py::reinterpret_borrow<py::list>(answer));
   if (list.size() != count) {
     throw py::value_error("stem: must return one stem for each word, got " +
                           std::to_string(list.size()) + " for " + std::to_string(count));

@@ -1,7 +1,9 @@
 #include <memory>
+#include <new>
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
 #include "columns/most_accessed.h"
@@ -30,7 +32,8 @@ AnyNumbers read_column(const py::handle& given, const std::string& name, Column 
       kColumns[static_cast<std::size_t>(column)].rule);
 }
 
-GivenColumns read_columns(const py::dict& values) {
+GivenColumns read_columns(const py::dict& columns) {
+  const py::dict values = own_copy(columns);
   GivenColumns given;
   given.names.reserve(values.size());  // the values point into both
   given.numbers.reserve(values.size());
@@ -66,9 +69,24 @@ void reinforce(Columns& columns, const std::vector<std::uint32_t>& where, double
   columns.reinforce(where, now_seconds, spread, {gain, span_days, limit, most, is_additive});
 }
 
+// Where the system refuses memory, collects garbage and calls `body` once more. Columns of engines
+// in cycles of garbage hold mappings, of which a process has only so many, and a free-threaded
+// interpreter collects such cycles rarely.
+template <typename Body>
+auto with_second_try(Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    PyGC_Collect();
+  }
+  return body();
+}
+
 std::uint32_t append(Columns& columns, std::size_t count) {
-  const ReleasedGil nogil;
-  return columns.append(count);
+  return with_second_try([&] {
+    const ReleasedGil nogil;
+    return columns.append(count);
+  });
 }
 
 py::array view(const std::shared_ptr<Columns>& columns, const std::string& name) {
@@ -151,7 +169,7 @@ void register_columns(py::module_& module) {
   py::class_<Columns, std::shared_ptr<Columns>>(
       module, "Columns",
       "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
-      .def(py::init<>())
+      .def(py::init([] { return with_second_try([] { return std::make_shared<Columns>(); }); }))
       .def("__len__", &Columns::size)
       .def_property_readonly("capacity", &Columns::capacity, "Rows that fit before the end.")
       .def_static("schema", &schema, "Each column's name and NumPy dtype name.")

@@ -3,6 +3,7 @@
 
 #include "bindings/gil.h"
 #include "bindings/operands.h"
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "ranking/evaluate.h"
 #include "simd/path.h"
@@ -26,11 +27,12 @@ std::size_t common_length(const std::vector<Operand>& operands) {
   return size;
 }
 
-py::array bound_evaluate(const std::string& kernel, const py::list& inputs,
+py::array bound_evaluate(const std::string& kernel, const py::list& given,
                          const py::dict& parameters, const std::string& dtype,
                          std::optional<py::array> out, unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
   const KernelParameters numbers = parameters_of(parameters);
+  const py::tuple inputs = own_copy(given);
   std::vector<py::array> held;
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -92,7 +94,9 @@ ProgramInput input_of(const py::handle& given, std::size_t number) {
                        py::repr(given).cast<std::string>());
 }
 
-Program make_program(const py::list& inputs, const py::list& instructions) {
+Program make_program(const py::list& input_list, const py::list& instruction_list) {
+  const py::tuple inputs = own_copy(input_list);
+  const py::tuple instructions = own_copy(instruction_list);
   std::vector<ProgramInput> given;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     given.push_back(input_of(inputs[i], i));
@@ -119,7 +123,8 @@ struct GivenOperands {
   std::vector<Operand> operands;
 };
 
-GivenOperands operands_for(const Program& program, const py::dict& given) {
+GivenOperands operands_for(const Program& program, const py::dict& operands) {
+  const py::dict given = own_copy(operands);
   const auto names = program.operand_names();
   GivenOperands all;
   all.numbers.resize(names.size());
@@ -194,7 +199,8 @@ struct GivenRanges {
   std::vector<ColumnRange> ranges;
 };
 
-GivenRanges ranges_of(const py::list& given) {
+GivenRanges ranges_of(const py::list& ranges) {
+  const py::tuple given = own_copy(ranges);
   GivenRanges all;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string name = "ranges[" + std::to_string(i) + "]";

@@ -5,6 +5,7 @@
 #include "bindings/arrays.h"
 #include "bindings/candidates.h"
 #include "bindings/gil.h"
+#include "bindings/own_copies.h"
 #include "bindings/ranked.h"
 #include "bindings/registration.h"
 #include "columns/columns.h"
@@ -28,7 +29,7 @@ py::list results_of(const RankedAnswer& answer) {
 // What channels found, as spans, and the arrays of those that came as such.
 struct GivenHits {
   explicit GivenHits(const py::list& given) {
-    for (const py::handle item : given) {
+    for (const py::handle item : own_copy(given)) {
       if (!py::isinstance<py::tuple>(item) || py::len(item) != 2) {
         throw py::type_error("hits: expected (rows, scores), got " + text(py::type::of(item)));
       }
@@ -113,7 +114,7 @@ struct GivenSignals {
     if (!given) {
       return;
     }
-    for (const auto& [name, values] : *given) {
+    for (const auto& [name, values] : own_copy(*given)) {
       const auto word = name.cast<std::string>();
       if (!py::isinstance<py::array>(values)) {
         throw py::type_error("signals: " + word + ": expected an array, got " +
@@ -174,7 +175,7 @@ bool is_normalised(const std::string& normalise) {
 }
 
 // The arrays of int64 in `rankings`; none unless all are such and contiguous. Throws as read_1d.
-std::vector<std::span<const std::int64_t>> plain_lists(const py::list& rankings) {
+std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings) {
   std::vector<std::span<const std::int64_t>> lists;
   lists.reserve(rankings.size());
   for (const py::handle item : rankings) {
@@ -195,7 +196,8 @@ std::optional<py::tuple> rrf(const py::list& rankings, double k,
                              std::optional<std::size_t> top) {
   constexpr std::size_t kFewEntries = 500;  // a few microseconds
   ReciprocalRank rule{k, {}, is_normalised(normalise)};
-  const auto lists = plain_lists(rankings);
+  const py::tuple kept = own_copy(rankings);  // for as long as the spans below
+  const auto lists = plain_lists(kept);
   if (lists.empty()) {
     return std::nullopt;
   }
@@ -203,8 +205,6 @@ std::optional<py::tuple> rrf(const py::list& rankings, double k,
     const auto given = read_1d<double>(*weights, "weights");
     rule.weights.assign(given.begin(), given.end());
   }
-  // The caller's list may lose its arrays while others run Python.
-  const py::tuple kept(rankings);
   std::vector<std::int64_t> ids;
   std::vector<double> scores;
   {

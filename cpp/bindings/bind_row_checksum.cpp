@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
 #include "encoding/row_checksum.h"
@@ -129,7 +130,8 @@ class RowChecksum {
     }
   }
 
-  [[nodiscard]] std::vector<std::int64_t> of(const py::list& rows) const {
+  [[nodiscard]] std::vector<std::int64_t> of(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     std::vector<std::int64_t> found;
     found.reserve(rows.size());
     for (const py::handle row : rows) {
@@ -139,8 +141,9 @@ class RowChecksum {
   }
 
   // The same rows given by column, in the order of the constructor's.
-  [[nodiscard]] std::vector<std::int64_t> of_columns(const py::list& columns,
+  [[nodiscard]] std::vector<std::int64_t> of_columns(const py::list& given,
                                                      std::size_t count) const {
+    const py::tuple columns = own_copy(given);
     if (columns.size() != salts_.size()) {
       throw py::value_error("columns: expected " + std::to_string(salts_.size()) + ", got " +
                             std::to_string(columns.size()));
@@ -148,18 +151,20 @@ class RowChecksum {
     std::uint64_t shared = 0;  // of the cells that all rows have
     std::vector<std::uint64_t> found(count, 0);
     for (std::size_t i = 0; i < salts_.size(); ++i) {
-      PyObject* column = columns[i].ptr();
-      if (!PyList_Check(column)) {
-        shared ^= checksum_of(salts_[i], column);
+      const py::object column = columns[i];
+      if (!py::isinstance<py::list>(column)) {
+        shared ^= checksum_of(salts_[i], column.ptr());
         continue;
       }
-      if (static_cast<std::size_t>(PyList_GET_SIZE(column)) != count) {
+      const py::tuple cells = own_copy(py::reinterpret_borrow<py::list>(column));
+      if (cells.size() != count) {
         throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
                               std::to_string(count) + " cells, got " +
-                              std::to_string(PyList_GET_SIZE(column)));
+                              std::to_string(cells.size()));
       }
       for (std::size_t row = 0; row < count; ++row) {
-        found[row] ^= checksum_of(salts_[i], PyList_GET_ITEM(column, static_cast<Py_ssize_t>(row)));
+        found[row] ^=
+            checksum_of(salts_[i], PyTuple_GET_ITEM(cells.ptr(), static_cast<Py_ssize_t>(row)));
       }
     }
     std::vector<std::int64_t> joined;
@@ -170,10 +175,11 @@ class RowChecksum {
     return joined;
   }
 
-  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& rows) const {
+  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      PyObject* row = rows[i].ptr();
+      const py::object row = rows[i];
       const std::uint64_t checksum = of_row(row);
       PyObject* held = cell_of(row, checksum_place_);
       if (!PyLong_Check(held) || number_of(held) != checksum) {

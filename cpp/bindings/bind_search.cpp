@@ -1,4 +1,5 @@
 // Searches: a profile's stages, a query, and what one run of them found.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
 #include "bindings/operands.h"
+#include "bindings/own_copies.h"
 #include "bindings/ranked.h"
 #include "bindings/registration.h"
 #include "bindings/texts.h"
@@ -161,7 +163,7 @@ class Host final : public search::Outside {
     const HeldGil gil;
     std::vector<std::pair<std::string, std::vector<double>>> told;
     const std::vector<std::uint32_t> own(rows.begin(), rows.end());
-    const py::dict values = host_.attr("factor_values")(copied(own));
+    const py::dict values = own_copy(py::dict(host_.attr("factor_values")(copied(own))));
     for (const std::pair<py::handle, py::handle> item : values) {
       auto name = item.first.cast<std::string>();
       const auto array = item.second.cast<py::array>();
@@ -221,10 +223,9 @@ class BoundRun {
   std::unique_ptr<Host> host;
   std::unique_ptr<SearchRun> run;
   bool has_user_code = false;
-  bool is_done = false;
 
   const SearchRun& done() const {
-    if (!is_done) {
+    if (state_.load(std::memory_order_acquire) != State::done) {
       throw std::runtime_error("run: it has not run");
     }
     return *run;
@@ -245,6 +246,37 @@ class BoundRun {
     arrays.push_back(*given);
     return read_1d<float>(*given, name);
   }
+
+  // The right to run it: one thread has it, once. Without end() it is given back.
+  class Turn {
+   public:
+    explicit Turn(BoundRun& bound) : bound_(&bound) {
+      State expected = State::fresh;
+      if (!bound.state_.compare_exchange_strong(expected, State::running)) {
+        throw std::runtime_error(expected == State::done ? "run: it has run already"
+                                                         : "run: it is running already");
+      }
+    }
+    ~Turn() {
+      if (bound_ != nullptr) {
+        bound_->state_.store(State::fresh);
+      }
+    }
+    Turn(Turn&& other) noexcept : bound_(std::exchange(other.bound_, nullptr)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    Turn& operator=(Turn&&) = delete;
+
+    void end() { std::exchange(bound_, nullptr)->state_.store(State::done); }
+
+   private:
+    BoundRun* bound_;
+  };
+
+ private:
+  enum class State : std::uint8_t { fresh, running, done };
+
+  std::atomic<State> state_ = State::fresh;
 };
 
 using GivenHits = std::pair<py::array, py::array>;
@@ -335,14 +367,14 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
   }
 }
 
-std::unique_ptr<BoundRun> make_run(
+std::shared_ptr<BoundRun> make_run(
     std::shared_ptr<SearchPlan> plan, const search::ReadView& view, const py::object& host,
     bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
     double now_seconds, const std::optional<py::array>& allowed, std::size_t allowed_count,
     std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
     const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, bool has_reranker,
     bool explain, bool is_whole, const py::dict& read) {
-  auto bound = std::make_unique<BoundRun>();
+  auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
   bound->has_user_code = has_user_code;
   SearchRequest& request = bound->request;
@@ -360,39 +392,39 @@ std::unique_ptr<BoundRun> make_run(
   request.has_reranker = has_reranker;
   request.is_explained = explain;
   request.is_whole = is_whole;
-  for (const std::pair<py::handle, py::handle> item : read) {
+  for (const std::pair<py::handle, py::handle> item : own_copy(read)) {
     read_one(*bound, item.first.cast<std::string>(), item.second);
   }
   bound->run = std::make_unique<SearchRun>(std::move(plan), view, std::move(request));
   return bound;
 }
 
-void require_new(const BoundRun& bound) {
-  if (bound.is_done) {
-    throw std::runtime_error("run: it has run already");
-  }
+SearchOutcome outcome_of(BoundRun& bound) {
+  const LongCall call;
+  return bound.run->run(*bound.host);
 }
 
 SearchOutcome run_one(BoundRun& bound) {
-  require_new(bound);
-  SearchOutcome outcome;
-  {
-    const LongCall call;
-    outcome = bound.run->run(*bound.host);
-  }
-  bound.is_done = true;
+  BoundRun::Turn turn(bound);
+  SearchOutcome outcome = outcome_of(bound);
+  turn.end();
   return outcome;
 }
 
 // Runs that call the user's own code take turns on the calling thread.
-std::vector<SearchOutcome> run_many(const std::vector<BoundRun*>& runs, unsigned threads) {
+std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>& runs,
+                                    unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
   std::vector<SearchOutcome> outcomes(runs.size());
+  std::vector<BoundRun::Turn> turns;
+  turns.reserve(runs.size());
+  for (const std::shared_ptr<BoundRun>& bound : runs) {
+    turns.emplace_back(*bound);
+  }
   std::vector<std::size_t> in_parallel;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    require_new(*runs[i]);
     if (runs[i]->has_user_code) {
-      outcomes[i] = run_one(*runs[i]);
+      outcomes[i] = outcome_of(*runs[i]);
     } else {
       in_parallel.push_back(i);
     }
@@ -409,8 +441,8 @@ std::vector<SearchOutcome> run_many(const std::vector<BoundRun*>& runs, unsigned
                    },
                    {.pause = pause});
   }
-  for (BoundRun* const bound : runs) {
-    bound->is_done = true;
+  for (BoundRun::Turn& turn : turns) {
+    turn.end();
   }
   return outcomes;
 }
@@ -639,7 +671,8 @@ void register_search(py::module_& module) {
            py::kw_only(), py::arg("lexical").none(false), py::arg("columns").none(false),
            py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
            py::arg("vectors"));
-  py::class_<BoundRun>(module, "SearchRun", "One search, from its query to its results.")
+  py::class_<BoundRun, std::shared_ptr<BoundRun>>(module, "SearchRun",
+                                                  "One search, from its query to its results.")
       .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),
            py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),

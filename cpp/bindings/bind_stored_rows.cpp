@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
 
@@ -34,7 +35,8 @@ class RowRanges {
     }
   }
 
-  [[nodiscard]] std::vector<std::size_t> outside(const py::list& rows) const {
+  [[nodiscard]] std::vector<std::size_t> outside(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (const Range& range : ranges_) {
@@ -97,7 +99,8 @@ class RowObjects {
     }
   }
 
-  [[nodiscard]] py::list made(const py::list& rows) const {
+  [[nodiscard]] py::list made(const py::list& list) const {
+    const py::tuple rows = own_copy(list);
     py::list found(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       found[i] = made_of(rows[i]);

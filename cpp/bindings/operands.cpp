@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bindings/own_copies.h"
+
 namespace oneiros {
 
 namespace {
@@ -80,7 +82,7 @@ Operand operand_of(const py::array& array, const std::string& name) {
 
 KernelParameters parameters_of(const py::dict& parameters) {
   KernelParameters values;
-  for (const auto& [key, value] : parameters) {
+  for (const auto& [key, value] : own_copy(parameters)) {
     const auto name = key.cast<std::string>();
     try {
       if (py::isinstance<py::sequence>(value)) {

@@ -30,20 +30,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final
-
-import Stemmer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core, stop_words
 from oneiros.hashing import blake2b
 
 __all__ = ["NAMES", "identity", "make"]
 
-_WORDS: Final = ("simple", "code", "cjk")
-_LANGUAGES: Final[tuple[str, ...]] = tuple(sorted(Stemmer.algorithms()))
+if TYPE_CHECKING:
+    NAMES: Final[tuple[str, ...]] = ()
+    """Every name that :func:`make` knows."""
 
-NAMES: Final = (*_WORDS, *_LANGUAGES)
-"""Every name that :func:`make` knows."""
+_WORDS: Final = ("simple", "code", "cjk")
 
 _OTHER_STEMS: Final = {"porter": "english", "dutch_porter": "dutch"}
 """Second stemmers of a language."""
@@ -57,14 +56,15 @@ def make(name: str) -> _core.Analyzer:
 
     Raises:
         ValueError: no analyzer has this name.
-        ImportError: the language's stop words are in a package that is not installed; the message
-            says what to install.
+        ImportError: the language's stop words, or its stems, are in a package that is not
+            installed; the message says what to install.
     """
     if name in _WORDS:
         is_code = name == "code"
         return _core.Analyzer(stop_words=[], identifiers=is_code, folding="full", stem=None)
-    if name not in _LANGUAGES:
-        msg = f"analyzer: must be one of {', '.join(map(repr, NAMES))}, got {name!r}"
+    if name not in _languages(name):
+        known = (*_WORDS, *_languages(name))
+        msg = f"analyzer: must be one of {', '.join(map(repr, known))}, got {name!r}"
         raise ValueError(msg)
     language = _OTHER_STEMS.get(name, name)
     folding = {"english": "full", "turkish": "turkish_lower"}.get(language, "lower")
@@ -81,8 +81,42 @@ def identity(name: str) -> str:
     """
     words = [] if name in _WORDS else stop_words.of(_OTHER_STEMS.get(name, name))
     digest = blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
-    stems = "none" if name in _WORDS else Stemmer.version()
+    stems = "none" if name in _WORDS else _stemmers(name).version()
     return f"{name}, stop words {digest}, stems {stems}, Unicode {_core.unicode_version}"
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "NAMES":
+        return (*_WORDS, *_languages("english"))
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def _languages(analyzer: str) -> list[str]:
+    """Return the names of the analyzers that take stems, sorted."""
+    return sorted(_stemmers(analyzer).algorithms())
+
+
+def _stemmers(analyzer: str) -> Any:
+    """Return PyStemmer's module, imported for the first analyzer that takes stems.
+
+    On a free-threaded interpreter its import may turn the interpreter's lock on.
+
+    Args:
+        analyzer: named in the error.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:
+        return import_module("Stemmer")
+    except ModuleNotFoundError as error:
+        if error.name != "Stemmer":
+            raise
+        msg = (
+            f"analyzer: {analyzer!r} needs PyStemmer, which is not installed: pip install PyStemmer"
+        )
+        raise ImportError(msg, name="Stemmer") from error
 
 
 def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:
@@ -90,10 +124,11 @@ def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:
     # A Stemmer works in a buffer of its own, so each thread has one: no lock that a fork could leave
     # held. Each word is asked for once, the vocabulary keeps the answer: no cache here.
     local = threading.local()
+    stemmers = _stemmers(algorithm)
 
     def stem(words: list[str]) -> list[str]:
         if not hasattr(local, "stemmer"):
-            local.stemmer = Stemmer.Stemmer(algorithm, maxCacheSize=0)
+            local.stemmer = stemmers.Stemmer(algorithm, maxCacheSize=0)
         stems: list[str] = local.stemmer.stemWords(words)
         return stems
 

@@ -33,9 +33,17 @@ _locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 _held: list[threading.Lock | threading.RLock] = []
 
 
+def _known_locks() -> list[threading.RLock]:
+    while True:
+        try:
+            return list(_locks)
+        except RuntimeError:  # another thread made a lock meanwhile
+            continue
+
+
 def _before() -> None:
     _forking.acquire()
-    for lock in sorted(_locks, key=id):
+    for lock in sorted(_known_locks(), key=id):
         lock.acquire()
         _held.append(lock)
 

@@ -44,6 +44,8 @@ print("well", flush=True)
 
 @pytest.mark.parametrize("form", ["arrays", "nulls", "words", "dicts", "engine"])
 def test_it_is_heard_within_a_block(form: str) -> None:
+    for needed in ("apsw", "pyarrow"):  # by the child
+        pytest.importorskip(needed, reason=f"needs {needed}, which is not installed")
     with subprocess.Popen(
         [sys.executable, "-c", LOOK, form],
         stdout=subprocess.PIPE,

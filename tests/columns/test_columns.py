@@ -318,3 +318,20 @@ def test_threads_read_while_one_writes() -> None:
         reader.join()
     assert not faults
     assert len(columns) == 10 + 300 * 100
+
+
+def test_garbage_is_collected_where_the_system_has_no_more_mappings() -> None:
+    class Holder:
+        def __init__(self) -> None:
+            self.columns = _core.Columns()
+            self.columns.append(count=1)
+            self.own = self  # a cycle: only the collector frees it
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)  # nothing is collected unless somebody asks for it
+    try:
+        for _ in range(2_000):
+            Holder()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.collect()

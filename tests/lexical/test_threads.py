@@ -211,7 +211,7 @@ ENDLESS = """
 import sys, threading, time
 from oneiros import LexicalIndex
 
-index = LexicalIndex()
+index = LexicalIndex(analyzer='simple')
 index.add_many(list(range(500)), [f"word{n % 50} other{n % 7}" for n in range(500)])
 queries = [f"word{n}" for n in range(50)]
 

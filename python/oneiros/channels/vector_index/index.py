@@ -402,7 +402,7 @@ class VectorIndex:
                 continue
             try:
                 built = build(task, snapshot, lambda: self._is_closed)
-            except (MemoryError, RuntimeError) as error:
+            except (MemoryError, RuntimeError, ImportError) as error:
                 # Searches stay exact and right, only slower; trying again would fail again.
                 _log().warning("vector index: %s failed, searching without: %s", task.value, error)
                 self._has_failed, built = True, None
