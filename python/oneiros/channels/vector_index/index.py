@@ -428,7 +428,7 @@ class VectorIndex:
             if sealed is None:  # it is closed
                 return
             built = Built(sealed, kept.are_live())
-        except (MemoryError, RuntimeError, ValueError) as error:
+        except (MemoryError, RuntimeError, ValueError, ImportError) as error:
             _log().info("vector index: the graph that was kept is not used: %s", error)
         with self._lock:
             self._state.take_over(built)
