@@ -131,6 +131,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--form", choices=list(FORMS), action="append", help="default: all")
     given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / f"first-{given.count}.db"
     if not path.exists():
         make(path, given.count, given.width)
