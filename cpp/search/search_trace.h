@@ -72,7 +72,6 @@ class Trace {
 
   void begin_retry() noexcept { is_retry_ = true; }
   void end_retry() noexcept { is_retry_ = false; }
-  [[nodiscard]] const std::vector<StageRecord>& stages() const noexcept { return stages_; }
   [[nodiscard]] std::vector<StageRecord> take() noexcept { return std::move(stages_); }
 
  private:

@@ -54,7 +54,7 @@ class Projections:
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
-        self._plans: dict[tuple[str, tuple[Factor, ...]], SearchPlan] = {}
+        self._plans: dict[tuple[str | Profile, tuple[Factor, ...]], SearchPlan] = {}
         self.changed_count = 0
         """Changes of memories that no snapshot knows of."""
 
@@ -90,8 +90,12 @@ class Projections:
             profile: as it ranks.
             added: factors that the search itself applies after those of the profile.
         """
-        key, kinds = (profile.hash, added), self.lifecycle.kinds
-        held = self._plans.get(key)
+        key: tuple[str | Profile, tuple[Factor, ...]] = (profile.hash, added)
+        held, kinds = self._plans.get(key), self.lifecycle.kinds
+        if held is not None and held.profile is not profile:
+            # Profiles with other functions of the user's may have one hash, and are not equal.
+            key = (profile, added)
+            held = self._plans.get(key)
         if held is None or held.compiled.kinds is not kinds:
             from oneiros.search.plan import search_plan  # noqa: PLC0415 - not for writers
 

@@ -43,6 +43,7 @@ __all__ = ["SearchCall", "query_vector"]
 class _Traits(NamedTuple):
     """What a profile reads of a question, looked up once."""
 
+    profile: Profile
     asks_times: bool
     reads_texts: bool
     reads_verdicts: bool
@@ -60,6 +61,7 @@ def _traits_of(profile: Profile) -> _Traits:
     if len(_TRAITS) >= _MOST_KEPT:
         _TRAITS.clear()
     found = _TRAITS[profile.hash] = _Traits(
+        profile=profile,
         asks_times=asks_times(profile),
         reads_texts=profile.reads_texts,
         reads_verdicts=any(getattr(one, "reads_verdicts", False) for one in profile.factors),
@@ -112,7 +114,10 @@ class SearchCall:
         self.profile = parts.profile if options.profile is None else options.profile
         self.now = within._now(None) if options.now is None else options.now
         options.require_read(self.profile)
-        self.traits = _TRAITS.get(self.profile.hash) or _traits_of(self.profile)
+        traits = _TRAITS.get(self.profile.hash)
+        if traits is None or traits.profile is not self.profile:
+            traits = _traits_of(self.profile)
+        self.traits = traits
         self.is_explained = options.explain if is_explained is None else is_explained
         self.scope = within._scope() if within._bounds else None
         self.limits = self._limits()
