@@ -62,13 +62,6 @@ void write(Columns& columns, const py::object& rows, const py::dict& values) {
   columns.write(where, given.values);
 }
 
-void reinforce(Columns& columns, const std::vector<std::uint32_t>& where, double now_seconds,
-               const std::vector<std::uint32_t>& spread, double gain, double span_days, double most,
-               double limit, bool is_additive) {
-  const ReleasedGil nogil;
-  columns.reinforce(where, now_seconds, spread, {gain, span_days, limit, most, is_additive});
-}
-
 // Where the system refuses memory, collects garbage and calls `body` once more. Columns of engines
 // in cycles of garbage hold mappings, of which a process has only so many, and a free-threaded
 // interpreter collects such cycles rarely.
@@ -182,10 +175,6 @@ void register_columns(py::module_& module) {
            "A read-only view of a column, as long as the columns are now; it never dangles.")
       .def("values_at", &values_at, py::kw_only(), py::arg("name"), py::arg("rows"),
            "The values of a few rows, as a list of numbers.")
-      .def("reinforce", &reinforce, py::kw_only(), py::arg("rows"), py::arg("now_seconds"),
-           py::arg("session_spread"), py::arg("gain"), py::arg("span_days"), py::arg("most"),
-           py::arg("limit"), py::arg("is_additive"),
-           "docs/systems/reverie.md R20, or cognitive.md C11, for each row.")
       .def("most_accessed", &most_accessed_rows, py::kw_only(), py::arg("count"),
            py::arg("allowed"),
            "The rows with the most accesses, at least one, among those allowed (packed bits; None: "

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_row_checksum(module);
   oneiros::register_stored_rows(module);
   oneiros::register_columns(module);
+  oneiros::register_reinforcement(module);
   oneiros::register_text_column(module);
   oneiros::register_vector_column(module);
   oneiros::register_association(module);

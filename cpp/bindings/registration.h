@@ -10,6 +10,7 @@ namespace py = pybind11;
 void register_analysis(py::module_& module);
 void register_lexical(py::module_& module);
 void register_columns(py::module_& module);
+void register_reinforcement(py::module_& module);
 void register_text_column(py::module_& module);
 void register_vector_column(py::module_& module);
 void register_association(py::module_& module);

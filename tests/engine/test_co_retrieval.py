@@ -101,7 +101,8 @@ def check_state(mind: Engine, world: World) -> None:
     for row, id in enumerate(ids):
         found = mind._shared.projections.associations
         for other, link in world.graph.neighbours(row).items():
-            (held,) = found.stored([(row, other)])
+            (held,) = found.of_pairs([(row, other)])
+            assert held is not None
             assert (held.one, held.other) == (id, ids[other])
             assert held.weight == pytest.approx(link.weight, rel=1e-12)
             assert held.kind == link.kind

@@ -92,7 +92,9 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "column sequence": column("sequence", 4.5),
     "kind": column("kind", 0),
     "project": column("project_code", 0),
-    "sessions": lambda mind: mind._parts.projections.lifecycle.remember_session(row(mind), "u"),
+    "sessions": lambda mind: mind._parts.projections.lifecycle.sessions.add(
+        rows=[row(mind)], session="u"
+    ),
     "live memories": lambda mind: mind._parts.projections.row_sets.live.discard(row(mind)),
     "superseded memories": lambda mind: mind._parts.projections.row_sets._superseded.add(row(mind)),
     "archived memories": lambda mind: mind._parts.projections.row_sets._archived.add(row(mind)),

@@ -25,8 +25,11 @@ class Log:
     def before(self) -> None:
         self.calls.append("before")
 
-    def after(self) -> float | None:
+    def after(self) -> None:
         self.calls.append("after")
+
+    def idle(self) -> float | None:
+        self.calls.append("idle")
         return self.wants
 
 
@@ -37,7 +40,7 @@ def log() -> Log:
 
 @pytest.fixture
 def writer(log: Log) -> Iterator[WriterThread]:
-    writer = WriterThread(log.before, log.after)
+    writer = WriterThread(log.before, log.after, log.idle)
     yield writer
     writer.stop()
 
@@ -106,18 +109,18 @@ def test_jobs_of_many_threads_run_one_at_a_time_and_in_their_order(writer: Write
 def test_before_and_after_surround_every_job_and_nudge(writer: WriterThread, log: Log) -> None:
     writer.run(lambda: log.calls.append("job"))
     writer.run(lambda: None)
-    assert log.calls[:4] == ["before", "job", "after", "before"]
+    assert log.calls[:5] == ["before", "job", "after", "idle", "before"]
     count = len(log.calls)
     writer.nudge()
     writer.run(lambda: None)
     assert log.calls[count:].count("before") >= 2
 
 
-def test_after_is_called_again_when_it_wants_to_be(writer: WriterThread, log: Log) -> None:
+def test_it_is_called_again_when_it_wants_to_be(writer: WriterThread, log: Log) -> None:
     log.wants = 0.01
     writer.run(lambda: None)
     end = time.monotonic() + 20
-    while log.calls.count("after") < 4:
+    while log.calls.count("idle") < 4:
         assert time.monotonic() < end
         time.sleep(0.005)
 
@@ -215,7 +218,7 @@ def test_stopped_it_starts_again_with_the_next_job(writer: WriterThread) -> None
 
 def test_a_thread_ends_with_its_owner() -> None:
     log = Log()
-    writer = WriterThread(log.before, log.after)
+    writer = WriterThread(log.before, log.after, log.idle)
     thread: threading.Thread = writer.run(threading.current_thread)
     watched = weakref.ref(writer)
     del writer
@@ -228,13 +231,13 @@ def test_a_thread_ends_with_its_owner() -> None:
 def test_what_is_owed_keeps_its_owner_alive() -> None:
     log = Log()
     log.wants = 0.02
-    writer = WriterThread(log.before, log.after)
+    writer = WriterThread(log.before, log.after, log.idle)
     thread: threading.Thread = writer.run(threading.current_thread)
     watched = weakref.ref(writer)
     del writer
     gc.collect()
     time.sleep(0.1)
-    assert log.calls.count("after") >= 3  # nobody else calls it
+    assert log.calls.count("idle") >= 3  # nobody else calls it
     assert watched() is not None
     log.wants = None
     thread.join(20)

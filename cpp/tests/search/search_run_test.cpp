@@ -6,10 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "reinforcement/reinforcer.h"
 
 using namespace oneiros;
 using namespace oneiros::search;
@@ -274,4 +277,77 @@ TEST_CASE("search: runs beside writers see each memory whole") {
     reader.join();
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("search: runs beside uses of what they found, a dream and a writer") {
+  const World world;
+  Reinforcer reinforcer(world.columns, std::make_shared<SessionSets>());
+  reinforcer.use_links(world.graph);
+  auto rule = std::make_shared<UseRule>();
+  rule->found = rule->linked = {.gain = 0.1, .span_days = 7.0, .limit = 10.0, .is_additive = true};
+  rule->links = LinkGain{0.01};
+  rule->link_tau_days = 90.0;
+  rule->most_linked = 32;
+  rule->warms = true;
+  SearchPlan plan = plain();
+  plan.expansion = AssociativeExpansion{0.1, 0.1, 2, 0.0, 3, 100, 0.0, scoring(true)};
+  const auto shared = std::make_shared<const SearchPlan>(plan);
+  constexpr int kUses = 200;
+  std::atomic<int> searching = 3;
+  std::vector<std::thread> searchers;
+  std::atomic<std::size_t> wrong = 0;
+  std::atomic<std::uint32_t> refused = 0;
+  for (int n = 0; n < 3; ++n) {
+    searchers.emplace_back([&, n] {
+      Nobody nobody;
+      for (int i = 0; i < kUses; ++i) {
+        SearchRequest asked = request("red ant");
+        asked.follows_links = true;
+        SearchRun run(shared, world.view(), std::move(asked));
+        const SearchOutcome outcome = run.run(nobody);
+        wrong += outcome.results.empty() || outcome.results.front().row != 0 ? 1 : 0;
+        const Use use{.rows = {0, 1},
+                      .direct = {0, 1},
+                      .linked = {},
+                      .now_seconds = kNow + i,
+                      .session = n == 0 ? std::nullopt : std::optional<std::string>("s"),
+                      .rule = rule};
+        while (reinforcer.apply(use, 1'000'000) == Reinforcer::Outcome::refused) {
+          ++refused;
+          std::this_thread::yield();
+        }
+      }
+      --searching;
+    });
+  }
+  // What the store knows of row 0: it is told now and then, and a dream then reads the row anew.
+  std::thread writer([&] {
+    std::uint32_t stored = 0;
+    for (std::uint32_t round = 0; searching > 0; ++round) {
+      const std::size_t uses = reinforcer.owed().use_count;
+      stored += static_cast<std::uint32_t>(uses);
+      reinforcer.forget_written(uses);
+      reinforcer.close();
+      reinforcer.begin_change();
+      const std::uint32_t row = 0;
+      const std::uint8_t tier = round % 2 == 0 ? 1 : 0;
+      const ColumnValues read[] = {{"access_count", std::span<const std::uint32_t>(&stored, 1)},
+                                   {"tier", std::span<const std::uint8_t>(&tier, 1)}};
+      world.columns->write({&row, 1}, read);
+      reinforcer.repeat({&row, 1});
+      reinforcer.end_change();
+      reinforcer.open();
+    }
+  });
+  for (std::thread& searcher : searchers) {
+    searcher.join();
+  }
+  writer.join();
+  CHECK(wrong == 0);
+  CHECK(world.columns->values<Column::access_count>()[0] == 3 * kUses);
+  CHECK(world.columns->values<Column::access_count>()[1] == 3 * kUses);
+  CHECK(reinforcer.changes() % 2 == 0);
+  const Rows one{0};
+  const Rows other{1};
+  CHECK(world.graph->find({one, other})[0].has_value());
 }

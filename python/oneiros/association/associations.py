@@ -100,32 +100,6 @@ class Associations:
                 found.append((ids[one], link))
         return found
 
-    def strengthen(
-        self, pairs: Sequence[tuple[int, int]], *, now: float, gain: float, rest_days: float = 0.0
-    ) -> None:
-        """Let the links of pairs of rows gain; new ones are made. Source: docs/systems/cognitive.md C13.
-
-        After less than ``rest_days`` only that share of the gain.
-
-        REQUIRES: each pair is of two rows, which there are.
-        """
-        graph = self.graph
-        if graph is None or not pairs:
-            return
-        graph.grow(row_count=len(self._lifecycle.ids))
-        graph.strengthen(
-            a=[one for one, _ in pairs],
-            b=[other for _, other in pairs],
-            now_seconds=now,
-            gain=gain,
-            rest_days=rest_days,
-            tau_days=TAU_DAYS,
-        )
-
-    def stored(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink]:
-        """Return the links of pairs of rows, as a store holds them; where there is none, nothing."""
-        return [link for link in self.of_pairs(pairs) if link is not None]
-
     def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink | None]:
         """Return the link of each pair of rows, as a store holds it; None where there is none."""
         graph = self.graph

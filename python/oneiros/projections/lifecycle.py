@@ -62,7 +62,8 @@ class Lifecycle:
         self.ids: list[str] | StoredIdsByRow = []
         self.erased_rows: set[int] = set()
         """Rows whose memories were erased; of a snapshot's, only since it was read."""
-        self._sessions: dict[int, frozenset[str]] = {}
+        self.sessions = _core.SessionSets()
+        """Of the rows of which they may differ from the snapshot's."""
         self._stored: StoredRecords | None = None
         self.kinds: tuple[str, ...] = ("",)
         """The words for the codes of the column ``kind``; the same object until there is a new one."""
@@ -124,21 +125,22 @@ class Lifecycle:
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """The sessions a memory was seen in."""
-        held = self._sessions.get(row)
+        held = self.sessions.at(row=row)
         if held is not None:
-            return held
+            return frozenset(held)
         return frozenset() if self._stored is None else self._stored.sessions(row)
 
     def all_sessions(self) -> dict[int, frozenset[str]]:
-        """The sessions of every row of which they are not those of the snapshot."""
-        return self._sessions
+        """The sessions of every row of which they may not be those of the snapshot."""
+        return {row: self.sessions_of(row) for row in self.sessions.rows()}
 
-    def remember_session(self, row: int, session: str) -> int:
-        """Add a session to a memory's set and return the size of the set."""
-        sessions = self.sessions_of(row)
-        if session not in sessions:
-            sessions = self._sessions[row] = sessions | {session}
-        return len(sessions)
+    def load_sessions(self, rows: Iterable[int]) -> None:
+        """Have the core know the sessions of rows that only the snapshot has told of so far."""
+        if self._stored is None:
+            return
+        for row in rows:
+            if self._stored.holds(row) and self.sessions.at(row=row) is None:
+                self.sessions.set_if_absent(row=row, sessions=list(self._stored.sessions(row)))
 
     def require_kinds(self, kinds: Iterable[object]) -> None:
         """Refuse kinds that there is no number left for, before they are stored.
@@ -182,12 +184,12 @@ class Lifecycle:
 
     def _apply_sessions(self, rows: list[int], memories: StoredColumns, *, are_new: bool) -> None:
         if memories.is_all("sessions_json", None) and (
-            are_new or (self._stored is None and not self._sessions)
+            are_new or (self._stored is None and not len(self.sessions))
         ):
             return
         for row, sessions in zip(rows, memories.parsed("sessions"), strict=True):
             if sessions or (not are_new and self.sessions_of(row)):
-                self._sessions[row] = sessions or frozenset()
+                self.sessions.set(row=row, sessions=list(sessions or ()))
 
     def _drop_unfound(self) -> None:
         """Drop the ids of rows, the last ones, that an interrupt left before they could be found."""
@@ -207,8 +209,9 @@ class Lifecycle:
             values = {name: [column[n] for n in known] for name, column in values.items()}
             sessions = [sessions[n] for n in known]
         self.columns.write(rows=rows.astype(np.uint32), values=values)
-        seen = zip(rows.tolist(), sessions, strict=True)
-        self._sessions.update((row, by) for row, by in seen if by is not None)  # they only grow
+        for row, seen_by in zip(rows.tolist(), sessions, strict=True):
+            if seen_by is not None:  # they only grow
+                self.sessions.set(row=row, sessions=list(seen_by))
         return rows.astype(np.uint32)
 
     def erase(self, memory_id: str) -> int | None:
@@ -222,7 +225,7 @@ class Lifecycle:
             self.ids[row] = ""
             self.columns.write(rows=[row], values=_ERASED)
             if self.sessions_of(row):
-                self._sessions[row] = frozenset()
+                self.sessions.set(row=row, sessions=[])
             self.row_of.pop(memory_id, None)  # the last: who was interrupted before finds the row
         return row
 

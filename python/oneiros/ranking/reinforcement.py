@@ -179,15 +179,6 @@ class SpacedReinforcement(_Growing):
         """Whether a memory can become core or hot again."""
         return True
 
-    def makes_core(self, access_count: int, stability: float, sessions: int) -> bool:
-        """Return whether a memory that was found so often is core from now on. C12."""
-        return (
-            self.core_accesses is not None
-            and access_count >= self.core_accesses
-            and stability >= self.core_stability
-            and sessions >= self.core_sessions
-        )
-
     def record(self) -> dict[str, object]:
         """Return name and fields; of becoming core, where none does, only what is not the default."""
         told: dict[str, object] = {"name": self.name}

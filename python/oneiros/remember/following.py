@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from oneiros.projections import Projections
     from oneiros.remember.column_writes import OwnWrites
     from oneiros.remember.reinforcing import Reinforcing
+    from oneiros.remember.strengthening import ReinforcementEvent
     from oneiros.remember.text_vectors import TextVectors
-    from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.store import Reading, Store
     from oneiros.store.columns import StoredBatch
     from oneiros.store.cycle_reading import CycleReading
@@ -54,7 +54,9 @@ class Following:
         # Replaces ``vectors`` once the store's vectors are those of its embedder.
         self._successor: TextVectors | None = None
         # Everything that changes the store or the projections runs on it, one thing at a time.
-        self.writer = WriterThread(reinforcing.apply_returned, reinforcing.write_due)
+        self.writer = WriterThread(
+            reinforcing.begin_job, reinforcing.end_job, reinforcing.write_due
+        )
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
@@ -93,6 +95,8 @@ class Following:
             self._revision = self._snapshot.load(
                 reading, self._store, self._projections, on_damage=self.note_damage
             )
+            # The snapshot brought columns of its own.
+            self.reinforcing.move_to(self._lifecycle, self._projections.associations)
             self._follow(reading)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
@@ -249,7 +253,7 @@ class Following:
             for links in reading.links(self._revision):
                 self.reinforcing.apply_links(links)
         except StoreCorrupt:  # whoever asks for links is told; all else goes on
-            associations.drop()
+            self.reinforcing.drop_links()
 
     def associations(self) -> Associations:
         """Return the links of the memories; the first call reads them.
@@ -311,9 +315,9 @@ class Following:
         self._projections.apply_indexes(memories)
 
     def reinforce(self, event: ReinforcementEvent) -> None:
-        """Strengthen what a search returned: before the next read of this engine, and soon."""
-        self.reinforcing.returned.append(event)
-        self.writer.nudge()
+        """Strengthen what a search returned: before the next read of this engine."""
+        if self.reinforcing.take(event):
+            self.writer.nudge()
 
     def settle(self) -> None:
         """Have what earlier searches returned strengthened in the columns.

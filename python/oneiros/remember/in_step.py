@@ -15,13 +15,12 @@ from oneiros.remember.following import Following, Uncollected
 from oneiros.remember.reinforcing import OF_USE, Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
-from oneiros.remember.write_rules import sessions_of
 
 if TYPE_CHECKING:
     from oneiros.embedders import Embedder
     from oneiros.projections import Projections
     from oneiros.remember.column_writes import OwnWrites
-    from oneiros.remember.write_behind import ReinforcementEvent
+    from oneiros.remember.reinforcing import OwedWrites
     from oneiros.store import Store, Transaction
 
 __all__ = ["InStep"]
@@ -143,13 +142,16 @@ class InStep(Following):
         """
         before, revision = self._projections, self._revision
         fresh = before.emptied()
+        former = self.reinforcing.move_to(fresh.lifecycle, fresh.associations)
         self._use(fresh, 0)
         try:
             with Uncollected(), self._store.read() as reading:
                 self._follow(reading)
         except BaseException:
+            self.reinforcing.move_back(former)
             self._use(before, revision)
             raise
+        self.reinforcing.take_over(former)
         return fresh
 
     def differences(self) -> list[str]:
@@ -193,7 +195,6 @@ class InStep(Following):
         return [f"{damage.words}; {outcome}" for damage in found]
 
     def _use(self, projections: Projections, revision: int) -> None:
-        self.reinforcing.move_to(projections.lifecycle, projections.associations)
         self._projections, self._lifecycle = projections, projections.lifecycle
         self._revision = revision
         self._damaged_links = -1
@@ -218,33 +219,33 @@ class InStep(Following):
     def _write_events(self) -> None:
         if not self.reinforcing.is_owing():
             return
-        events: list[ReinforcementEvent] = []
+        owed: OwedWrites | None = None
         revision = 0
         try:
             with self._store.write() as transaction:
-                self._follow(transaction)
-                transaction.known = self.numbers_of
-                if self.reinforcing.owes_links():
-                    # Of damaged links none is written; whatever lists links reports them.
-                    with contextlib.suppress(StoreCorrupt):
-                        self._read_links(transaction)
-                owed, changes, links = self.reinforcing.owed()
-                transaction.update_columns(changes)
-                transaction.add_sessions(sessions_of(owed))
-                if links:
-                    transaction.set_links(links)
-                revision = transaction.revision if changes or links else 0
-                events = owed
+                with self.reinforcing.closed():
+                    self._follow(transaction)
+                    transaction.known = self.numbers_of
+                    if self.reinforcing.owes_links():
+                        # Of damaged links none is written; whatever lists links reports them.
+                        with contextlib.suppress(StoreCorrupt):
+                            self._read_links(transaction)
+                    owed = self.reinforcing.owed()
+                for numbers, values in owed.states:
+                    transaction.write_lifecycle(numbers, values)
+                transaction.add_sessions(owed.sessions.items())
+                transaction.set_numbered_links(owed.links)
+                revision = transaction.revision if owed.states else 0
         except BaseException:
             # The commit may have been made all the same: what the store holds must not be written
             # to it a second time.
-            if revision and self._store.revision() == revision:
-                self.reinforcing.settle(events)
+            if owed and revision and self._store.revision() == revision:
+                self.reinforcing.note_written(owed.event_count)
             raise
-        self.reinforcing.settle(events)
+        self.reinforcing.note_written(owed.event_count)
         if revision:
             self._revision = revision  # the columns hold it already
-            self._projections.changed_count += len(changes)
+            self._projections.changed_count += owed.memory_count
 
     # -- life --------------------------------------------------------------------------------------
 

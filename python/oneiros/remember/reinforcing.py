@@ -1,4 +1,4 @@
-"""Strengthening by use: in the columns before the next read, in the store a little later.
+"""Strengthening by use: in the columns at once, in the store a little later.
 
 Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from time import sleep
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from oneiros.fields import ENUMS
 from oneiros.memory import set_fields
-from oneiros.remember.strengthening import Strengthening, rows_of_pairs
-from oneiros.remember.write_behind import ReinforcementEvent, WriteBehind
+from oneiros.remember.strengthening import ReinforcementEvent, Strengthening
+from oneiros.remember.write_behind import FLUSH_EVENTS, WriteBehind
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
@@ -28,8 +27,10 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.projections.column_write import ColumnWrite
     from oneiros.projections.lifecycle import Lifecycle
+    from oneiros.remember.strengthening import Owed
     from oneiros.store import StoredLink
     from oneiros.store.columns import StoredBatch
+    from oneiros.store.links import LinkValues
     from oneiros.store.states import StoredStates
 
     Rows = npt.NDArray[np.uint32]
@@ -54,6 +55,18 @@ _SAID: Final[dict[str, Callable[[Any], object]]] = {"core": bool, "tier": ENUMS[
 """How a memory has what a column holds as a number."""
 
 
+class OwedWrites(NamedTuple):
+    """What the store is to hold of the events that wait."""
+
+    event_count: int
+    memory_count: int
+    states: list[tuple[list[int], dict[str, list[Any]]]]
+    """Sequence numbers, ascending, and their fields as the store holds them."""
+    sessions: dict[str, set[str]]
+    """By id, those that have seen the memory."""
+    links: list[LinkValues]
+
+
 class Reinforcing:
     """What searches strengthened: the columns hold it, the store is owed it.
 
@@ -67,84 +80,148 @@ class Reinforcing:
         self, lifecycle: Lifecycle, associations: Associations, write: Callable[[], None]
     ) -> None:
         self._write = write
-        self._lifecycle = lifecycle
-        self._associations = associations
-        # Columns, links and waiting events are changed by the thread that writes alone, so that an
-        # event is never counted twice or lost when a row is read anew from the store. Others read
-        # without a lock, and again where a change came between: a signal handler may come at any
-        # point of a read, and wait for the thread that writes.
-        self._changes = 0  # odd while something changes
-        self._strengthening = Strengthening(lifecycle, associations)
+        # A search applies its event by one call of the core, which an interrupt cannot cut in two.
+        # While the thread that writes takes up what the store says, the core is closed to searches,
+        # so that an event is never counted twice or lost when a row is read anew: they leave their
+        # events in ``returned``. It is open during a commit of earlier events, however long that
+        # takes.
+        self._on = Strengthening(lifecycle, associations)
+        self._closed_times = 0
         self._behind = WriteBehind()
-        # What searches returned and the columns do not hold yet. A search appends to it, the thread
-        # that writes removes what it has applied: both are single operations of the interpreter, so
-        # that an interrupt of a search leaves an event there or does not.
         self.returned: deque[ReinforcementEvent] = deque()
-        """What searches returned and is not strengthened in the columns yet."""
+        """What searches returned and the thread that writes is to apply."""
 
-    def move_to(self, lifecycle: Lifecycle, associations: Associations) -> None:
-        """Work on other columns and links; what waits is strengthened there as they are read."""
-        with self._changing():
-            self._lifecycle = lifecycle
-            self._associations = associations
-            self._strengthening = Strengthening(lifecycle, associations)
+    # -- searches ----------------------------------------------------------------------------------
 
-    def apply_returned(self) -> None:
-        """Strengthen what searches returned. Called by the thread that writes."""
+    def take(self, event: ReinforcementEvent) -> bool:
+        """Strengthen what a search returned; returns whether the thread that writes should look.
+
+        The order in which events of one thread came is kept.
+        """
+        if not self.returned:
+            try:
+                is_due = self._on.apply(event, most_waiting=FLUSH_EVENTS)
+            except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._note_failure(error)
+                return False
+            if is_due is not None:
+                return is_due
+        self.returned.append(event)
+        return True
+
+    # -- the thread that writes --------------------------------------------------------------------
+
+    def begin_job(self) -> None:
+        """Keep events of searches out, after those that came before."""
+        self._close()
+        self._apply_returned()
+
+    def end_job(self) -> None:
+        """Apply what came meanwhile, and let events in again."""
+        self._apply_returned()
+        self._open()
+
+    def _apply_returned(self) -> None:
         while self.returned:
             try:
-                self._apply(self.returned[0])
+                self._on.apply_as_writer(self.returned[0])
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-                self._behind.note_failure(error)
+                self._note_failure(error)
             finally:
                 self.returned.popleft()
 
+    def _close(self) -> None:
+        if not self._closed_times:
+            self._on.core.close()
+        self._closed_times += 1
+
+    def _open(self) -> None:
+        self._closed_times -= 1
+        if not self._closed_times:
+            self._on.core.open()
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Keep events of searches out of a block."""
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change columns, links or events, in one step for those who read several of them."""
+        with self.closed():
+            core = self._on.core
+            core.begin_change()
+            try:
+                yield
+            finally:
+                core.end_change()
+
+    def move_to(self, lifecycle: Lifecycle, associations: Associations) -> Strengthening:
+        """Work on other columns and links; returns what it worked on.
+
+        What waits there is not known here until :meth:`take_over`.
+        """
+        before = self._on
+        self._move(Strengthening(lifecycle, associations))
+        return before
+
+    def move_back(self, former: Strengthening) -> None:
+        """Work again on what it worked on before."""
+        self._move(former)
+
+    def _move(self, on: Strengthening) -> None:
+        with self.closed():
+            on.core.close()
+            self._on = on
+        # The one that is left stays closed: a search that still has it finds out so.
+
+    def take_over(self, former: Strengthening) -> None:
+        """Strengthen what is here by the events that wait at what it worked on before."""
+        with self._changing():
+            self._on.take_over(former)
+
     def write_due(self) -> float | None:
         """Write the events that are due; return the seconds until the next are, None for never."""
-        seconds = self._behind.due_in()
+        seconds = self._behind.due_in(self._on.core.waiting_count)
         if seconds != 0.0:
             return seconds
         try:
             self._write()
         except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-            self._behind.note_failure(error)
+            self._note_failure(error)
         else:
             self._behind.note_success()
-        return self._behind.due_in()
+        return self._behind.due_in(self._on.core.waiting_count)
 
-    def _apply(self, event: ReinforcementEvent) -> None:
-        with self._changing():
-            strengthening = self._strengthening
-            rows = strengthening.rows_of((*event.ids, *event.direct))
-            event = strengthening.knowing_what_it_saw(event, rows)
-            strengthening.memories(event, {id: rows[id] for id in event.ids if id in rows})
-            strengthening.links(event, event.pairs(), rows)
-            self._behind.put(event)
+    def _note_failure(self, error: Exception) -> None:
+        if self._behind.note_failure(error):
+            self._on.core.stop_keeping()
 
     def is_owing(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self._behind.waiting())
+        return self._on.core.waiting_count > 0
 
     def owes(self, memory_id: str) -> bool:
         """Whether something of this memory waits to be written."""
-        return any(
-            memory_id in event.ids or memory_id in event.direct for event in self._behind.waiting()
-        )
+        on = self._on
+        return bool(on.core.waiting_of(rows=on.rows_of([memory_id])))
 
     def owes_links(self) -> bool:
         """Whether links wait to be written."""
-        return any(event.rule.link_gain is not None for event in self._behind.waiting())
+        return self._on.core.has_waiting_links
 
     def apply_columns(self, batch: StoredBatch) -> None:
         """Read rows from the store, and strengthen again what it does not know of yet."""
         with self._changing():
-            self._lifecycle.apply(batch)
-            waiting = self._behind.waiting()
-            if waiting:
-                ids = set(StoredColumns.of(batch)["id"])
-                for event in waiting:
-                    rows = self._strengthening.rows_of(i for i in event.ids if i in ids)
-                    self._strengthening.memories(event, rows)
+            on = self._on
+            on.lifecycle.apply(batch)
+            if on.core.waiting_count:
+                rows = on.rows_of(StoredColumns.of(batch)["id"])
+                on.core.repeat(rows=rows)
 
     def apply_states(self, states: StoredStates) -> Rows:
         """Read states from the store, and strengthen again what it does not know of yet.
@@ -152,14 +229,9 @@ class Reinforcing:
         Returns the rows.
         """
         with self._changing():
-            rows = self._lifecycle.apply_states(states)
-            waiting = self._behind.waiting()
-            if waiting:
-                touched = set(rows.tolist())
-                for event in waiting:
-                    known = self._strengthening.rows_of(event.ids)
-                    found = {id: row for id, row in known.items() if row in touched}
-                    self._strengthening.memories(event, found)
+            rows = self._on.lifecycle.apply_states(states)
+            if self._on.core.waiting_count:
+                self._on.core.repeat(rows=rows.tolist())
         return rows
 
     def apply_values(self, write: ColumnWrite) -> None:
@@ -167,46 +239,101 @@ class Reinforcing:
 
         In parts, so that searches wait for none of them long.
         """
-        columns = self._lifecycle.columns
+        columns = self._on.lifecycle.columns
         for start in range(0, len(write.rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             with self._changing():
                 columns.write(rows=write.rows[part], values={write.field: write.values[part]})
-        if write.field != "tier":
-            return
-        with self._changing():
-            touched = set(write.rows.tolist())
-            for event in self._behind.waiting():
-                rows = self._strengthening.rows_of(event.ids).values()
-                self._strengthening.promote(event.rule, [row for row in rows if row in touched])
+        if write.field == "tier" and self.is_owing():
+            with self._changing():
+                self._on.core.repeat_warming(rows=write.rows.tolist())
 
     def apply_links(self, batch: Sequence[StoredLink]) -> None:
         """Bring links to what the store says, and strengthen again what it does not know of yet."""
         with self._changing():
-            self._associations.apply(batch)
-            waiting = self._behind.waiting()
-            if waiting:
-                known = {frozenset((link.one, link.other)) for link in batch}
-                for event in waiting:
-                    pairs = [pair for pair in event.pairs() if frozenset(pair) in known]
-                    self._strengthening.links(event, pairs, self._ends_of(pairs))
+            on = self._on
+            on.associations.apply(batch)
+            if on.core.has_waiting_links:
+                row_of = on.lifecycle.row_of
+                ends = [(row_of.get(link.one), row_of.get(link.other)) for link in batch]
+                known = [(a, b) for a, b in ends if a is not None and b is not None]
+                on.core.repeat_links(a=[a for a, _ in known], b=[b for _, b in known])
 
     def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
         """Take all links of the store, strengthened by what it does not know of yet."""
         with self._changing():
-            self._associations.read(batches)
-            for event in self._behind.waiting():
-                pairs = event.pairs()
-                self._strengthening.links(event, pairs, self._ends_of(pairs))
+            on = self._on
+            on.associations.read(batches)
+            on.core.use_links(graph=on.associations.graph)
+            on.core.repeat_all_links()
+
+    def drop_links(self) -> None:
+        """Have no links, until they are read anew."""
+        with self._changing():
+            self._on.core.use_links(graph=None)
+            self._on.associations.drop()
 
     def owing(self) -> frozenset[str]:
         """Ids of the memories of which something waits to be written."""
-        return frozenset(i for event in self._behind.waiting() for i in event.ids)
+        on = self._on
+        return frozenset(map(on.lifecycle.ids.__getitem__, on.core.waiting_rows()))
+
+    def forget(self, memory_id: str) -> None:
+        """Drop what waits for a memory that is about to be erased: another may come by its id."""
+        row = self._on.lifecycle.row_of.get(memory_id)
+        if row is not None:
+            with self._changing():
+                self._on.core.forget(row=row)
+
+    def owed(self) -> OwedWrites:
+        """Return what to write for the events that wait. REQUIRES: :meth:`closed`."""
+        on = self._on
+        columns, ids = on.lifecycle.columns, on.lifecycle.ids
+        owed = on.owed()
+        states = []
+        for may_stand, names in ((False, _REINFORCED), (True, (*_REINFORCED, *_PROMOTED))):
+            rows = [
+                row for row, may in zip(owed.rows, owed.may_stand, strict=True) if may is may_stand
+            ]
+            if rows:
+                values = {name: columns.values_at(name=name, rows=rows) for name in names}
+                states.append((self._numbers(rows), values))
+        sessions: dict[str, set[str]] = {}
+        for row, session in owed.sessions:
+            sessions.setdefault(ids[row], set()).add(session)
+        return OwedWrites(owed.event_count, len(owed.rows), states, sessions, self._links(owed))
+
+    def _links(self, owed: Owed) -> list[LinkValues]:
+        graph = self._on.associations.graph
+        if graph is None or not owed.pairs:
+            return []
+        a, b = zip(*owed.pairs, strict=True)
+        found = graph.find(a=a, b=b)
+        ends = zip(self._numbers(a), self._numbers(b), found, strict=True)
+        return [
+            (one, other, link[1], link[0], link[2], link[3])
+            for one, other, link in ends
+            if link is not None
+        ]
+
+    def _numbers(self, rows: Sequence[int]) -> list[int]:
+        """The store's numbers of rows."""
+        return list(map(int, self._on.lifecycle.columns.values_at(name="sequence", rows=rows)))
+
+    def note_written(self, event_count: int) -> None:
+        """Drop the oldest events: the store knows them now."""
+        self._on.core.forget_written(use_count=event_count)
+        self._behind.note_written()
+
+    # -- readers -----------------------------------------------------------------------------------
 
     def owing_of(self, ids: Iterable[str]) -> set[str]:
         """Which of these memories something waits to be written of."""
-        waiting = self._behind.waiting()
-        return set(ids).intersection(chain.from_iterable(event.ids for event in waiting))
+        on = self._on
+        if not on.core.waiting_count:
+            return set()
+        ids_held = on.lifecycle.ids
+        return {ids_held[row] for row in on.core.waiting_of(rows=on.rows_of(ids))}
 
     def bring_up_to_date(self, memories: Sequence[Memory], owed_before: set[str]) -> None:
         """Bring memories that were just read from the store up to what it is owed.
@@ -220,83 +347,43 @@ class Reinforcing:
         behind = owed_before | self.owing_of(memory.id for memory in memories)
         if not behind:
             return
-        changes = self._read_whole(lambda: self._current(behind))
+        changes = self._read_whole(lambda on: _current(on.lifecycle, behind))
         for memory in memories:
             if memory.id in changes:
                 set_fields(memory, changes[memory.id])
-
-    def owed(
-        self,
-    ) -> tuple[list[ReinforcementEvent], list[tuple[str, dict[str, object]]], list[StoredLink]]:
-        """Return the waiting events, and the fields and links to write for them."""
-        with self._changing():
-            events = list(self._behind.waiting())
-            found = self._strengthening.rows_of(i for event in events for i in event.ids)
-            ids, rows = list(found), list(found.values())
-            values = self._values(_REINFORCED, rows)
-            promoted = {i for event in events if event.rule.promotes for i in event.ids}
-            standing = self._values(_PROMOTED, rows) if promoted else values
-            pairs = {tuple(sorted(pair)) for event in events for pair in event.pairs()}
-            ends = rows_of_pairs(sorted(pairs), self._ends_of(pairs))
-            links = self._associations.stored(ends)
-        changes = [
-            (memory_id, own | more if memory_id in promoted else own)
-            for memory_id, own, more in zip(ids, values, standing, strict=True)
-        ]
-        return events, changes, links
-
-    def forget(self, memory_id: str) -> None:
-        """Drop what waits for a memory that was erased: another may come by its id."""
-        with self._changing():
-            self._behind.drop(memory_id)
-
-    def settle(self, events: Sequence[ReinforcementEvent]) -> None:
-        """Drop the oldest events: the store knows them now."""
-        self._behind.forget_written(len(events))
 
     def raise_failure(self) -> None:
         """Raise what writing in the background failed with, once."""
         self._behind.raise_failure()
 
-    def _ends_of(self, pairs: Iterable[tuple[str, ...]]) -> dict[str, int]:
-        return self._strengthening.rows_of(chain.from_iterable(pairs))
-
-    def _values(self, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
-        """Fields of rows as memories hold them."""
-        columns = self._lifecycle.columns
-        read = [columns.values_at(name=name, rows=rows) for name in names]
-        held = [
-            list(map(_SAID.get(name, _as_is), values))
-            for name, values in zip(names, read, strict=True)
-        ]
-        return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
-
-    def _current(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """What reinforcing changes of memories, by id, of those that are known."""
-        row_of = self._lifecycle.row_of
-        known = {id: row for id in ids if (row := row_of.get(id)) is not None}
-        rows = list(known.values())
-        values = self._values((*_REINFORCED, *_PROMOTED, "session_spread"), rows)
-        sessions = map(self._lifecycle.sessions_of, rows)
-        return {
-            id: own | {"sessions": seen}
-            for id, own, seen in zip(known, values, sessions, strict=True)
-        }
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Change columns, links or events. REQUIRES: the thread that writes."""
-        self._changes += 1
-        try:
-            yield
-        finally:
-            self._changes += 1
-
-    def _read_whole(self, read: Callable[[], Result]) -> Result:
+    def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
         """Return what ``read`` returns when nothing changed meanwhile."""
         while True:
-            before = self._changes
-            found = read()
-            if before == self._changes and before % 2 == 0:
+            on = self._on
+            before = on.core.changes
+            found = read(on)
+            if before == on.core.changes and before % 2 == 0 and on is self._on:
                 return found
             sleep(_PAUSE_SECONDS)
+
+
+def _values(lifecycle: Lifecycle, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
+    """Fields of rows as memories hold them."""
+    columns = lifecycle.columns
+    read = [columns.values_at(name=name, rows=rows) for name in names]
+    held = [
+        list(map(_SAID.get(name, _as_is), values)) for name, values in zip(names, read, strict=True)
+    ]
+    return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
+
+
+def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What reinforcing changes of memories, by id, of those that are known."""
+    row_of = lifecycle.row_of
+    known = {id: row for id in ids if (row := row_of.get(id)) is not None}
+    rows = list(known.values())
+    values = _values(lifecycle, (*_REINFORCED, *_PROMOTED, "session_spread"), rows)
+    sessions = map(lifecycle.sessions_of, rows)
+    return {
+        id: own | {"sessions": seen} for id, own, seen in zip(known, values, sessions, strict=True)
+    }

@@ -1,32 +1,69 @@
-"""What one search does to what it found: memories strengthened and promoted, their links, too.
+"""Uses of memories on columns and links that belong together, in the core.
 
-Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13.
+Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13, docs/systems/house.md H7.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from oneiros.dataclasses_on_use import replace
-from oneiros.fields import ENUMS
+from oneiros import _core
+from oneiros.association.graph_links import TAU_DAYS
+from oneiros.dataclasses_on_use import dataclass
 from oneiros.ranking.reinforcement import SpacedReinforcement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from oneiros.association import Associations
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.ranking.reinforcement import ReinforcementDeclaration, ReinforcementRule
-    from oneiros.remember.write_behind import ReinforcementEvent
+    from oneiros.ranking.reinforcement import ReinforcementDeclaration
 
-__all__ = ["Strengthening", "rows_of_pairs"]
+    Pairs = list[tuple[int, int]]
 
-_TIERS: Final = ENUMS["tier"]
-_HOT, _COLD = _TIERS.index("hot"), _TIERS.index("cold")
+__all__ = ["Owed", "ReinforcementEvent", "Strengthening"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReinforcementEvent:
+    """The memories one search returned."""
+
+    ids: tuple[str, ...]
+    now: float
+    session: str | None
+    rule: ReinforcementDeclaration
+    direct: tuple[str, ...] = ()
+    """Those found together: the direct results, before what links brought was merged in."""
+    linked: frozenset[str] = frozenset()
+    """Those of ``ids`` that links brought."""
+
+
+class Owed(NamedTuple):
+    """What the store is to be told of the events that wait."""
+
+    event_count: int
+    rows: list[int]
+    may_stand: list[bool]
+    """Of each row: it may have become core or hot."""
+    sessions: list[tuple[int, str]]
+    """Row and session, each pair once."""
+    pairs: Pairs
+    """Whose links gained, each once, the smaller row first."""
+
+
+class _Use(TypedDict):
+    """An event as the core takes it."""
+
+    rows: list[int]
+    direct: list[int]
+    linked: list[int]
+    now_seconds: float
+    session: str | None
+    rule: _core.UseRule
 
 
 class Strengthening:
-    """Writes what searches do to columns and links. REQUIRES: one thread at a time.
+    """Columns and links, and the core that applies events to them.
 
     Args:
         lifecycle: the columns.
@@ -34,107 +71,83 @@ class Strengthening:
     """
 
     def __init__(self, lifecycle: Lifecycle, associations: Associations) -> None:
-        self._lifecycle = lifecycle
-        self._associations = associations
+        self.lifecycle = lifecycle
+        self.associations = associations
+        self.core = _core.Reinforcer(columns=lifecycle.columns, sessions=lifecycle.sessions)
+        self.core.use_links(graph=associations.graph)
+        self._last: tuple[ReinforcementDeclaration, _core.UseRule] | None = None
 
-    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the rows of memories in their order, each looked for once; those not there are left out."""
-        row_of = self._lifecycle.row_of
-        return {id: row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None}
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """Return the rows of memories in their order, each once; those not there are left out."""
+        row_of = self.lifecycle.row_of
+        return [row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None]
 
-    def knowing_what_it_saw(
-        self, event: ReinforcementEvent, rows: Mapping[str, int]
-    ) -> ReinforcementEvent:
-        """Note what gains nothing from this session any more. Source: docs/systems/house.md H7.
+    def apply(self, event: ReinforcementEvent, *, most_waiting: int) -> bool | None:
+        """Apply an event, whole, and keep it for the store.
 
-        Args:
-            event: the search.
-            rows: of all its memories, as :meth:`rows_of` has them; so below.
+        Returns:
+            Whether the writer should look: it is the first that waits, or as many accesses as
+            ``most_waiting`` do. None: the writer is at work on the columns, and nothing was done.
         """
-        rule, session = event.rule, event.session
-        if session is None or not isinstance(rule, SpacedReinforcement) or not rule.once_a_session:
-            return event
-        sessions_of = self._lifecycle.sessions_of
-        seen = frozenset(id for id, row in rows.items() if session in sessions_of(row))
-        return replace(event, seen=seen) if seen else event
+        return self.core.apply(most_waiting=most_waiting, **self._use(event))
 
-    def memories(self, event: ReinforcementEvent, row_by_id: Mapping[str, int]) -> None:
-        """Strengthen memories as a search does that returned them.
+    def apply_as_writer(self, event: ReinforcementEvent) -> None:
+        """Apply an event while the core is closed to all others."""
+        self.core.apply_closed(**self._use(event))
 
-        Args:
-            event: the search.
-            row_by_id: of its memories, those to be strengthened, and their rows.
-        """
-        if not row_by_id:
-            return
-        rows = list(row_by_id.values())
-        columns = self._lifecycle.columns
-        spread = columns.values_at(name="session_spread", rows=rows)
+    def _use(self, event: ReinforcementEvent) -> _Use:
+        rows = self.rows_of(event.ids)
+        direct = rows if event.direct is event.ids else self.rows_of(event.direct)
         if event.session is not None:
-            sizes = [self._lifecycle.remember_session(row, event.session) for row in rows]
-            spread = list(map(max, spread, sizes))
-        for rule, places in _by_rule(event, row_by_id):
-            columns.reinforce(
-                rows=[rows[place] for place in places],
-                now_seconds=event.now,
-                session_spread=[spread[place] for place in places],
-                **rule,
-            )
-        self.promote(event.rule, rows)
+            self.lifecycle.load_sessions(rows)
+            self.lifecycle.load_sessions(direct)
+        return {
+            "rows": rows,
+            "direct": direct,
+            "linked": self.rows_of(event.linked),
+            "now_seconds": event.now,
+            "session": event.session,
+            "rule": self._rule(event.rule),
+        }
 
-    def promote(self, rule: ReinforcementDeclaration, rows: list[int]) -> None:
-        """Make core what is found often enough, and hot what was cold, where the rule does so."""
-        if not (rows and isinstance(rule, SpacedReinforcement)):
-            return
-        columns = self._lifecycle.columns
-        tiers = columns.values_at(name="tier", rows=rows)
-        warm = [row for row, tier in zip(rows, tiers, strict=True) if tier == _COLD]
-        if warm:
-            columns.write(rows=warm, values={"tier": [_HOT] * len(warm)})
-        counts = columns.values_at(name="access_count", rows=rows)
-        if rule.core_accesses is None or max(counts) < rule.core_accesses:
-            return
-        stabilities = columns.values_at(name="stability", rows=rows)
-        spreads = columns.values_at(name="session_spread", rows=rows)
-        found = zip(rows, counts, stabilities, spreads, strict=True)
-        core = [row for row, *told in found if rule.makes_core(*told)]
-        if core:
-            columns.write(rows=core, values={"core": [True] * len(core)})
+    def _rule(self, rule: ReinforcementDeclaration) -> _core.UseRule:
+        last = self._last
+        if last is None or last[0] is not rule:
+            last = self._last = (rule, _rule_of(rule))
+        return last[1]
 
-    def links(
-        self, event: ReinforcementEvent, pairs: Sequence[tuple[str, str]], rows: Mapping[str, int]
-    ) -> None:
-        """Strengthen the links of pairs of memories that a search found together."""
-        rule = event.rule
-        if isinstance(rule, SpacedReinforcement) and rule.link_gain is not None and pairs:
-            self._associations.strengthen(
-                rows_of_pairs(pairs, rows),
-                now=event.now,
-                gain=rule.link_gain,
-                rest_days=rule.link_rest_days,
-            )
+    def owed(self) -> Owed:
+        """Return what the store is to be told."""
+        event_count, rows, may_stand, sessions, a, b = self.core.owed()
+        return Owed(event_count, rows, may_stand, sessions, list(zip(a, b, strict=True)))
+
+    def take_over(self, former: Strengthening) -> None:
+        """Apply and keep what waits at another, of the same store. REQUIRES: the rows are there."""
+        rows = former.core.mentioned_rows()
+        ids = former.lifecycle.ids
+        moved = [
+            (row, to) for row in rows if (to := self.lifecycle.row_of.get(ids[row])) is not None
+        ]
+        self.lifecycle.load_sessions(to for _, to in moved)
+        self.core.take_over(
+            former=former.core, rows=[row for row, _ in moved], to_rows=[to for _, to in moved]
+        )
 
 
-def rows_of_pairs(
-    pairs: Iterable[tuple[str, ...]], rows: Mapping[str, int]
-) -> list[tuple[int, int]]:
-    """Return the rows of pairs of memories, without those of which one is not there."""
-    ends = [(rows.get(one), rows.get(other)) for one, other in pairs]
-    return [(one, other) for one, other in ends if one is not None and other is not None]
-
-
-def _by_rule(
-    event: ReinforcementEvent, ids: Collection[str]
-) -> list[tuple[ReinforcementRule, Sequence[int]]]:
-    """Part memories, by their places, by what they gain."""
-    rule = event.rule.rule()
-    if not event.linked and not event.seen:
-        return [(rule, range(len(ids)))]
-    parts: tuple[tuple[ReinforcementRule, list[int]], ...] = (
-        (rule, []),
-        (event.rule.rule(is_associative=True), []),
-        ({**rule, "gain": 0.0}, []),
+def _rule_of(rule: ReinforcementDeclaration) -> _core.UseRule:
+    core = links = None
+    if isinstance(rule, SpacedReinforcement):
+        core, links = rule.core_accesses, rule
+    return _core.UseRule(
+        found=_core.ReinforcementRule(**rule.rule()),
+        linked=_core.ReinforcementRule(**rule.rule(is_associative=True)),
+        link_gain=rule.link_gain,
+        link_rest_days=0.0 if links is None else links.link_rest_days,
+        link_tau_days=TAU_DAYS,
+        most_linked=0 if links is None else links.most_linked,
+        is_once_a_session=links is not None and links.once_a_session,
+        warms=rule.promotes,
+        core_accesses=core,
+        core_stability=0.0 if links is None else links.core_stability,
+        core_sessions=1 if links is None else links.core_sessions,
     )
-    for place, id in enumerate(ids):
-        parts[2 if id in event.seen else id in event.linked][1].append(place)
-    return [part for part in parts if part[1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from oneiros.dataclasses_on_use import dataclass
@@ -10,7 +10,6 @@ from oneiros.fields import ENUMS
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
-    from oneiros.remember.write_behind import ReinforcementEvent
     from oneiros.store import Reading, StoredMemory
 
     Seen = Callable[[StoredMemory | Memory], bool]
@@ -23,7 +22,6 @@ __all__ = [
     "is_superseded_by",
     "keep_spread",
     "restage",
-    "sessions_of",
     "unknown",
 ]
 
@@ -107,13 +105,3 @@ def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> 
         held = reading.load_stored([by])[0]
         by = None if held is None else held.superseded_by
     return False
-
-
-def sessions_of(events: Sequence[ReinforcementEvent]) -> list[tuple[str, set[str]]]:
-    """The sessions that events add to each memory."""
-    sessions: dict[str, set[str]] = {}
-    for event in events:
-        if event.session is not None:
-            for memory_id in event.ids:
-                sessions.setdefault(memory_id, set()).add(event.session)
-    return list(sessions.items())

@@ -107,13 +107,20 @@ class WriterThread:
 
     Args:
         before: called before each job and on each nudge.
-        after: called after each job; returns the seconds after which it wants to be called again,
-            or None. While it wants to be, the thread keeps this object alive.
+        after: called after each, before its caller goes on.
+        idle: called when nothing is to be done; returns the seconds after which it wants to be
+            called again, or None. While it wants to be, the thread keeps this object alive.
     """
 
-    def __init__(self, before: Callable[[], None], after: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        before: Callable[[], None],
+        after: Callable[[], None],
+        idle: Callable[[], float | None],
+    ) -> None:
         self._before = before
         self._after = after
+        self._idle = idle
         self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._serving = threading.Lock()  # held by the one thread that serves the queue
         self._ident: int | None = None
@@ -155,7 +162,7 @@ class WriterThread:
             raise
 
     def nudge(self) -> None:
-        """Have ``before`` and ``after`` called soon; returns at once."""
+        """Have ``before``, ``after`` and ``idle`` called soon; returns at once."""
         # A job of its own, which keeps this object alive until then.
         self._put(_Job(self._nothing, is_write=False))
 
@@ -295,13 +302,14 @@ def _serve_until_stopped(
 def _served(writer: WriterThread, job: _Job[Any] | None) -> float | None:
     writer._ident = threading.get_ident()
     try:
-        writer._before()
         if job is not None:
+            writer._before()
             writer._current = job
             job.run()
             writer._current = None
             writer._writes.discard(job)
+            writer._after()
             job.end()
-        return writer._after()
+        return writer._idle()
     finally:
         writer._ident = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from oneiros.errors import StoreCorrupt
 from oneiros.store.checksums import checksum_after, insert_of, is_sound
@@ -15,6 +15,7 @@ __all__ = [
     "KINDS",
     "REMOVE",
     "SET",
+    "LinkValues",
     "StoredLink",
     "stored_link",
 ]
@@ -45,6 +46,10 @@ REMOVE: Final = f"""
 UPDATE link SET weight = 0, revision = ?1,
   checksum = {checksum_after({"weight": "0", "revision": "?1"})}
 WHERE weight > 0 AND first = ?2 AND second = ?3"""
+
+
+LinkValues: TypeAlias = tuple[int, int, int, float, float, float | None]
+"""The ends by their sequence numbers, the smaller first, and what :class:`StoredLink` has of them."""
 
 
 class StoredLink(NamedTuple):

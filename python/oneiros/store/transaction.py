@@ -16,7 +16,7 @@ from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.cycle_writing import CycleWriting
-from oneiros.store.links import REMOVE, SET, StoredLink
+from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.rows import without_supersession
 
 __all__ = ["VERDICTS", "Transaction"]
@@ -204,19 +204,25 @@ class Transaction(CycleWriting):
         Returns:
             How many were set.
         """
-        self._has_changed = True
         links = list(links)
         numbers = self.sequences_of(id for link in links for id in link[:2])
-        values = [
-            (*sorted((numbers[one], numbers[other])), self.revision, *held)
-            for one, other, *held in links
-            if one in numbers and other in numbers
-        ]
+        values: list[LinkValues] = []
+        for link in links:
+            if link.one in numbers and link.other in numbers:
+                one, other = sorted((numbers[link.one], numbers[link.other]))
+                held = (link.kind, link.weight, link.created_at, link.co_retrieved_at)
+                values.append((one, other, *held))
+        return self.set_numbered_links(values)
+
+    def set_numbered_links(self, links: Sequence[LinkValues]) -> int:
+        """The same of memories that are there, by their numbers."""
+        self._has_changed = True
+        values = ((one, other, self.revision, *held) for one, other, *held in links)
         try:
             self._connection.executemany(SET, values)
         except apsw.Error as error:
             raise self._failed(error) from error
-        return len(values)
+        return len(links)
 
     def remove_link(self, one: str, other: str) -> bool:
         """Take a link away; returns whether there was one."""
