@@ -12,7 +12,9 @@ namespace oneiros::lexical {
 
 namespace {
 
-constexpr std::size_t kMostKept = 8;
+// As many as a service's tenants that search by turns; fewer where they take more bytes together.
+constexpr std::size_t kMostKept = 64;
+constexpr std::size_t kMostKeptBytes = std::size_t{32} << 20U;
 
 // Rows that take more bytes are not kept.
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
@@ -157,7 +159,7 @@ RowFilters::Sample RowFilters::sample_of(Rows rows) {
 
 bool RowFilters::are_alike(const Sample& one, const Sample& other) {
   std::size_t unlike = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
+  for (std::size_t i = 0; i < one.size() && unlike <= kMostUnlike; ++i) {
     unlike += one[i] != other[i] ? 1U : 0U;
   }
   return unlike <= kMostUnlike;
@@ -254,10 +256,15 @@ void RowFilters::keep(std::shared_ptr<const Filter> filter, const Filter* instea
     return;
   }
   auto filters = std::make_shared<Filters>();
+  std::size_t bytes = filter->resident_bytes();
   filters->push_back(std::move(filter));
   if (const std::shared_ptr<const Filters>& kept = filters_.latest()) {
     for (const std::shared_ptr<const Filter>& one : *kept) {
-      if (filters->size() < kMostKept && one.get() != instead_of) {
+      bytes += one->resident_bytes();
+      if (filters->size() == kMostKept || bytes > kMostKeptBytes) {
+        break;
+      }
+      if (one.get() != instead_of) {
         filters->push_back(one);
       }
     }
@@ -269,8 +276,7 @@ std::size_t RowFilters::resident_bytes() const {
   std::size_t bytes = 0;
   const std::shared_ptr<const Filters> filters = kept();
   for (const std::shared_ptr<const Filter>& filter : *filters) {
-    bytes += filter->rows.capacity() + filter->listed.capacity() * sizeof(std::uint32_t) +
-             (filter->mapped ? filter->mapped->resident_bytes() : 0);
+    bytes += filter->resident_bytes();
   }
   return bytes;
 }

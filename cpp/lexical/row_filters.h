@@ -55,6 +55,10 @@ class RowFilters {
     std::shared_ptr<const MappedRows> mapped;
 
     bool are_many() const { return !mapped || !rows.empty(); }
+    std::size_t resident_bytes() const {
+      return rows.capacity() + listed.capacity() * sizeof(std::uint32_t) +
+             (mapped ? mapped->resident_bytes() : 0);
+    }
   };
   using Filters = std::vector<std::shared_ptr<const Filter>>;  // the last one first
 

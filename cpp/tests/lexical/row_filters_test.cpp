@@ -223,10 +223,41 @@ TEST_CASE(
   for (int i = 0; i < 50; ++i) {
     CHECK(filters.see(draw_bits(kRows, 2'000, random), world.view()).mapped != nullptr);
     CHECK(filters.see(draw_bits(kRows, 2, random), world.view()).mapped == nullptr);
-    // Eight sets: the rows' bits, and as many for the documents of those that are mapped.
-    CHECK(filters.resident_bytes() < std::size_t{8} * 3 * (kRows / 8 + 8'192));
+    // 64 sets: the rows' bits, and as many for the documents of those that are mapped.
+    CHECK(filters.resident_bytes() < std::size_t{64} * 3 * (kRows / 8 + 8'192));
   }
   CHECK(filters.see({}, world.view()).mapped != nullptr);
   const Bits none(kRows / 8);
   CHECK(filters.see(none, world.view()).mapped->find(0) == nullptr);
+}
+
+TEST_CASE("RowFilters: the sets of tenants that search by turns stay mapped") {
+  constexpr std::uint32_t kRows = 10'000;
+  std::mt19937 random(11);
+  World world(kRows);
+  RowFilters filters;
+  std::vector<Bits> tenants;
+  for (int i = 0; i < 40; ++i) {
+    tenants.push_back(draw_bits(kRows, 3, random));
+  }
+  for (int turn = 0; turn < 8; ++turn) {
+    for (const Bits& bits : tenants) {
+      const std::shared_ptr<const MappedRows> mapped = filters.see(bits, world.view()).mapped;
+      CHECK((turn < 3 || mapped != nullptr));
+      CHECK((mapped == nullptr || is_right(*mapped, bits, world.view())));
+    }
+  }
+}
+
+TEST_CASE("RowFilters: sets that take much memory are kept as long as it is not too much") {
+  constexpr std::uint32_t kRows = 6'000'000;  // most of them have no document
+  std::mt19937 random(12);
+  World world(1'000);
+  RowFilters filters;
+  for (int i = 0; i < 60; ++i) {
+    const Bits bits = draw_bits(kRows, 4, random);
+    filters.see(bits, world.view());
+    filters.see(bits, world.view());
+    CHECK(filters.resident_bytes() <= std::size_t{33} << 20U);
+  }
 }
