@@ -88,6 +88,9 @@ void register_reinforcement(py::module_& module) {
       .def("__len__", &SessionSets::size)
       .def("rows", &SessionSets::rows, "The rows on record, ascending.")
       .def(
+          "absent", [](const SessionSets& sets, const RowList& rows) { return sets.absent(rows); },
+          py::kw_only(), py::arg("rows"), "Those of the rows that have none on record.")
+      .def(
           "set",
           [](SessionSets& sets, std::uint32_t row, const std::vector<std::string>& sessions) {
             sets.set(row, sessions);

@@ -1,6 +1,7 @@
 #include "reinforcement/session_sets.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace oneiros {
 
@@ -34,6 +35,14 @@ std::vector<std::uint32_t> SessionSets::rows() const {
   }
   std::ranges::sort(rows);
   return rows;
+}
+
+std::vector<std::uint32_t> SessionSets::absent(std::span<const std::uint32_t> rows) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::uint32_t> absent;
+  std::ranges::copy_if(rows, std::back_inserter(absent),
+                       [&](std::uint32_t row) { return !sets_.contains(row); });
+  return absent;
 }
 
 void SessionSets::set(std::uint32_t row, std::span<const std::string> words) {

@@ -22,6 +22,8 @@ class SessionSets {
   // The rows on record: how many, and which, ascending.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<std::uint32_t> rows() const;
+  // Those of the rows that have none on record.
+  [[nodiscard]] std::vector<std::uint32_t> absent(std::span<const std::uint32_t> rows) const;
 
   // Puts the words of a row on record, in place of those that are; one given twice counts once.
   void set(std::uint32_t row, std::span<const std::string> words);

@@ -134,13 +134,12 @@ class Lifecycle:
         """The sessions of every row of which they may not be those of the snapshot."""
         return {row: self.sessions_of(row) for row in self.sessions.rows()}
 
-    def load_sessions(self, rows: Iterable[int]) -> None:
+    def load_sessions(self, rows: Sequence[int]) -> None:
         """Have the core know the sessions of rows that only the snapshot has told of so far."""
         if self._stored is None:
             return
-        for row in rows:
-            if self._stored.holds(row) and self.sessions.at(row=row) is None:
-                self.sessions.set_if_absent(row=row, sessions=list(self._stored.sessions(row)))
+        for row in self.sessions.absent(rows=rows):
+            self.sessions.set_if_absent(row=row, sessions=list(self._stored.sessions(row)))
 
     def require_kinds(self, kinds: Iterable[object]) -> None:
         """Refuse kinds that there is no number left for, before they are stored.

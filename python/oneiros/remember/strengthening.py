@@ -100,7 +100,8 @@ class Strengthening:
         direct = rows if event.direct is event.ids else self.rows_of(event.direct)
         if event.session is not None:
             self.lifecycle.load_sessions(rows)
-            self.lifecycle.load_sessions(direct)
+            if direct is not rows:
+                self.lifecycle.load_sessions(direct)
         return {
             "rows": rows,
             "direct": direct,
@@ -128,7 +129,7 @@ class Strengthening:
         moved = [
             (row, to) for row in rows if (to := self.lifecycle.row_of.get(ids[row])) is not None
         ]
-        self.lifecycle.load_sessions(to for _, to in moved)
+        self.lifecycle.load_sessions([to for _, to in moved])
         self.core.take_over(
             former=former.core, rows=[row for row, _ in moved], to_rows=[to for _, to in moved]
         )
