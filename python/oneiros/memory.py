@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from oneiros.dataclasses_on_use import MISSING, dataclass, field, fields
+from oneiros.dataclasses_on_use import MISSING, NamedTuple, dataclass, field, fields
 from oneiros.field_checks import LAST_MOMENT, LAST_NUMBER, wrong
 from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.named_calls import nearest

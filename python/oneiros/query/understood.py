@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.query.intent import intent_of
 from oneiros.query.words import holds_any, spaced
 from oneiros.ranking.understanding import Weights

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
 from oneiros.projections.analysis_ahead import AnalysisAhead

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oneiros.dataclasses_on_use import replace
+from oneiros.dataclasses_on_use import NamedTuple, replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
