@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import dataclass, field
+from oneiros.dataclasses_on_use import dataclass, field, fields
 from oneiros.errors import DuplicateId
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory, checked_values
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneiros.remember.text_vectors import MadeVectors, TextVectors
     from oneiros.store import StoredMemory
 
-_IMPORTANCE = Memory(text="").importance
+_IMPORTANCE: Final = next(one.default for one in fields(Memory) if one.name == "importance")
 _CHUNK: Final = 2_000
 _FEWEST_BY_COLUMN: Final = 8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +25,9 @@ __all__ = [
 
 _MOST_WORDS: Final = 1_024
 _LEAST_STEM: Final = 3
-_WORD: Final = re.compile(r"\w+")
-_JOINED: Final = re.compile(r"[^\W_]\w*(?:[_.:/+-]+[^\W_]\w*)*")
+_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_WORD: Final = r"\w+"
+_JOINED: Final = r"[^\W_]\w*(?:[_.:/+-]+[^\W_]\w*)*"
 _PLAIN: Final = QueryWords()
 
 
@@ -71,9 +73,9 @@ def words_of(query: str, rule: QueryWords | None = None) -> list[str]:
     if rule.cut == "white_space":
         found: Iterable[str] = query.split()
     elif rule.cut == "joined":
-        found = _JOINED.findall(query.lower())
+        found = _compiled(_JOINED).findall(query.lower())
     else:
-        found = _WORD.findall(normalised(query))
+        found = _compiled(_WORD).findall(normalised(query))
     if not rule.counts_each:
         found = dict.fromkeys(found)
     stop_words = frozenset(rule.stop_words)
