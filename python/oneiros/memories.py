@@ -11,7 +11,7 @@ from oneiros.argument_checks import file_name, require_choice, require_flag, req
 from oneiros.comparing import Comparing
 from oneiros.dataclasses_on_use import replace
 from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
-from oneiros.fields import FIELDS
+from oneiros.fields import FIELDS, VERDICTS
 from oneiros.linking import Linking
 from oneiros.looking import Looking
 from oneiros.marking import Marking
@@ -22,8 +22,6 @@ from oneiros.remember import Bounds, OnFirstLook
 from oneiros.rescoring import Rescoring
 from oneiros.search.response import load_each
 from oneiros.searching import Searching
-from oneiros.store.transaction import VERDICTS
-from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -351,6 +349,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
 
     def _warn_of_damage(self, ids: Sequence[str]) -> None:
         if ids:
+            from oneiros.warning_places import warn  # noqa: PLC0415 - as a rule nothing is damaged
+
             names = ", ".join(map(repr, ids[:_MOST_NAMED])) + (", ..." if ids[_MOST_NAMED:] else "")
             memories = "1 memory is" if len(ids) == 1 else f"{len(ids)} memories are"
             warn(
@@ -361,6 +361,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
     def _warn_of_dropped_vectors(self) -> None:
         remember = self._parts.remember
         if remember.has_dropped_vectors and not (remember.has_warned or self._parts.is_quiet):
+            from oneiros.warning_places import warn  # noqa: PLC0415 - once an engine, if at all
+
             remember.has_warned = True
             warn(
                 "a text was changed, and its vector, which is of the old text, was dropped: this "

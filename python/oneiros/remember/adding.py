@@ -24,8 +24,7 @@ from oneiros.remember.write_rules import (
 )
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.cells import DEFAULT_CELLS
-from oneiros.store.columns import StoredColumns
-from oneiros.store.row_inserting import INSERTED_AT_ONCE
+from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
