@@ -18,7 +18,7 @@ from oneiros.marking import Marking
 from oneiros.memory import Memory
 from oneiros.named_calls import named_calls
 from oneiros.records import records_of
-from oneiros.remember import Bounds, OnFirstLook
+from oneiros.remember import Bounds
 from oneiros.rescoring import Rescoring
 from oneiros.search.response import load_each
 from oneiros.searching import Searching
@@ -114,6 +114,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
         Raises:
             As :meth:`add`; the error's note tells the record's place.
         """
+        from oneiros.remember.batch import OnFirstLook  # noqa: PLC0415 - many processes only search
+
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)

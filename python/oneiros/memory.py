@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -423,6 +422,8 @@ def _unknown(name: object) -> str:
 
 
 def _iso(seconds: float) -> str | float:
+    from datetime import UTC, datetime  # noqa: PLC0415 - takes a while to load
+
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError):  # before the year 1: a number says it
