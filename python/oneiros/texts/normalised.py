@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -35,6 +34,8 @@ def normalised(text: str) -> str:
     """Return the text in NFKC, then in lower case."""
     if text.isascii():
         return text.lower()
+    import unicodedata  # noqa: PLC0415 - a library of its own, for texts beyond ASCII
+
     wide = unicodedata.normalize("NFKC", text)
     if "Σ" in wide and "`" in wide:
         # Sigma has another small letter at the end of a word. Python does not end a word at a
@@ -55,6 +56,8 @@ def is_normalised_by_letter(text: str) -> bool:
     """
     if text.isascii():
         return True
+    import unicodedata  # noqa: PLC0415 - as above
+
     return unicodedata.is_normalized("NFKC", text) and "İ" not in text and "Σ" not in text
 
 
