@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -96,6 +95,9 @@ void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> k
 
 void SessionOrder::place_locked(const Columns::Reader& columns,
                                 std::span<const std::uint32_t> rows) {
+  if (rows.empty()) {
+    return;
+  }
   places_.resize(std::max(places_.size(), columns.size()));
   // Mostly something else of a memory changed. But where one moves, those it stood between may no
   // longer be in order, so all of them are taken out first.
@@ -140,9 +142,14 @@ void SessionOrder::place(const Columns& columns, std::span<const std::uint32_t> 
 
 void SessionOrder::place_all(const Columns& columns) {
   const Columns::Reader reader(columns);
-  std::vector<std::uint32_t> rows(reader.size());
-  std::iota(rows.begin(), rows.end(), 0U);
+  const std::span<const std::uint32_t> sessions = reader.values<Column::session_code>();
   const std::scoped_lock lock(mutex_);
+  std::vector<std::uint32_t> rows;  // those that are in a session, or were
+  for (std::uint32_t row = 0; row < reader.size(); ++row) {
+    if (sessions[row] != 0 || (row < places_.size() && places_[row].session != 0)) {
+      rows.push_back(row);
+    }
+  }
   place_locked(reader, rows);
 }
 

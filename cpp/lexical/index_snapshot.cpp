@@ -8,6 +8,7 @@
 #include "lexical/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
+#include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {
 
@@ -64,9 +65,19 @@ void Index::write(const View& now, SnapshotWriter& snapshot) const {
 
 void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::size_t threads) {
   const auto next = std::make_shared<Segments>();
-  for (std::uint32_t number = 1; snapshot.has(SectionKind::kRows, number); ++number) {
-    next->sealed.push_back(SealedSegment::read(snapshot, number, term_count, threads));
+  std::uint32_t count = 0;
+  while (snapshot.has(SectionKind::kRows, count + 1)) {
+    ++count;
   }
+  next->sealed.resize(count);
+  // Of a file that has to be checked, threads share what is within a segment instead.
+  const std::size_t grain = snapshot.is_own() ? 1 : std::max(count, 1U);
+  for_each_chunk(count, threads, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto number = static_cast<std::uint32_t>(i) + 1;
+      next->sealed[i] = SealedSegment::read(snapshot, number, term_count, threads);
+    }
+  });
   if (!snapshot.is_own()) {
     check_rows(next->sealed);
   }

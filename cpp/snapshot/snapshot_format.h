@@ -85,10 +85,13 @@ constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to = kSectio
   return (offset + to - 1) / to * to;
 }
 
+constexpr bool is_column(SectionKind kind) {
+  return kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart;
+}
+
 // Columns and vectors are mapped to where they are written to, and so page by page.
 constexpr std::size_t alignment_of(SectionKind kind) {
-  const bool is_column = kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart;
-  return is_column || kind == SectionKind::kVectorValues ? kPageAlignment : kSectionAlignment;
+  return is_column(kind) || kind == SectionKind::kVectorValues ? kPageAlignment : kSectionAlignment;
 }
 
 // Large, and not needed by most processes: their checksums are compared when they are taken.

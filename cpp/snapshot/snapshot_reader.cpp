@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <compare>
 #include <cstring>
@@ -59,9 +60,31 @@ SnapshotHeader read_header(std::span<const std::byte> file) {
   return header;
 }
 
+// Columns are mapped once more by whoever takes them, and most searches read no occurrences:
+// mapping their pages for the checksum alone would take longer than copying them.
+bool is_copied(SectionKind kind) { return is_column(kind) || kind == SectionKind::kOccurrences; }
+
+// The checksum of a stretch of the file, which goes through a buffer.
+std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
+  std::array<std::byte, std::size_t{1} << 16U> buffer;
+  std::uint32_t sum = crc32c({});
+  while (size > 0) {
+    const ssize_t count =
+        ::pread(file, buffer.data(), std::min(size, buffer.size()), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    require_sense(count > 0, "a section cannot be read");
+    sum = crc32c(std::span(buffer).first(static_cast<std::size_t>(count)), sum);
+    offset += static_cast<std::uint64_t>(count);
+    size -= static_cast<std::size_t>(count);
+  }
+  return sum;
+}
+
 // One section may be most of the file: so threads share pieces, whose sums are then joined.
-void check_sums(std::span<const std::byte> file, std::span<const SectionEntry> table,
-                std::size_t threads) {
+void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
+                std::span<const SectionEntry> table, std::size_t threads) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
   struct Piece {
     std::size_t section;
@@ -80,9 +103,13 @@ void check_sums(std::span<const std::byte> file, std::span<const SectionEntry> t
       rest = rest.subspan(bytes.size());
     }
   }
-  for_each_chunk(pieces.size(), threads, 1, [&pieces](std::size_t begin, std::size_t end) {
+  for_each_chunk(pieces.size(), threads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      pieces[i].sum = crc32c(pieces[i].bytes);
+      Piece& piece = pieces[i];
+      const auto offset = static_cast<std::uint64_t>(piece.bytes.data() - file.data());
+      piece.sum = is_copied(table[piece.section].kind)
+                      ? copied_sum(descriptor.number(), offset, piece.bytes.size())
+                      : crc32c(piece.bytes);
     }
   });
   std::vector<std::uint32_t> sums(table.size(), crc32c({}));
@@ -158,7 +185,7 @@ SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t th
     end = entry.offset + entry.size;
   }
   require_sense(aligned(end) == header_.table_offset, "the table is not behind the sections");
-  check_sums(file, table_, threads);
+  check_sums(descriptor_, file, table_, threads);
 }
 
 std::string_view SnapshotReader::text(SectionKind kind) const {

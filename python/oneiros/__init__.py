@@ -152,12 +152,15 @@ def __getattr__(name: str) -> object:
         raise AttributeError(msg)
     import gc
 
-    # Nothing that a module's import makes is garbage; looking for some takes a tenth of it.
+    # Nothing that a module's import makes is garbage, and looking for some takes a sixth of it.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         value: object = getattr(importlib.import_module(f"oneiros.{home}"), name)
     finally:
+        if not gc.get_freeze_count():  # thawing would thaw what the process froze itself
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, which is looked through last
         if was_enabled:
             gc.enable()
     globals()[name] = value

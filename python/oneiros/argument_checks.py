@@ -7,7 +7,7 @@ import operator
 import os
 import reprlib
 from collections.abc import Iterable, Sequence
-from typing import SupportsFloat
+from typing import SupportsFloat, TypeGuard
 
 from oneiros.field_checks import encoded, require_flag
 
@@ -16,6 +16,7 @@ __all__ = [
     "count",
     "file_name",
     "index_of",
+    "is_real",
     "is_scalar_array",
     "not_an_integer",
     "require_callable",
@@ -72,6 +73,15 @@ def file_name(name: str, value: object) -> str:
         raise ValueError(msg)
     encoded(name, text)
     return text
+
+
+def is_real(value: object) -> TypeGuard[SupportsFloat]:
+    """Return whether a value is a real number and no bool."""
+    if isinstance(value, (int, float)):
+        return not isinstance(value, bool)
+    from numbers import Real  # noqa: PLC0415 - a float32 of NumPy, a Fraction, or no number
+
+    return isinstance(value, Real)
 
 
 def as_float(value: SupportsFloat) -> float:

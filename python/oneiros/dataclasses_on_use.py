@@ -1,4 +1,4 @@
-"""Dataclasses as :mod:`oneiros.declaring` makes them: type checkers see the standard library's."""
+"""Dataclasses and named tuples as :mod:`oneiros.declaring` makes them: type checkers see the standard ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+    from typing import NamedTuple
 else:
-    from oneiros.declaring import MISSING, asdict, dataclass, field, fields, replace
+    from oneiros.declaring import MISSING, NamedTuple, asdict, dataclass, field, fields, replace
 
-__all__ = ["MISSING", "asdict", "dataclass", "field", "fields", "replace"]
+__all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "replace"]

@@ -2,26 +2,51 @@
 
 The standard library writes the methods of each dataclass as source and compiles it at once, which
 took a third of the time to a process's first answer. Here a class has methods shared by all, and an
-``__init__`` that works through its fields; one that is called twice, or called wrongly, or looked
-at, is compiled like the standard one. Classes, messages, representations, hashes and ``dataclasses.fields()``, ``replace()`` and ``asdict()`` of them are the same.
+``__init__`` that works through its fields; one that is called four times, or called wrongly, or
+looked at, is compiled like the standard one. Classes, messages, representations, hashes and ``dataclasses.fields()``, ``replace()`` and ``asdict()`` of them are the same.
 
 Import these names from :mod:`oneiros.dataclasses_on_use`, through which type checkers see dataclasses.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import Any, Final, NoReturn, TypeVar, cast
 
-__all__ = ["MISSING", "asdict", "dataclass", "field", "fields", "replace"]
+__all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "replace"]
 
 Kind = TypeVar("Kind", bound="type[Any]")
 Part = TypeVar("Part")
 
-CALLS_UNTIL_COMPILED: Final = 1
+CALLS_UNTIL_COMPILED: Final = 3  # compiling takes as long as ten calls or more
+
+
+class _NamedTupleMaker(type):
+    """Makes a plain subclass of ``tuple`` of each class that names ``NamedTuple`` as its base."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        annotations = body["__annotations__"]
+        defaults = [body[field] for field in annotations if field in body]
+        make: Any = namedtuple  # checkers want to see the fields
+        made: Any = make(name, annotations, defaults=defaults, module=body["__module__"])
+        made.__annotations__ = annotations
+        for attribute, value in body.items():
+            if attribute not in annotations and attribute not in _OWN_OF_TUPLES:
+                setattr(made, attribute, value)
+        return made
+
+
+_OWN_OF_TUPLES: Final = frozenset(("__annotations__", "__module__", "__qualname__"))
+
+
+class NamedTuple(metaclass=_NamedTupleMaker):
+    """As ``typing.NamedTuple``, which compiles the annotation of each field."""
 
 
 class _Missing:

@@ -26,7 +26,6 @@ from oneiros.rerank import require_reranker
 from oneiros.store import Reading, Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded_later
-from oneiros.warning_places import warn
 from oneiros.watching import Watch, require_watch
 
 if TYPE_CHECKING:
@@ -273,6 +272,8 @@ class Engine(KeepingDreaming, Inspecting, Memories):
             "added or changed now get no vector, and searches use words alone. Open it with "
             "embedder=; embed_missing() makes the vectors that are missing"
         )
+        from oneiros.warning_places import warn  # noqa: PLC0415 - once an engine, if at all
+
         warn(msg, MissingEmbedderWarning)
 
     def close(self) -> None:

@@ -11,7 +11,6 @@ import math
 import reprlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -183,6 +182,8 @@ def moment(name: str) -> Check:
 
 
 def _time_of(name: str, value: object) -> float:
+    from datetime import datetime  # noqa: PLC0415 - takes a while to load; most times are floats
+
     given = value
     if isinstance(value, str):
         try:

@@ -21,6 +21,7 @@ __all__ = [
     "LAYER_BY_DEPTH",
     "PRIORITY_BY_KIND",
     "PRIORITY_OTHERWISE",
+    "VERDICTS",
     "Field",
     "Range",
 ]
@@ -81,6 +82,9 @@ ENUMS: Final = MappingProxyType(  # a word's place is its code, in columns and i
 CATEGORIES: Final = ENUMS["category"]
 LAYERS: Final = ENUMS["canonical_layer"]
 LAYER_BY_DEPTH: Final = MappingProxyType({1: LAYERS[0], 2: LAYERS[1], 3: LAYERS[2]})
+
+VERDICTS: Final = MappingProxyType({"helpful": 1, "unhelpful": -1, "outdated": -2})
+"""What each adds to ``feedback``: docs/systems/omega.md O12."""
 
 PRIORITY_OTHERWISE: Final = 3
 _PUBLISHED_PRIORITIES: Final = (  # docs/systems/omega.md O13

@@ -11,19 +11,17 @@ from oneiros.argument_checks import file_name, require_choice, require_flag, req
 from oneiros.comparing import Comparing
 from oneiros.dataclasses_on_use import replace
 from oneiros.errors import DamagedMemoriesWarning, MissingEmbedderWarning, StoreCorrupt
-from oneiros.fields import FIELDS
+from oneiros.fields import FIELDS, VERDICTS
 from oneiros.linking import Linking
 from oneiros.looking import Looking
 from oneiros.marking import Marking
 from oneiros.memory import Memory
 from oneiros.named_calls import named_calls
 from oneiros.records import records_of
-from oneiros.remember import Bounds, OnFirstLook
+from oneiros.remember import Bounds
 from oneiros.rescoring import Rescoring
 from oneiros.search.response import load_each
 from oneiros.searching import Searching
-from oneiros.store.transaction import VERDICTS
-from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +114,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
         Raises:
             As :meth:`add`; the error's note tells the record's place.
         """
+        from oneiros.remember.batch import OnFirstLook  # noqa: PLC0415 - many processes only search
+
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
@@ -351,6 +351,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
 
     def _warn_of_damage(self, ids: Sequence[str]) -> None:
         if ids:
+            from oneiros.warning_places import warn  # noqa: PLC0415 - as a rule nothing is damaged
+
             names = ", ".join(map(repr, ids[:_MOST_NAMED])) + (", ..." if ids[_MOST_NAMED:] else "")
             memories = "1 memory is" if len(ids) == 1 else f"{len(ids)} memories are"
             warn(
@@ -361,6 +363,8 @@ class Memories(Searching, Comparing, Rescoring, Linking, Marking, Looking):
     def _warn_of_dropped_vectors(self) -> None:
         remember = self._parts.remember
         if remember.has_dropped_vectors and not (remember.has_warned or self._parts.is_quiet):
+            from oneiros.warning_places import warn  # noqa: PLC0415 - once an engine, if at all
+
             remember.has_warned = True
             warn(
                 "a text was changed, and its vector, which is of the old text, was dropped: this "

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from oneiros.dataclasses_on_use import MISSING, dataclass, field, fields
+from oneiros.dataclasses_on_use import MISSING, NamedTuple, dataclass, field, fields
 from oneiros.field_checks import LAST_MOMENT, LAST_NUMBER, wrong
 from oneiros.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.named_calls import nearest
@@ -423,6 +422,8 @@ def _unknown(name: object) -> str:
 
 
 def _iso(seconds: float) -> str | float:
+    from datetime import UTC, datetime  # noqa: PLC0415 - takes a while to load
+
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError):  # before the year 1: a number says it

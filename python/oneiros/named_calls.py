@@ -7,8 +7,6 @@ parameter where the name of an unexpected one is near.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FunctionType
@@ -20,7 +18,8 @@ Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LEAST = 0.65  # of difflib's similarity: "kk" is near to "k", "filter" is not near to "profile"
-_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+_UNEXPECTED = r"unexpected keyword argument '(\w+)'"
+_COROUTINE = 0x80  # inspect.CO_COROUTINE; importing inspect takes as long as a search
 
 
 def named_calls(name: str) -> Callable[[Class], Class]:
@@ -32,11 +31,13 @@ def named_calls(name: str) -> Callable[[Class], Class]:
     """
 
     def decorate(cls: Class) -> Class:
-        for attribute in dir(cls):
-            held = inspect.getattr_static(cls, attribute)
+        members: dict[str, object] = {}
+        for base in reversed(cls.__mro__):
+            members |= vars(base)
+        for attribute, held in members.items():
             if not isinstance(held, FunctionType) or attribute.startswith("_"):
                 continue
-            if getattr(held, "takes_keywords", False) and not inspect.iscoroutinefunction(held):
+            if getattr(held, "takes_keywords", False) and not _is_coroutine(held):
                 setattr(cls, attribute, _renamed(held, f"{name}.{attribute}"))
             else:
                 setattr(cls, attribute, _named(plain_function(held), f"{name}.{attribute}"))
@@ -55,7 +56,9 @@ def unexpected(method: Callable[..., Any], name: str) -> TypeError:
         method: as the caller named it.
         name: of the keyword.
     """
-    near = nearest(name, [*inspect.signature(method).parameters])
+    from inspect import signature  # noqa: PLC0415 - for messages only
+
+    near = nearest(name, [*signature(method).parameters])
     suggestion = f"; did you mean {near!r}?" if near else ""
     return TypeError(
         f"{method.__qualname__}() got an unexpected keyword argument {name!r}{suggestion}"
@@ -101,8 +104,12 @@ def _renamed(function: FunctionType, shown: str) -> FunctionType:
     return copy
 
 
+def _is_coroutine(function: Callable[..., Any]) -> bool:
+    return isinstance(function, FunctionType) and bool(function.__code__.co_flags & _COROUTINE)
+
+
 def _named(function: Callable[..., Any], shown: str) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(function):
+    if _is_coroutine(function):
 
         @wraps(function)
         async def call(*args: Any, **kwargs: Any) -> Any:
@@ -139,6 +146,9 @@ def _message(
     kwargs: dict[str, Any],
 ) -> str | None:
     """Return what a call that does not fit is to say; None where it fits, so that ``error`` is another."""
+    import inspect  # noqa: PLC0415 - for messages only
+    import re  # noqa: PLC0415
+
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
@@ -147,6 +157,6 @@ def _message(
         problem, _, _ = problem.partition("; did you mean")
     else:
         return None
-    unexpected = _UNEXPECTED.search(problem)
+    unexpected = re.search(_UNEXPECTED, problem)
     near = nearest(unexpected[1], [*signature.parameters][1:]) if unexpected else None
     return f"{shown}(){problem}" + (f"; did you mean {near!r}?" if near else "")

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from oneiros.dataclasses_on_use import NamedTuple
 
 __all__ = ["Place", "caller", "pointing_at", "warn"]
 

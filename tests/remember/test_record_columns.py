@@ -16,8 +16,9 @@ from oneiros.fields import ENUMS, FIELDS
 from oneiros.projections.analysis_ahead import AnalysisAhead
 from oneiros.remember import adding
 from oneiros.remember import batch as batches
-from oneiros.store import Transaction, row_inserting
+from oneiros.store import row_inserting
 from oneiros.store.columns import StoredColumns
+from oneiros.store.transaction import Transaction
 
 NOW = 1_750_000_000.0
 GIVEN = {

@@ -11,11 +11,12 @@ import pytest
 
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
-from oneiros.store import Store, Transaction, checksums, schema
+from oneiros.store import Store, checksums, schema
 from oneiros.store.checksums import COVERED
 from oneiros.store.cycle_reading import StoredContent, StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.salvage import salvage
+from oneiros.store.transaction import Transaction
 from tests.store.samples import FULL, NOW, add, memory
 
 NOT_COVERED = {"checksum", "number", "changes", "new_embedding"}

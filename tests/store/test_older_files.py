@@ -112,6 +112,12 @@ def test_a_file_brought_forward_and_a_new_one_have_the_same_tables(tmp_path: Pat
         connection.close()
 
 
+def test_tables_are_told_by_the_digest_of_those_that_this_version_makes() -> None:
+    made = schema._wanted(len(schema.MIGRATIONS))
+    assert schema.digest_of(made) == schema._DIGEST_OF_TABLES
+    assert schema.digest_of(list(made)[1:]) != schema._DIGEST_OF_TABLES
+
+
 def test_a_file_in_which_all_states_are_indexed_comes_forward(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with Store(path) as store, store.write() as transaction:

@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import Memory, validate_changes
-from oneiros.store import Store, Transaction
+from oneiros.store import Store
+from oneiros.store.transaction import Transaction
 
 IDS = st.sampled_from(["a", "b", "ü\0", "long " * 20, "e"])
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

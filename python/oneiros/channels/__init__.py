@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.numpy_on_use import np
 
 if TYPE_CHECKING:

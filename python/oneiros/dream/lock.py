@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import DreamBusy
 from oneiros.fork_safe_lock import fork_safe_lock
 from oneiros.store.connections import MEMORY

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from oneiros.dataclasses_on_use import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

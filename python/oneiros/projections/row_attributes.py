@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.numpy_on_use import np
 from oneiros.scopes import AttributeIndex
 from oneiros.store.columns import StoredColumns

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 from pyroaring import BitMap
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.fields import ENUMS
 from oneiros.kinds import kinds_of
 from oneiros.numpy_on_use import np

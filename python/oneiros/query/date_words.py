@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 from typing import Final
 
@@ -81,29 +82,30 @@ _ALONE: Final = frozenset(
         *("yesterday", "today", "tomorrow", "tonight", "night"),
     )
 )
-_LETTERS: Final = re.compile(r"[a-z]+")
+_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_LETTERS: Final = r"[a-z]+"
 _YEAR: Final = re.compile(r"[12][09]\d\d")  # begins with a set, which ``re`` skips to fast
-_YEAR_ALONE: Final = re.compile(r"(?<!\w)(?:19|20)\d\d(?![^\WTt])")
+_YEAR_ALONE: Final = r"(?<!\w)(?:19|20)\d\d(?![^\WTt])"
 
 
 def may_name_a_time(query: str) -> bool:
     """Tell, within a microsecond or two, whether it is worth looking for a time."""
-    if _YEAR.search(query) is not None and _YEAR_ALONE.search(query) is not None:
+    if _YEAR.search(query) is not None and _compiled(_YEAR_ALONE).search(query) is not None:
         return True
     lower = query.lower()
     for root in _ROOTS:
         if root in lower:
-            return not _ALONE.isdisjoint(_LETTERS.findall(lower))
+            return not _ALONE.isdisjoint(_compiled(_LETTERS).findall(lower))
     return False
 
 
 _MOST_TOKENS: Final = 2_048
-_TOKEN: Final = re.compile(
+_TOKEN: Final = (
     r"\d+(?:st|nd|rd|th)(?![^\W_])|\d+(?:[-./:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[^\w\s]|\w"
 )
-_YMD: Final = re.compile(r"(?:19|20)\d\d([-/])\d{1,2}\1\d{1,2}")
-_YM: Final = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])")
-_DMY: Final = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)")
+_YMD: Final = r"(?:19|20)\d\d([-/])\d{1,2}\1\d{1,2}"
+_YM: Final = r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])"
+_DMY: Final = r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)"
 _BEFORE_IT: Final = frozenset("$#€£¥@+-./\\_*=~^&%")
 _JOINS: Final = frozenset("-./:@_\\+")
 _UNITS_OF_MONEY: Final = frozenset("%$€£¥°")
@@ -129,7 +131,7 @@ class Tokens:
 def tokens_of(text: str) -> Tokens:
     """Return the tokens of a text, in linear time: the first 2,048."""
     words, spans, classes = [], [], []
-    for found in islice(_TOKEN.finditer(text), _MOST_TOKENS):
+    for found in islice(_compiled(_TOKEN).finditer(text), _MOST_TOKENS):
         word = found[0].lower()
         words.append(word)
         spans.append(found.span())
@@ -160,11 +162,11 @@ def _class_of_number(word: str) -> str:
         return "Y" if 1900 <= number <= 2100 else "N"
     if word[-2:] in ("st", "nd", "rd", "th"):
         return "D" if len(word) <= 4 and 1 <= int(word[:-2]) <= 31 else "x"
-    if _YMD.fullmatch(word) is not None:
+    if _compiled(_YMD).fullmatch(word) is not None:
         return "I"
-    if _YM.fullmatch(word) is not None:
+    if _compiled(_YM).fullmatch(word) is not None:
         return "J"
-    found = _DMY.fullmatch(word)
+    found = _compiled(_DMY).fullmatch(word)
     if found is None:
         return "x"
     first, sign, second, _ = found.groups()

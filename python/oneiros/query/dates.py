@@ -6,9 +6,10 @@ Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from oneiros.argument_checks import require_flag
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.field_checks import time as time_check
 from oneiros.query.date_words import may_name_a_time
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["intent_of", "is_keyword_like"]
 
-_NAME: Final = re.compile(r"\w+")
-_MEMORY_ID: Final = re.compile(r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)")
-_VERSION: Final = re.compile(r"(?<!\w)v?\d++\.\d++(?!\w)")
-_HEX: Final = re.compile(r"(?<!\w)[0-9a-f]{8,}+(?!\w)")
+_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_NAME: Final = r"\w+"
+_MEMORY_ID: Final = r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)"
+_VERSION: Final = r"(?<!\w)v?\d++\.\d++(?!\w)"
+_HEX: Final = r"(?<!\w)[0-9a-f]{8,}+(?!\w)"
 # Most questions end at these two, which begin with a set: ``re`` skips to it.
-_ASCII_HUMP: Final = re.compile(r"[a-z][A-Z]")
-_DIGITS: Final = re.compile(r"[0-9a-f]{8}")
-_ROOT: Final = re.compile(r"(?:\.{1,2}|~|[A-Za-z]:)?/")
+_ASCII_HUMP: Final = r"[a-z][A-Z]"
+_DIGITS: Final = r"[0-9a-f]{8}"
+_ROOT: Final = r"(?:\.{1,2}|~|[A-Za-z]:)?/"
 _OPENING: Final = "\"'([{<\u201c\u2018"
 """What may stand before the first character of a path."""
 
@@ -54,7 +56,7 @@ def _has_path(query: str) -> bool:
 def _is_path(word: str) -> bool:
     """Tell of a slash before a letter: the word begins with it, or has two slashes or more."""
     inner = word.lstrip(_OPENING)
-    root = _ROOT.match(inner)
+    root = _compiled(_ROOT).match(inner)
     if root is not None and inner[root.end() : root.end() + 1].isalpha():
         return True
     _, *names = word.split("/")
@@ -67,9 +69,9 @@ def _is_quoted(query: str) -> bool:
 
 
 def _has_camel_case(query: str) -> bool:
-    if query.isascii() and _ASCII_HUMP.search(query) is None:
+    if query.isascii() and _compiled(_ASCII_HUMP).search(query) is None:
         return False
-    names = _NAME.findall(query)
+    names = _compiled(_NAME).findall(query)
     return any(name[0].isupper() and _has_hump(name) for name in names)
 
 
@@ -78,7 +80,7 @@ def _has_hump(name: str) -> bool:
 
 
 def _has_snake_case(query: str) -> bool:
-    return "_" in query and any(_is_snake_case(name) for name in _NAME.findall(query))
+    return "_" in query and any(_is_snake_case(name) for name in _compiled(_NAME).findall(query))
 
 
 def _is_snake_case(name: str) -> bool:
@@ -88,11 +90,11 @@ def _is_snake_case(name: str) -> bool:
 
 
 def _has_memory_id(query: str) -> bool:
-    return "mem-" in query and _MEMORY_ID.search(query) is not None
+    return "mem-" in query and _compiled(_MEMORY_ID).search(query) is not None
 
 
 def _has_version(query: str) -> bool:
-    return "." in query and _VERSION.search(query) is not None
+    return "." in query and _compiled(_VERSION).search(query) is not None
 
 
 def _has_url(query: str) -> bool:
@@ -100,7 +102,9 @@ def _has_url(query: str) -> bool:
 
 
 def _has_hex(query: str) -> bool:
-    return _DIGITS.search(query) is not None and _HEX.search(query) is not None
+    return (
+        _compiled(_DIGITS).search(query) is not None and _compiled(_HEX).search(query) is not None
+    )
 
 
 _HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {

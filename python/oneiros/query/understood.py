@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.query.intent import intent_of
-from oneiros.query.words import holds_any, spaced
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.ranking.understanding import Weights
-from oneiros.ranking.weighing import weighed
 
 if TYPE_CHECKING:
     from oneiros.query.context import Surroundings
@@ -82,6 +80,9 @@ def understand(
     reader = profile.understanding
     if reader is None:
         return PLAIN if time is None else Understood(time=time)
+    from oneiros.query.intent import intent_of  # noqa: PLC0415 - few profiles read questions
+    from oneiros.query.words import holds_any, spaced  # noqa: PLC0415
+
     words = spaced(query)
     intent = intent_of(query, reader, words)
     chosen = kind_asked_for(where) if hint is None else hint
@@ -125,5 +126,7 @@ def ranked_by(profile: Profile, understood: Understood) -> Profile:
     situation = understood.situation
     if understood.weights == NEUTRAL and situation is None:
         return profile
+    from oneiros.ranking.weighing import weighed  # noqa: PLC0415 - few profiles read questions
+
     minimum = None if situation is None else situation.min_vec
     return weighed(profile, understood.weights, minimum)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 __all__ = ["holds_any", "spaced"]
 
 _CURLY, _STRAIGHT = "\u2019", "'"
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_WORD = r"[^\W_]+(?:'[^\W_]+)*"
 
 
 def spaced(text: str) -> str:
@@ -16,7 +17,7 @@ def spaced(text: str) -> str:
 
     A word is letters and digits, with apostrophes inside; all else parts words.
     """
-    return f" {' '.join(_WORD.findall(text.replace(_CURLY, _STRAIGHT).lower()))} "
+    return f" {' '.join(_compiled(_WORD).findall(text.replace(_CURLY, _STRAIGHT).lower()))} "
 
 
 def holds_any(words: str, phrases: tuple[str, ...]) -> bool:

@@ -7,11 +7,11 @@ A declaration is data: its numbers are checked once, when it is made, and brough
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable
 
 from oneiros.argument_checks import (
     as_float,
+    is_real,
     is_scalar_array,
     not_an_integer,
     require_flag,
@@ -63,7 +63,7 @@ def require_number(
         TypeError: ``value`` is no number.
         ValueError: ``value`` lies outside.
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_real(value):
         msg = f"{field}: expected a number, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
     number = as_float(value)

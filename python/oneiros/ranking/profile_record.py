@@ -33,7 +33,7 @@ MOST_NODES = 4096
 MOST_DOTS = 512
 
 _LABELS = ("name", "system")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY = r"[A-Za-z0-9_-]+"
 
 
 Kind = TypeVar("Kind")
@@ -242,7 +242,7 @@ def _scalar_lines(table: Mapping[str, object]) -> list[str]:
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _text(key)
+    return key if re.fullmatch(_BARE_KEY, key) else _text(key)
 
 
 def _text(text: str) -> str:

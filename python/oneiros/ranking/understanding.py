@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from oneiros.dataclasses_on_use import dataclass, field
+from oneiros.dataclasses_on_use import NamedTuple, dataclass, field
 from oneiros.ranking.declaration import (
     require_int,
     require_number,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from oneiros.remember.batch import AddReport, OnFirstLook
+from typing import TYPE_CHECKING
+
 from oneiros.remember.remember import Remember
 from oneiros.remember.strengthening import ReinforcementEvent
 from oneiros.remember.write_rules import Bounds, unknown
 
-__all__ = ["AddReport", "Bounds", "OnFirstLook", "ReinforcementEvent", "Remember", "unknown"]
+if TYPE_CHECKING:  # loaded by the first write
+    from oneiros.remember.batch import AddReport as AddReport
+
+__all__ = ["Bounds", "ReinforcementEvent", "Remember", "unknown"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.memory import validate_changes
 from oneiros.projections.analysis_ahead import AnalysisAhead
-from oneiros.remember.associating import Added, links_of, raise_alike
-from oneiros.remember.batch import AddReport, Batch, Entry, columns_of, titled
 from oneiros.remember.embedding import Embedding
 from oneiros.remember.following import Uncollected
+from oneiros.remember.text_vectors import titled
 from oneiros.remember.write_rules import (
     Bounds,
     drops_own_vector,
@@ -23,13 +23,13 @@ from oneiros.remember.write_rules import (
 )
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.cells import DEFAULT_CELLS
-from oneiros.store.columns import StoredColumns
-from oneiros.store.row_inserting import INSERTED_AT_ONCE
+from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
     from oneiros.ranking.ingest import IngestAssociation
     from oneiros.ranking.initial_stability import InitialStability
+    from oneiros.remember.batch import AddReport, Batch, Entry
     from oneiros.remember.record_columns import RecordColumns
     from oneiros.remember.text_vectors import MadeVectors
     from oneiros.store import StoredMemory, Transaction
@@ -80,6 +80,8 @@ class Adding(Embedding):
             ingest: how new memories are linked and raise others; None: not at all.
             links: False: not at all; True: also in batches that are larger than the rule's.
         """
+        from oneiros.remember.batch import Batch  # noqa: PLC0415 - many processes only search
+
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
@@ -157,6 +159,12 @@ class Adding(Embedding):
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
                 transaction.count_duplicates(sequences, within=bounds.fields)
                 if ingest is not None:
+                    from oneiros.remember.associating import (  # noqa: PLC0415 - as above
+                        Added,
+                        links_of,
+                        raise_alike,
+                    )
+
                     added = list(map(Added, fresh.ids, fresh.column("session"), fresh.blobs))
                     new_links = links_of(added, ingest, now)
                     if new_links:
@@ -230,6 +238,8 @@ class Adding(Embedding):
                 fresh.append(entry)
             else:
                 changed.append((entry, held))
+        from oneiros.remember.batch import columns_of  # noqa: PLC0415 - as above
+
         has_dropped = False
         for entry, held in changed:  # the last: they may name what replaces a deleted memory
             has_dropped |= self._update_existing(transaction, entry, held, now)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.numpy_on_use import np
 from oneiros.scopes import allowed_bits
 from oneiros.store import KINDS, StoredLink

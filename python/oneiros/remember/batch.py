@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import dataclass, field
+from oneiros.dataclasses_on_use import dataclass, field, fields
 from oneiros.errors import DuplicateId
 from oneiros.fields import FIELDS
 from oneiros.memory import Memory, checked_values
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from oneiros.likeness import NearDuplicate
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.text_vectors import MadeVectors, TextVectors
-    from oneiros.store import StoredMemory
 
-_IMPORTANCE = Memory(text="").importance
+_IMPORTANCE: Final = next(one.default for one in fields(Memory) if one.name == "importance")
 _CHUNK: Final = 2_000
 _FEWEST_BY_COLUMN: Final = 8
 
@@ -31,8 +30,6 @@ __all__ = [
     "Entry",
     "OnFirstLook",
     "columns_of",
-    "embedded_text",
-    "titled",
 ]
 
 
@@ -325,16 +322,6 @@ def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
     cells = joined_cells([cells_of(entry.values) for entry in entries])
     cells["embedding"] = [entry.blob for entry in entries]
     return RecordColumns(cells, {}, max(entry.width for entry in entries))
-
-
-def embedded_text(memory: StoredMemory | Memory) -> str:
-    """Return what of a memory is embedded, and given to a reranker."""
-    return titled(memory.title, memory.text)
-
-
-def titled(title: str, text: str) -> str:
-    """Return the text that is embedded for a title and a text."""
-    return f"{title} {text}" if title else text
 
 
 def _said(memory: Memory) -> dict[str, object]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from oneiros import _core
 from oneiros.errors import EmbedderMismatch, StoreBusy
-from oneiros.remember.batch import embedded_text
 from oneiros.remember.cycles import Cycles
 from oneiros.remember.text_vectors import (
     EMBEDDER_SETTING,
     MadeVectors,
     TextsChanged,
     TextVectors,
+    embedded_text,
 )
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.reading import REEMBEDDING_SETTING

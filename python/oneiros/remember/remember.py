@@ -9,7 +9,7 @@ from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.fields import ENUMS
 from oneiros.memory import validate_changes
 from oneiros.remember.adding import Adding
-from oneiros.remember.batch import titled
+from oneiros.remember.text_vectors import titled
 from oneiros.remember.write_rules import (
     drops_own_vector,
     is_rewritten,

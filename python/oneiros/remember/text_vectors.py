@@ -17,17 +17,28 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.embedders import Embedder
-    from oneiros.store import Transaction
+    from oneiros.memory import Memory
+    from oneiros.store import StoredMemory, Transaction
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["MadeVectors", "TextVectors", "TextsChanged"]
+__all__ = ["MadeVectors", "TextVectors", "TextsChanged", "embedded_text", "titled"]
 
 EMBEDDER_SETTING = "embedder"
 DIMENSION_SETTING = "embedding_dimension"
 REEMBEDDED_SETTING = "reembedded"
 """The revision of the last commit that replaced all vectors."""
 _TEXTS_A_CALL = 256
+
+
+def embedded_text(memory: StoredMemory | Memory) -> str:
+    """Return what of a memory is embedded, and given to a reranker."""
+    return titled(memory.title, memory.text)
+
+
+def titled(title: str, text: str) -> str:
+    """Return the text that is embedded for a title and a text."""
+    return f"{title} {text}" if title else text
 
 
 class TextVectors:

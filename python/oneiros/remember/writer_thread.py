@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import threading
 import weakref
+from _queue import Empty, SimpleQueue  # those of ``queue``, which loads more
 from collections.abc import Callable
 from functools import partial, wraps
-from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 __all__ = ["Interrupted", "WriterThread", "whole_write"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros.argument_checks import count, require_text
-from oneiros.dataclasses_on_use import replace
+from oneiros.dataclasses_on_use import NamedTuple, replace
 from oneiros.fields import FIELDS
 from oneiros.projections import Limits
 from oneiros.query.date_words import may_name_a_time

@@ -75,7 +75,7 @@ class Callbacks:
         Args:
             rows: of the first results, best first.
         """
-        from oneiros.remember.batch import embedded_text  # noqa: PLC0415 - few rerank
+        from oneiros.remember.text_vectors import embedded_text  # noqa: PLC0415 - few rerank
         from oneiros.rerank.judging import judge  # noqa: PLC0415
         from oneiros.rerank.scores import order_by  # noqa: PLC0415
 

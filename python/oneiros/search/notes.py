@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from oneiros.ranking.finishing import Surfacing
@@ -18,7 +17,7 @@ Far = tuple[bool, float, float | None, float]
 """Of a result that was left out: is its score too low, score, cosine, share of words."""
 
 
-class Note(IntEnum):
+class Note:
     """As the core numbers them (cpp/search/search_trace.h)."""
 
     NONE = 0

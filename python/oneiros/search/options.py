@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
 
 from oneiros import _core
@@ -312,21 +312,44 @@ def taking(
     defaults |= {"date_range": None, "soft_range": False, "deadline": None, **others}
 
     def decorate(method: Callable[Given, Told]) -> Callable[Given, Told]:
-        signature = inspect.signature(method)
-        named = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        named += [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=defaults[name],
-                annotation=annotation
-                if isinstance(annotation, str)
-                else annotation.__forward_arg__,
-            )
-            for name, annotation in keywords.__annotations__.items()
-        ]
-        method.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        assert isinstance(method, FunctionType)
+        method.__wrapped__ = _shown(method, keywords, defaults)  # type: ignore[attr-defined]
         method.takes_keywords = True  # type: ignore[attr-defined]
         return method
 
     return decorate
+
+
+def _shown(method: FunctionType, keywords: type, defaults: Mapping[str, object]) -> FunctionType:
+    """Return a function that has a method's parameters, and ``keywords`` in place of ``**options``.
+
+    It is never called: ``inspect.signature`` follows a method's ``__wrapped__`` and reads the
+    parameters of what it finds there. An ``inspect.Signature`` would say the same, but importing
+    ``inspect`` takes as long as a search.
+    """
+    own = method.__code__
+    parameters = (*own.co_varnames[: own.co_argcount], *keywords.__annotations__)
+    code = _blank.__code__.replace(
+        co_argcount=own.co_argcount,
+        co_posonlyargcount=own.co_posonlyargcount,
+        co_kwonlyargcount=len(keywords.__annotations__),
+        co_nlocals=len(parameters),
+        co_varnames=parameters,
+        co_filename=own.co_filename,
+        co_firstlineno=own.co_firstlineno,
+    )
+    shown = FunctionType(code, method.__globals__, method.__name__, method.__defaults__)
+    shown.__kwdefaults__ = {name: defaults[name] for name in keywords.__annotations__}
+    shown.__annotations__ = {
+        **method.__annotations__,
+        **{
+            name: annotation if isinstance(annotation, str) else annotation.__forward_arg__
+            for name, annotation in keywords.__annotations__.items()
+        },
+    }
+    shown.__doc__, shown.__qualname__ = method.__doc__, method.__qualname__
+    return shown
+
+
+def _blank() -> None:
+    """Do nothing."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oneiros.dataclasses_on_use import replace
+from oneiros.dataclasses_on_use import NamedTuple, replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
@@ -122,6 +121,8 @@ def _present(memory_id: str, found: Read | StoreCorrupt | None) -> Read:
         msg = f"id: {memory_id!r} was forgotten after the search"
         raise UnknownMemory(msg)
     if isinstance(found, StoreCorrupt):
+        from copy import copy  # noqa: PLC0415 - as a rule nothing is damaged
+
         raise copy(found)  # each touch raises one of its own
     return found
 
@@ -531,6 +532,8 @@ class SearchResponse:
 def _with_memories(
     results: Sequence[SearchResult], memories: ResultMemories
 ) -> tuple[SearchResult, ...]:
+    from copy import copy  # noqa: PLC0415 - for answers that are kept
+
     copies = tuple(map(copy, results))
     for one in copies:
         one._memories_of = memories

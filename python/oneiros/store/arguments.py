@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from numbers import Real
 from typing import Any
 
-from oneiros.argument_checks import as_float, file_name
+from oneiros.argument_checks import as_float, file_name, is_real
 from oneiros.clock import LONGEST_WAIT_SECONDS
 from oneiros.field_checks import wrong
 from oneiros.store.connections import MEMORY
@@ -38,7 +37,7 @@ def checked_timeout(seconds: Any) -> float:
     Raises:
         TypeError, ValueError: no finite number >= 0.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+    if not is_real(seconds):
         raise TypeError(wrong("busy_timeout_seconds", "a number", seconds))
     wait = as_float(seconds)
     if not (math.isfinite(wait) and wait >= 0):

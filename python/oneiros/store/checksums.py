@@ -7,11 +7,12 @@ Each row has one, of all its columns. A row that changes gets another by what it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import apsw
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.fields import FIELDS
 from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
 from oneiros.store.rows import MEMORY, Damaged, StoredMemory

@@ -8,9 +8,12 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from oneiros.store.rows import Damaged, StoredMemory, metadata_of, sessions_of, tags_of
 
-__all__ = ["StoredBatch", "StoredColumns"]
+__all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 
 Parsed = TypeVar("Parsed")
+
+INSERTED_AT_ONCE: Final = 10_000
+"""Memories of a batch that are handed on together."""
 
 _FIELDS: Final = StoredMemory._fields
 

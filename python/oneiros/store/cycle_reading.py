@@ -6,8 +6,9 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
 from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.store.reading import Reading
 from oneiros.store.rows import Damaged
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
 from oneiros.store.checksums import checksum_after, insert_of, is_sound
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
 from oneiros.memory import hold_embedding
 from oneiros.store.checksums import COVERED, are_sound

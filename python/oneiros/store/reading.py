@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -94,10 +94,16 @@ UNION ALL
 SELECT 'memory ' || sequence || ': it is missing, and its lifecycle is there' FROM lifecycle
 WHERE sequence NOT IN (SELECT sequence FROM memory) LIMIT 100"""
 
+
+@cache
+def _blanks() -> str:
+    """Return every character that is white space."""
+    return "".join(filter(str.isspace, map(chr, range(0x3001))))
+
+
 # A memory lacks a vector unless there is nothing to embed: a blank text and title, a stub
 # (docs/systems/cognitive.md C20), or a text for which the store's embedder has no vector (?2: whether
 # ``new_embedding`` marks these).
-_BLANKS: Final = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _STUB: Final = ENUMS["tier"].index("stub")
 _LACKS_VECTOR: Final = f"""
 memory.deleted_at IS NULL AND memory.embedding IS NULL AND lifecycle.tier <> {_STUB}
@@ -260,7 +266,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         Args:
             without: numbers of memories that are not counted.
         """
-        values = (_BLANKS, self.reembedding() is None, json.dumps(list(without)))
+        values = (_blanks(), self.reembedding() is None, json.dumps(list(without)))
         return int(self._rows(_COUNT_LACKING, values)[0][0])
 
     def without_vector(
@@ -274,7 +280,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
             limit: the most memories to return.
             on_damage: is given each memory that cannot be read, which is left out.
         """
-        values = (_BLANKS, self.reembedding() is None, after, up_to)
+        values = (_blanks(), self.reembedding() is None, after, up_to)
         return next(self._stored(_LACKING, values, limit, on_damage), [])
 
     def to_reembed(

@@ -14,15 +14,13 @@ from oneiros.field_checks import wrong
 from oneiros.memory import Memory
 from oneiros.store.cells import DEFAULT_CELLS, Cells, joined_cells, memory_cells
 from oneiros.store.checksums import checksums_of_columns
-from oneiros.store.columns import StoredColumns
+from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFECYCLE
 
-__all__ = ["INSERTED_AT_ONCE", "RowInserting"]
+__all__ = ["RowInserting"]
 
-INSERTED_AT_ONCE: Final = 10_000
-"""Memories of a batch that are handed on together."""
 # Where a memory names a successor, which the store may hold, all are read again.
 _DEFAULTS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
 _own_cells: Final = itemgetter(*INSERTED[:-1])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros import _core
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
 from oneiros.fields import ENUMS, FIELDS
 from oneiros.memory import Memory, Undecoded, hold_embedding

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
 import apsw
 
 from oneiros.errors import StoreCorrupt, StoreVersionError
+from oneiros.hashing import blake2b
 from oneiros.store.migrations import MIGRATIONS
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "is_current", "migrate", "verify"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "digest_of", "is_current", "migrate", "verify"]
 
 APPLICATION_ID: Final = 0x4F4E4552  # "ONER"; says whose the file is
+
+# Making this version's tables to compare with takes longer than a search. A file with another digest
+# is compared with them all the same.
+_DIGEST_OF_TABLES: Final = "83c0b5ec75b7eeeb90e4f9da598f887a"
 
 
 def is_current(connection: apsw.Connection) -> bool:
@@ -67,11 +73,19 @@ def verify(connection: apsw.Connection, version: int | None = None) -> None:
         StoreCorrupt: naming the first difference.
     """
     found = _entries(connection)
+    if version is None and digest_of(found) == _DIGEST_OF_TABLES:
+        return
     wanted = _wanted(len(MIGRATIONS) if version is None else version)
     if found != wanted:
         name = min(entry[1] for entry in found ^ wanted)
         msg = f"the store's table or index {name!r} is not as Oneiros makes it"
         raise StoreCorrupt(msg)
+
+
+def digest_of(entries: Iterable[tuple[str, ...]]) -> str:
+    """Return a digest of tables and indexes, as :func:`verify` compares them."""
+    text = "\0".join("\0".join(entry) for entry in sorted(entries))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _require_whole(connection: apsw.Connection) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import apsw
 
 from oneiros.field_checks import wrong
+from oneiros.fields import VERDICTS
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
@@ -19,9 +20,8 @@ from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.rows import without_supersession
 
-__all__ = ["VERDICTS", "Transaction"]
+__all__ = ["Transaction"]
 
-VERDICTS: Final = {"helpful": 1, "unhelpful": -1, "outdated": -2}  # docs/systems/omega.md O12
 
 _SESSIONS: Final = "SELECT sequence, sessions, session_spread FROM lifecycle WHERE sequence = ?"
 _VERDICT: Final = {"sequence": "sequence", "kind": "kind", "verdict": "?1", "time": "?2"}

@@ -7,10 +7,10 @@ this thread holds would keep the handler, or the thread that the handler waits f
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 import apsw
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.store.connections import Readers
 from oneiros.store.failures import translated
 from oneiros.store.forking import GATE

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import apsw
 
@@ -16,7 +16,9 @@ from oneiros.store import connections
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
 from oneiros.store.reading import DecodeEmbedding
-from oneiros.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
 
@@ -133,6 +135,8 @@ class Writer:
                 self.connection.close()
 
     def _begun(self) -> Transaction:
+        from oneiros.store.transaction import Transaction  # noqa: PLC0415 - many processes only read
+
         try:
             connections.run_when_free(self._start, Deadline(self._timeout), self._path)
             self._data_version = int(self.connection.execute("PRAGMA data_version").get)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 __all__ = ["asking_share"]
 
 _MARKS: Final = ".!?…‼⁇⁈⁉؟"
 # Each run of marks is tried once, at its beginning, and never gone back over.
-_END: Final = re.compile(
-    rf"(?<![{_MARKS}])[{_MARKS}]++(?=[\"'”’»)\]]*+(?:\s|$))|[。！？]+|\n+"  # noqa: RUF001
-)
+_END: Final = rf"(?<![{_MARKS}])[{_MARKS}]++(?=[\"'”’»)\]]*+(?:\s|$))|[。！？]+|\n+"  # noqa: RUF001
+_compiled = cache(re.compile)  # when it is first needed
 _ASKS: Final = frozenset("?？؟⁇⁈⁉")  # noqa: RUF001
 
 
@@ -29,7 +29,7 @@ def asking_share(text: str) -> float:
     if "?" not in text and (text.isascii() or _ASKS.isdisjoint(text)):
         return 0.0
     asking = start = 0
-    for end in _END.finditer(text):
+    for end in _compiled(_END).finditer(text):
         if not _ASKS.isdisjoint(end.group()):
             asking += end.end() - start
         start = end.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +24,9 @@ __all__ = [
 
 _MOST_WORDS: Final = 1_024
 _LEAST_STEM: Final = 3
-_WORD: Final = re.compile(r"\w+")
-_JOINED: Final = re.compile(r"[^\W_]\w*(?:[_.:/+-]+[^\W_]\w*)*")
+_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_WORD: Final = r"\w+"
+_JOINED: Final = r"[^\W_]\w*(?:[_.:/+-]+[^\W_]\w*)*"
 _PLAIN: Final = QueryWords()
 
 
@@ -33,6 +34,8 @@ def normalised(text: str) -> str:
     """Return the text in NFKC, then in lower case."""
     if text.isascii():
         return text.lower()
+    import unicodedata  # noqa: PLC0415 - a library of its own, for texts beyond ASCII
+
     wide = unicodedata.normalize("NFKC", text)
     if "Σ" in wide and "`" in wide:
         # Sigma has another small letter at the end of a word. Python does not end a word at a
@@ -53,6 +56,8 @@ def is_normalised_by_letter(text: str) -> bool:
     """
     if text.isascii():
         return True
+    import unicodedata  # noqa: PLC0415 - as above
+
     return unicodedata.is_normalized("NFKC", text) and "İ" not in text and "Σ" not in text
 
 
@@ -71,9 +76,9 @@ def words_of(query: str, rule: QueryWords | None = None) -> list[str]:
     if rule.cut == "white_space":
         found: Iterable[str] = query.split()
     elif rule.cut == "joined":
-        found = _JOINED.findall(query.lower())
+        found = _compiled(_JOINED).findall(query.lower())
     else:
-        found = _WORD.findall(normalised(query))
+        found = _compiled(_WORD).findall(normalised(query))
     if not rule.counts_each:
         found = dict.fromkeys(found)
     stop_words = frozenset(rule.stop_words)
