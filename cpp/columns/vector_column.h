@@ -88,9 +88,9 @@ class VectorColumn {
                std::span<double> cosines) const;
 
   // The k rows nearest to the query of those chosen and of those `listed`: higher cosine first,
-  // then the smaller row; fewer only if no more have a vector. One pass over these rows. Calls
-  // pause_here(). Throws std::invalid_argument for a query of another size. REQUIRES: no row is
-  // listed twice, or chosen and listed.
+  // then the smaller row; fewer only if no more have a vector. One pass over these rows; of many,
+  // over their codes, which earlier passes made. Calls pause_here(). Throws std::invalid_argument
+  // for a query of another size. REQUIRES: no row is listed twice, or chosen and listed.
   [[nodiscard]] std::vector<lexical::Hit> nearest(std::span<const float> query, std::size_t k,
                                                   const VectorRows& chosen = {},
                                                   std::span<const std::uint32_t> listed = {}) const;

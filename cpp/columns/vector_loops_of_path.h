@@ -23,7 +23,7 @@ extern const VectorLoops kVectorLoops;
 namespace {
 
 constexpr std::size_t kVectors = 4;  // at a time
-constexpr std::size_t kAhead = 12;   // vectors from those that are prefetched
+constexpr std::size_t kAhead = 24;   // vectors before it is read, a code is prefetched
 
 #if defined(__SSE2__)
 
