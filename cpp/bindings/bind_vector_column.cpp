@@ -234,7 +234,7 @@ void register_vector_column(py::module_& module) {
       .def("__len__", [](const VectorColumn& column) { return column.count(); })
       .def_property_readonly("dimension", &VectorColumn::dimension, "Components of a vector.")
       .def_property_readonly("resident_bytes", &VectorColumn::resident_bytes,
-                             "Memory held by vectors, room for more left out.")
+                             "Memory held by vectors and their codes, room for more left out.")
       .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("vectors"),
            "Gives each row its vector in place of what it had, a zero vector standing for none; "
            "returns how many are not zero.")

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "columns/address_range.h"
+#include "columns/vector_codes.h"
 #include "columns/vector_loops.h"
 #include "lexical/top_k.h"
 #include "snapshot/snapshot_reader.h"
@@ -57,7 +58,7 @@ class VectorColumn {
   [[nodiscard]] std::size_t count() const noexcept {
     return count_.load(std::memory_order_relaxed);
   }
-  // Memory held by vectors, room for more left out.
+  // Memory held by vectors and their codes, room for more left out.
   [[nodiscard]] std::size_t resident_bytes() const noexcept {
     return resident_bytes_.load(std::memory_order_relaxed);
   }
@@ -87,9 +88,9 @@ class VectorColumn {
                std::span<double> cosines) const;
 
   // The k rows nearest to the query of those chosen and of those `listed`: higher cosine first,
-  // then the smaller row; fewer only if no more have a vector. One pass over these rows. Calls
-  // pause_here(). Throws std::invalid_argument for a query of another size. REQUIRES: no row is
-  // listed twice, or chosen and listed.
+  // then the smaller row; fewer only if no more have a vector. One pass over these rows; of many,
+  // over their codes, which earlier passes made. Calls pause_here(). Throws std::invalid_argument
+  // for a query of another size. REQUIRES: no row is listed twice, or chosen and listed.
   [[nodiscard]] std::vector<lexical::Hit> nearest(std::span<const float> query, std::size_t k,
                                                   const VectorRows& chosen = {},
                                                   std::span<const std::uint32_t> listed = {}) const;
@@ -131,9 +132,13 @@ class VectorColumn {
   static constexpr std::size_t kWordsOfBlock = kRowsOfBlock / 64;
   struct Block {
     std::array<std::atomic<std::uint64_t>, kWordsOfBlock> has_vector{};
+    std::array<std::atomic<std::uint64_t>, kWordsOfBlock> has_code{};
     AddressRange memory;
+    std::unique_ptr<VectorCodes> codes;  // read only where a bit of has_code is set
     std::size_t count = 0;
-    std::size_t open_rows = 0;  // those before it are, or were once, written
+    std::size_t open_rows = 0;                  // those before it are, or were once, written
+    std::atomic<std::size_t> missed_codes = 0;  // rows scored without one since the last encoding
+    std::atomic_flag is_encoding;               // by a reader
 
     [[nodiscard]] float* values() const noexcept { return static_cast<float*>(memory.data()); }
   };
@@ -153,6 +158,8 @@ class VectorColumn {
                                         const VectorRows& chosen) const noexcept;
   void score(const float* query, std::span<const std::uint32_t> rows,
              std::span<double> cosines) const;
+  bool encode_if_due(Block& block, std::size_t missed) const;
+  void drop_code(Block& block, std::size_t place) noexcept;
   void open(std::span<const std::uint32_t> rows);
   void put(std::uint32_t row, const float* vector) noexcept;
   bool take(std::uint32_t row) noexcept;
@@ -172,7 +179,7 @@ class VectorColumn {
   AddressRange table_;
   std::atomic<std::size_t> block_end_{0};
   std::atomic<std::size_t> count_{0};
-  std::atomic<std::size_t> resident_bytes_{0};
+  mutable std::atomic<std::size_t> resident_bytes_{0};
 };
 
 class VectorColumn::Image {

@@ -179,7 +179,7 @@ class VectorIndex:
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of vectors, links and tables held, room to grow left out."""
+        """Bytes of vectors, their 8-bit codes, links and tables held, room to grow left out."""
         return self._state.nbytes
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:

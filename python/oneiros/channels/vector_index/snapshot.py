@@ -30,12 +30,12 @@ BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
 
-# What a candidate of a walk costs, in vectors scored by a scan: its links' vectors, and the steps
-# between, which weigh the more the narrower the vectors are. Measured on one thread of an AMD EPYC
-# (AVX-512), nanoseconds: where all lies in the cache, 550 and 17 (6,000 x 384), 1,400 and 87
-# (10,000 x 1,024), 600 and 8 (20,000 x 128), 500 and 3 (20,000 x 32); from memory, 2,100 and 64
-# (100,000 x 384), 1,300 and 22 (200,000 x 64).
-SCORED_PER_CANDIDATE: Final = 12
+# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links, and
+# the steps between, which weigh more for narrow vectors. Nanoseconds of a candidate and of a row, on
+# one thread of an AMD EPYC (AVX-512): where all lies in the cache, 480 and 9 (6,000 x 384), 680 and 8
+# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x 32);
+# from memory, 1,800 and 13 to 18 (100,000 x 384).
+SCORED_PER_CANDIDATE: Final = 50
 STEPS_PER_CANDIDATE: Final = 4_000  # components
 
 WIDENING: Final = 4  # the next breadth where too few of the candidates may be returned

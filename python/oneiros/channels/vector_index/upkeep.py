@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["FLAT_LIMIT", "Built", "Task", "build", "due"]
 
 
-# One thread, 384 wide, clustered vectors, AMD EPYC (AVX-512), microseconds a query, k = 100:
+# One thread, 384 wide, clustered vectors, AMD EPYC (AVX-512), median microseconds a query:
 #
-#     vectors          1,000  2,000  5,000  10,000  20,000  100,000
-#     flat                34     54    102     188     764    3,800
-#     HNSW, breadth 200   91    119    159     165     240      410
-#     HNSW build, s      0.6    0.8    1.7     3.3     5.7       95
+#     vectors                      1,000  2,000  5,000  10,000  20,000  100,000
+#     flat, k = 100                   21     36     69     115     204    1,880
+#     HNSW, k = 100, breadth 200                           119     188      450
+#     flat, k = 10                    15     28     53      92     168
+#     HNSW, k = 10, breadth 96                              47
+#     HNSW build, s                  0.6    0.8    1.7     2.7     4.5       80
 #
-# They meet at about 8,000; up to 5,000 a graph saves nothing.
+# They meet at about 10,000 for 100 results, and at 5,000 for 10.
 FLAT_LIMIT: Final = 5_000
 
 LEAST_GRAPH: Final = 256  # a smaller graph is slower than looking at all, whatever was asked for

@@ -1,0 +1,354 @@
+#include "columns/vector_codes.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <thread>
+
+#include "snapshot/snapshot_reader.h"
+#include "snapshot/snapshot_writer.h"
+#include "tests/columns/vectors.h"
+#include "tests/snapshot/damage.h"
+
+using namespace oneiros;
+using namespace oneiros::testing;
+
+namespace {
+
+constexpr float kHuge = std::numeric_limits<float>::max();
+constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::size_t kKinds = 14;
+
+// A vector as a search may meet it: random ones of many lengths, and odd ones.
+Floats some_vector(std::size_t width, std::size_t kind, std::uint32_t seed) {
+  Floats vector = random_floats(width, seed);
+  const auto scale = [&](float by) { std::ranges::for_each(vector, [&](float& x) { x *= by; }); };
+  const std::size_t place = seed % width;
+  switch (kind) {
+    case 0:
+      break;
+    case 1:  // one component
+      scale(0);
+      vector[place] = 3;
+      break;
+    case 2:  // one that leaves the others no step
+      vector[place] = 1e6F;
+      break;
+    case 3:  // each as far from its code as can be
+      for (std::size_t i = 0; i < width; ++i) {
+        vector[i] = (std::signbit(vector[i]) ? -1.0F : 1.0F) * (static_cast<float>(i % 90) + 0.5F);
+      }
+      vector[place] = 127;
+      break;
+    case 4:  // all the same
+      std::ranges::fill(vector, 0.3F);
+      break;
+    case 5:
+      scale(1e-11F);
+      break;
+    case 6:
+      scale(1e11F);
+      break;
+    case 7:  // products that vanish
+      scale(1e-25F);
+      break;
+    case 8:  // and overflow
+      scale(1e25F);
+      break;
+    case 9:
+      scale(1e-10F);
+      vector[place] = kTiny;
+      break;
+    case 10:
+      vector[place] = kHuge;
+      break;
+    case 11:
+      vector[place] = kInfinity;
+      break;
+    case 12:
+      vector[place] = kNan;
+      break;
+    default:  // every magnitude at once
+      for (std::size_t i = 0; i < width; ++i) {
+        vector[i] *= std::exp2(static_cast<float>((i * 7 + seed) % 60) - 40.0F);
+      }
+  }
+  return vector;
+}
+
+Floats padded(Floats vector) {
+  vector.resize(padded_width(vector.size()));
+  return vector;
+}
+
+struct Bounds {
+  float least;
+  float product;
+  float most;
+};
+
+// Of a product on the path in use; both vectors padded. Unbounded where the query has no bounds.
+Bounds bounds_of(const Floats& query, const Floats& vector) {
+  Bounds bounds{-kInfinity, product_of(query, vector), kInfinity};
+  const EncodedQuery encoded(query);
+  if (encoded.has_bounds()) {
+    VectorCodes codes(3, vector.size());
+    codes.encode(1, vector.data());
+    const std::int8_t* const code = codes.at(1);
+    encoded.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
+  }
+  return bounds;
+}
+
+// nearest() before and after its rows have codes, and again after all of that.
+void check_nearest(const VectorColumn& column, std::span<const Floats> queries,
+                   const VectorRows& chosen = {}) {
+  const Rows among = column.rows(chosen);
+  for (int round = 0; round < 4; ++round) {
+    for (const Floats& query : queries) {
+      for (const std::size_t k : {1U, 10U, 100U}) {
+        check_same(column.nearest(query, k, chosen), plain_nearest(column, query, k, among));
+      }
+    }
+  }
+}
+
+std::size_t vector_bytes(std::size_t rows, std::size_t width) {
+  return rows * padded_width(width) * sizeof(float);
+}
+
+std::size_t code_bytes(std::size_t rows, std::size_t width) {
+  return rows * VectorCodes::bytes_of_code(padded_width(width));
+}
+
+}  // namespace
+
+TEST_CASE("vector codes: a product lies within its bounds, whatever is multiplied") {
+  for (const std::size_t width : {1U, 2U, 31U, 32U, 33U, 100U, 384U, 1'537U}) {
+    for (std::size_t query_kind = 0; query_kind < kKinds; ++query_kind) {
+      for (std::size_t kind = 0; kind < kKinds; ++kind) {
+        const auto seed = static_cast<std::uint32_t>(width + 16 * query_kind + kind);
+        const Floats query = padded(some_vector(width, query_kind, seed));
+        const Floats vector = padded(some_vector(width, kind, seed + 9'999));
+        on_each_path([&] {
+          const auto [least, product, most] = bounds_of(query, vector);
+          if (std::isnan(product)) {
+            REQUIRE(most == kInfinity);
+          } else {
+            REQUIRE(least <= product);
+            REQUIRE(product <= most);
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("vector codes: bounds hold where the codes miss as much as they can") {
+  for (const std::size_t width : {32U, 384U, 4'096U, 65'536U}) {
+    const Floats vector = padded(some_vector(width, 3, 5));
+    VectorCodes codes(1, width);
+    codes.encode(0, vector.data());
+    VectorCodes::Scale scale;
+    std::memcpy(&scale, codes.at(0) + width, sizeof(scale));
+    Floats query(width);  // along what they miss
+    for (std::size_t i = 0; i < width; ++i) {
+      query[i] = vector[i] - scale.scale * static_cast<float>(codes.at(0)[i]);
+    }
+    Floats reversed = query;
+    std::ranges::for_each(reversed, [](float& x) { x = -x; });
+    on_each_path([&] {
+      for (const Floats& direction : {query, reversed}) {
+        const auto [least, product, most] = bounds_of(direction, vector);
+        REQUIRE(least <= product);
+        REQUIRE(product <= most);
+      }
+    });
+  }
+}
+
+TEST_CASE("vector codes: the widest products fit into 32 bits") {
+  constexpr std::size_t kWidest = 65'536;
+  Floats ones(kWidest, 1.0F);
+  on_each_path([&] {
+    const auto [least, product, most] = bounds_of(ones, ones);
+    CHECK(product == kWidest);
+    CHECK(least <= product);
+    CHECK(product <= most);
+    CHECK(most < 1.02F * kWidest);
+  });
+  CHECK(!EncodedQuery(Floats(kWidest + 32, 1.0F)).has_bounds());
+}
+
+TEST_CASE("vector codes: bounds are narrow, and the same on every path") {
+  constexpr std::size_t kWidth = 384;
+  const Floats query = random_floats(kWidth, 1);
+  const Floats vector = random_floats(kWidth, 2);
+  const float lengths = std::sqrt(product_of(query, query) * product_of(vector, vector));
+  const Bounds first = bounds_of(query, vector);
+  CHECK(first.most - first.least < 0.02F * lengths);
+  on_each_path([&] {
+    const Bounds bounds = bounds_of(query, vector);
+    CHECK(bounds.least == first.least);
+    CHECK(bounds.most == first.most);
+  });
+}
+
+TEST_CASE("vector codes: what has no usual length has no bounds") {
+  for (const float x : {0.0F, kTiny, 1e-13F, 1e13F, kHuge, kInfinity, kNan}) {
+    const Floats odd = padded({x, 0.0F});
+    CHECK(!EncodedQuery(odd).has_bounds());
+    const Bounds bounds = bounds_of(padded({1.0F, 1.0F}), odd);
+    CHECK(bounds.least == -kInfinity);
+    CHECK(bounds.most == kInfinity);
+  }
+  const EncodedQuery query(padded({1.0F, 1.0F}));
+  const std::int8_t* const code = query.unknown_code();
+  Bounds bounds{};
+  query.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
+  CHECK(bounds.least == -kInfinity);
+  CHECK(bounds.most == kInfinity);
+}
+
+TEST_CASE("vector column: with codes nearest finds what it finds without") {
+  for (const std::size_t width : {1U, 3U, 32U, 65U, 384U, 1'537U}) {
+    const std::uint32_t count = width > 1'000 ? 1'300 : 3'100;
+    VectorColumn column(width);
+    Floats vectors;
+    for (std::uint32_t row = 0; row < count; ++row) {
+      // Some of them equal; odd ones among the random, sometimes.
+      const Floats vector = some_vector(width, row % 9 == 4 ? row / 9 % kKinds : 0, row % 700);
+      vectors.insert(vectors.end(), vector.begin(), vector.end());
+    }
+    column.write(rows_below(count), vectors);
+    std::vector<Floats> queries;
+    for (const std::size_t kind : {0U, 1U, 4U, 8U, 12U, 13U}) {
+      queries.push_back(some_vector(width, kind, 77));
+    }
+    on_each_path([&] { check_nearest(column, queries); });
+    CHECK(column.resident_bytes() > vector_bytes(count, width));  // there are codes
+    Bits allowed((count + 7) / 8, 0xB5);
+    on_each_path([&] { check_nearest(column, queries, {.allowed = allowed}); });
+  }
+}
+
+TEST_CASE("vector column: codes follow what is written, replaced and removed") {
+  constexpr std::size_t kWidth = 48;
+  constexpr std::uint32_t kRows = 2'000;
+  VectorColumn column(kWidth);
+  const std::vector<Floats> queries{random_floats(kWidth, 1), random_floats(kWidth, 2)};
+  column.write(rows_below(kRows), random_floats(kWidth * kRows, 3));
+  check_nearest(column, queries);
+  CHECK(column.resident_bytes() == vector_bytes(kRows, kWidth) + code_bytes(kRows, kWidth));
+  // Vectors that are nearer than all others, in place of those with codes, and behind them.
+  Rows rows;
+  Floats vectors;
+  for (std::uint32_t row = 5; row < kRows + 200; row += 23) {
+    rows.push_back(row);
+    std::ranges::transform(queries[row % 2], std::back_inserter(vectors),
+                           [&](float x) { return x * static_cast<float>(row % 19); });
+  }
+  column.write(rows, vectors);
+  check_nearest(column, queries);
+  const Rows removed(rows.begin() + 9, rows.begin() + 70);
+  column.remove(removed);
+  check_nearest(column, queries);
+  column.write(removed, std::span(vectors).first(removed.size() * kWidth));
+  check_nearest(column, queries);
+  column.remove(column.rows());
+  CHECK(column.resident_bytes() == 0);
+}
+
+TEST_CASE("vector column: few vectors, and one query, need no codes") {
+  constexpr std::size_t kWidth = 64;
+  constexpr std::uint32_t kRows = 3'000;
+  VectorColumn column(kWidth);
+  column.write(rows_below(kRows), random_floats(kWidth * kRows, 3));
+  const Floats query = random_floats(kWidth, 4);
+  static_cast<void>(column.nearest(query, 10));
+  CHECK(column.resident_bytes() == vector_bytes(kRows, kWidth));
+  const Bits few(12, 0xFF);
+  for (int i = 0; i < 1'000; ++i) {
+    static_cast<void>(column.nearest(query, 10, {.allowed = few}));
+  }
+  CHECK(column.resident_bytes() == vector_bytes(kRows, kWidth));
+}
+
+TEST_CASE("vector column: a restored column gets codes as any") {
+  constexpr std::size_t kWidth = 32;
+  constexpr std::uint32_t kRows = 1'500;
+  const ScratchFolder folder;
+  VectorColumn column(kWidth);
+  column.write(rows_below(kRows), random_floats(kWidth * kRows, 3));
+  const std::vector<Floats> queries{random_floats(kWidth, 1), random_floats(kWidth, 2)};
+  check_nearest(column, queries);
+  SnapshotWriter writer(folder / "snapshot", 7);
+  const VectorColumn::Image image(column);
+  for (const SnapshotSection& section : image.sections()) {
+    writer.add_bytes(section.kind, 0, section.bytes, section.more);
+  }
+  writer.finish();
+  const SnapshotReader reader(folder / "snapshot", 1);
+  const auto restored = VectorColumn::restored(reader, 1);
+  CHECK(restored->resident_bytes() == vector_bytes(kRows, kWidth));
+  check_nearest(*restored, queries);
+  CHECK(restored->resident_bytes() == column.resident_bytes());
+  restored->write(Rows{3, 700}, Floats(2 * kWidth, 1.5F));
+  check_nearest(*restored, queries);
+}
+
+TEST_CASE("vector column: readers that encode beside one that appends, replaces and removes") {
+  constexpr std::size_t kWidth = 32;
+  constexpr std::uint32_t kRows = 2'500;
+  VectorColumn column(kWidth);
+  // A row's vector is all one number, its product with ones that times 32: a code that is not of
+  // the vector would lead to others than the nearest.
+  const Floats ones(kWidth, 1.0F);
+  const auto vector_of = [](std::uint32_t version) {
+    return Floats(kWidth, static_cast<float>(version % 100 + 1));
+  };
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    column.write(Rows{row}, vector_of(row % 50));
+  }
+  const Rows best{7, 600, 1'111, 2'400};  // which stay
+  for (const std::uint32_t row : best) {
+    column.write(Rows{row}, Floats(kWidth, 200.0F));
+  }
+  std::atomic<bool> is_done = false;
+  std::atomic<bool> is_wrong = false;
+  std::vector<std::jthread> threads;
+  for (int reader = 0; reader < 3; ++reader) {
+    threads.emplace_back([&] {
+      while (!is_done) {
+        const std::vector<Hit> hits = column.nearest(ones, 20);
+        is_wrong = is_wrong || hits.size() != 20 ||
+                   !std::ranges::equal(std::span(hits).first(4), best, {}, &Hit::row) ||
+                   std::ranges::any_of(
+                       hits, [](const Hit& hit) { return std::fmod(hit.score, kWidth) != 0; });
+      }
+    });
+  }
+  for (std::uint32_t i = 1; i < 4'000; ++i) {
+    const std::uint32_t row = i * 7 % kRows;
+    if (std::ranges::find(best, row) == best.end()) {
+      column.write(Rows{row}, vector_of(i));
+      if (i % 3 == 0) {
+        column.remove(Rows{row});
+      }
+    }
+    if (i % 16 == 0) {
+      std::this_thread::yield();
+    }
+  }
+  is_done = true;
+  threads.clear();
+  CHECK(!is_wrong);
+  check_nearest(column, std::vector<Floats>{ones, random_floats(kWidth, 1)});
+}
