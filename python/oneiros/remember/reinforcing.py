@@ -9,8 +9,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import sleep
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.fields import ENUMS
 from oneiros.memory import set_fields
 from oneiros.remember.strengthening import ReinforcementEvent, Strengthening

@@ -5,21 +5,33 @@ Source: docs/systems/reverie.md R20, docs/systems/cognitive.md C11 to C13, docs/
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING
 
 from oneiros import _core
 from oneiros.association.graph_links import TAU_DAYS
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.dataclasses_on_use import NamedTuple, dataclass
 from oneiros.ranking.reinforcement import SpacedReinforcement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict
 
     from oneiros.association import Associations
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.ranking.reinforcement import ReinforcementDeclaration
 
     Pairs = list[tuple[int, int]]
+
+    class _Use(TypedDict):
+        """An event as the core takes it."""
+
+        rows: list[int]
+        direct: list[int]
+        linked: list[int]
+        now_seconds: float
+        session: str | None
+        rule: _core.UseRule
+
 
 __all__ = ["Owed", "ReinforcementEvent", "Strengthening"]
 
@@ -49,17 +61,6 @@ class Owed(NamedTuple):
     """Row and session, each pair once."""
     pairs: Pairs
     """Whose links gained, each once, the smaller row first."""
-
-
-class _Use(TypedDict):
-    """An event as the core takes it."""
-
-    rows: list[int]
-    direct: list[int]
-    linked: list[int]
-    now_seconds: float
-    session: str | None
-    rule: _core.UseRule
 
 
 class Strengthening:
