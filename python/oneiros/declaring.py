@@ -2,7 +2,7 @@
 
 The standard library writes the methods of each dataclass as source and compiles it at once, which
 took a third of the time to a process's first answer. Here a class has methods shared by all, and an
-``__init__`` that works through its fields; one that is called four times, or called wrongly, or
+``__init__`` that works through its fields; one that is called a second time, or called wrongly, or
 looked at, is compiled like the standard one. Classes, messages, representations, hashes and ``dataclasses.fields()``, ``replace()`` and ``asdict()`` of them are the same.
 
 Import these names from :mod:`oneiros.dataclasses_on_use`, through which type checkers see dataclasses.
@@ -22,7 +22,8 @@ __all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "r
 Kind = TypeVar("Kind", bound="type[Any]")
 Part = TypeVar("Part")
 
-CALLS_UNTIL_COMPILED: Final = 3  # compiling takes as long as ten calls or more
+# Compiling takes as long as ten calls; what is made a second time is mostly made by every search.
+CALLS_UNTIL_COMPILED: Final = 1
 
 
 class _NamedTupleMaker(type):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.remember.reinforcing import ReinforcementEvent
 from oneiros.remember.remember import Remember
-from oneiros.remember.strengthening import ReinforcementEvent
 from oneiros.remember.write_rules import Bounds, unknown
 
 if TYPE_CHECKING:  # loaded by the first write

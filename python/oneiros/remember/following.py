@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from oneiros.association import Associations
     from oneiros.projections import Projections
     from oneiros.remember.column_writes import OwnWrites
-    from oneiros.remember.reinforcing import Reinforcing
-    from oneiros.remember.strengthening import ReinforcementEvent
+    from oneiros.remember.reinforcing import ReinforcementEvent, Reinforcing
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import Reading, Store
     from oneiros.store.columns import StoredBatch

@@ -18,7 +18,7 @@ from oneiros.query.understood import PLAIN, Understood, asks_times, ranked_by, u
 from oneiros.ranking.deep_recall import DeepRecall
 from oneiros.ranking.fusion import ReciprocalRankFusion
 from oneiros.ranking.reranking import with_place
-from oneiros.remember.strengthening import ReinforcementEvent
+from oneiros.remember.reinforcing import ReinforcementEvent
 from oneiros.search.cache import Same
 from oneiros.search.request import SearchRequest
 
