@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 import oneiros
@@ -46,6 +47,28 @@ def test_reinforcement_reaches_the_store_without_being_asked(tmp_path: Path) -> 
                 break
             time.sleep(0.05)
         assert watcher.get(id).access_count == 1
+
+
+def test_a_write_of_earlier_uses_that_waits_for_the_store_holds_no_search_up(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path, busy_timeout_seconds=60.0) as mind:
+        id = mind.add("ant")
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        mind.search("ant")
+        time.sleep(1.0)  # by now the first use is due, and its write waits for the other one
+        started = time.monotonic()
+        for count in range(2, 6):
+            mind.search("ant")
+            assert mind.get(id).access_count == count
+        assert time.monotonic() - started < 30.0  # it would have waited for sixty seconds
+        other.execute("ROLLBACK")
+        mind.flush()
+        assert mind.get(id).access_count == 5
+    with oneiros.Engine(path) as again:
+        assert again.get(id).access_count == 5
 
 
 def test_two_engines_lose_no_count(tmp_path: Path) -> None:
