@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from oneiros.argument_checks import require_text
 from oneiros.errors import StoreCorrupt
 from oneiros.projections import LexicalOptions, Projections
-from oneiros.ranking.channels import LexicalChannel
 from oneiros.ranking.declaration import require_number
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ def recorded_options(store: Store, asked: dict[str, Any], profile: Profile) -> L
 def _options_of(profile: Profile) -> LexicalOptions:
     """The options of a store that is made with this profile."""
     for channel in profile.channels:
-        if isinstance(channel, LexicalChannel):
-            return LexicalOptions(k1=channel.k1, b=channel.b)
+        if channel.bm25 is not None:
+            k1, b = channel.bm25
+            return LexicalOptions(k1=k1, b=b)
     return LexicalOptions()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import ndcg_at
 from oneiros.evaluation.tasks import DEPTH
-from oneiros.ranking.channels import LexicalChannel
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -119,7 +118,7 @@ class Trials:
 
 def _stored_by(profile: Profile) -> tuple[Any, ...]:
     """Return what of a profile makes a difference to a store that is made with it."""
-    words = [(one.k1, one.b) for one in profile.channels if isinstance(one, LexicalChannel)]
+    words = [one.bm25 for one in profile.channels if one.bm25 is not None]
     return (*words, profile.initial_stability, profile.ingest)
 
 

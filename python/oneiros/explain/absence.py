@@ -14,7 +14,6 @@ from oneiros.display import moment
 from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
 from oneiros.explain.why_not import Hiding, Standing, WhyNot
 from oneiros.projections.row_sets import of_status
-from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.ranking.finishing import Surfacing
 from oneiros.scopes.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
 from oneiros.search.call import SearchCall
@@ -188,7 +187,7 @@ class Placing:
             if rank is None and score is None:
                 raw = self._run.score_of(channel=number, row=row)
                 score = None if math.isnan(raw) else raw
-            if rank is None and score == 0.0 and isinstance(channel, LexicalChannel):
+            if rank is None and score == 0.0 and channel.needs == "words":
                 score = None  # not one word
             detail = "" if rank is not None else self._missed(channel, score)
             depth = channel.depth_for(self._request.k)
@@ -200,7 +199,7 @@ class Placing:
         if self._outcome.short_cut:
             return _DECIDED[self._outcome.short_cut]
         beyond = f"not within the first {channel.depth_for(request.k)}"
-        if isinstance(channel, VectorChannel):
+        if channel.needs == "vector":
             if request.vector is None:
                 return request.absent
             if score is None:
@@ -208,7 +207,7 @@ class Placing:
             minimum = self._minimum()
             is_far = minimum is not None and score < minimum
             return f"farther than the least cosine {minimum:g}" if is_far else beyond
-        if isinstance(channel, TemporalChannel):
+        if channel.needs == "time":
             if request.understood.time is None or self._outcome.is_relaxed:
                 return NO_TIME
             return beyond if score else "further from the named time than that is long, in days"
@@ -220,7 +219,7 @@ class Placing:
     def _minimum(self) -> float | None:
         """The least cosine that the vector channel finds, as the search was answered."""
         channels = self._ranking.profile.channels
-        return next((one.minimum for one in channels if isinstance(one, VectorChannel)), None)
+        return next((one.least for one in channels if one.least is not None), None)
 
     def _factors(self, row: int) -> tuple[FactorValue, ...]:
         """What the factors give a memory that is no candidate: as the only one there is."""

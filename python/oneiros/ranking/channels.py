@@ -1,26 +1,79 @@
-"""Which channels a profile asks, and how deep."""
+"""Which channels a profile asks, and how deep.
+
+A channel says of itself what the rest of the package asks of any channel: what of a question it needs,
+what the core's plan and a new store take from it, and how it is relaxed. :class:`Channel` is what those
+have in common that are silent on a point.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.dataclasses_on_use import dataclass, replace
 from oneiros.ranking.declaration import require_int, require_number, settle, settle_numbers
+
+if TYPE_CHECKING:
+    from typing import Self, TypeAlias
+
+    CoreChannel: TypeAlias = tuple[str, int, int, float | None, tuple[float, float] | None]
+    """Name, depth, candidates a result or 0, least score, share of words and floor of BM25."""
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
 _DEEPEST = 100_000
 
 
+class _Channel:
+    """What a channel is, unless it says otherwise."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    needs: ClassVar[Literal["words", "vector", "time"]]
+    """What of a question it searches by; absent from a search whose question has none."""
+
+    depth: int
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it looks into the texts of what it finds."""
+        return False
+
+    @property
+    def bm25(self) -> tuple[float, float] | None:
+        """``k1`` and ``b`` of the index of a store that is made with this channel; None: no matter."""
+        return None
+
+    @property
+    def least(self) -> float | None:
+        """The least score that is found; None: any."""
+        return None
+
+    def with_least(self, least: float) -> Self:
+        """Return the channel with another least score, where it has one."""
+        del least
+        return self
+
+    def depth_for(self, k: int) -> int:
+        """Return how many candidates a search for ``k`` results asks for."""
+        del k
+        return self.depth
+
+    def for_core(self) -> CoreChannel:
+        """Return the channel as a plan of the core takes it."""
+        return self.name, self.depth, 0, self.least, None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LexicalChannel:
+class LexicalChannel(_Channel):
     """BM25 over text; its variant belongs to the index.
 
     Source: docs/systems/reverie.md R1; published depth 100, k1 1.2, b 0.75.
     """
 
     name: ClassVar[str] = "lexical"
+    needs: ClassVar[Literal["words"]] = "words"
 
     depth: int = 100
     """Candidates asked for, 1 to 100,000."""
@@ -56,14 +109,21 @@ class LexicalChannel:
         """Whether it looks into the texts of what it finds."""
         return self.word_share is not None
 
-    def depth_for(self, k: int) -> int:
-        """Return how many candidates a search for ``k`` results asks for."""
-        del k
-        return self.depth
+    @property
+    def bm25(self) -> tuple[float, float]:
+        """``k1`` and ``b`` of the index of a store that is made with this channel."""
+        return self.k1, self.b
+
+    def for_core(self) -> CoreChannel:
+        """Return the channel as a plan of the core takes it."""
+        words = None
+        if self.word_share is not None and self.floor is not None:
+            words = (self.word_share, self.floor)
+        return self.name, self.depth, 0, None, words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorChannel:
+class VectorChannel(_Channel):
     """Cosine over embeddings; absent where the engine has no embedder.
 
     Source: docs/systems/reverie.md R2, published depth 100; docs/systems/cognitive.md C4, 3 a
@@ -71,6 +131,7 @@ class VectorChannel:
     """
 
     name: ClassVar[str] = "vector"
+    needs: ClassVar[Literal["vector"]] = "vector"
 
     depth: int = 100
     """Candidates asked for, 1 to 100,000; ``per_result`` takes its place."""
@@ -95,9 +156,22 @@ class VectorChannel:
             return self.depth
         return min(max(self.per_result * k, 1), _DEEPEST)
 
+    @property
+    def least(self) -> float | None:
+        """The least cosine that is found; None: any."""
+        return self.minimum
+
+    def with_least(self, least: float) -> VectorChannel:
+        """Return the channel with another least cosine."""
+        return replace(self, minimum=least)
+
+    def for_core(self) -> CoreChannel:
+        """Return the channel as a plan of the core takes it."""
+        return self.name, self.depth, self.per_result or 0, self.minimum, None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TemporalChannel:
+class TemporalChannel(_Channel):
     """Nearness to the time that a question names; absent where it names none.
 
     A memory's time is that of its event, else of its creation.
@@ -106,17 +180,13 @@ class TemporalChannel:
     """
 
     name: ClassVar[str] = "temporal"
+    needs: ClassVar[Literal["time"]] = "time"
 
     depth: int = 100
     """Candidates asked for, 1 to 100,000."""
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
-
-    def depth_for(self, k: int) -> int:
-        """Return how many candidates a search for ``k`` results asks for."""
-        del k
-        return self.depth
 
 
 ChannelDeclaration = LexicalChannel | VectorChannel | TemporalChannel

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneiros.dataclasses_on_use import replace
-from oneiros.ranking.channels import ChannelDeclaration, VectorChannel
+from oneiros.ranking.channels import ChannelDeclaration
 from oneiros.ranking.finishing import eased
 
 if TYPE_CHECKING:
@@ -28,6 +27,6 @@ def eased_profile(profile: Profile, rule: AdaptiveRetry) -> Profile:
 
 
 def _eased(channel: ChannelDeclaration, rule: AdaptiveRetry) -> ChannelDeclaration:
-    if isinstance(channel, VectorChannel) and channel.minimum is not None:
-        return replace(channel, minimum=eased(channel.minimum, rule.relaxation))
-    return channel
+    if channel.least is None:
+        return channel
+    return channel.with_least(eased(channel.least, rule.relaxation))

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dataclasses_on_use import replace
-from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.declaration import LARGEST_WEIGHT
 from oneiros.ranking.expansion import GraphExpansion
 from oneiros.ranking.fusion import ReciprocalRankFusion
@@ -49,10 +48,7 @@ def weighed(profile: Profile, weights: Weights, minimum: float | None = None) ->
             weight = _scaled(profile.expansion.weight, weights.graph)
             changes["expansion"] = replace(profile.expansion, weight=weight)
     if minimum is not None:
-        changes["channels"] = tuple(
-            replace(channel, minimum=minimum) if isinstance(channel, VectorChannel) else channel
-            for channel in profile.channels
-        )
+        changes["channels"] = tuple(channel.with_least(minimum) for channel in profile.channels)
     return profile.replace(**changes) if changes else profile
 
 

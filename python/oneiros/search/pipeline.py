@@ -16,7 +16,6 @@ from oneiros.dataclasses_on_use import replace
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow
 from oneiros.query.understood import PLAIN
-from oneiros.ranking.channels import VectorChannel
 from oneiros.ranking.finishing import Surfacing
 from oneiros.search.callbacks import Callbacks
 from oneiros.search.notes import REASONS, note_words, reason_words
@@ -478,7 +477,7 @@ def _walked_many(
         (
             channel.depth_for(first.k)
             for channel in first.profile.channels
-            if isinstance(channel, VectorChannel)
+            if channel.needs == "vector"
         ),
         None,
     )

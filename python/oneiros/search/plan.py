@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.dataclasses_on_use import dataclass
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
 from oneiros.ranking.easing import eased_profile
 from oneiros.ranking.expansion import AssociativeExpansion
 from oneiros.ranking.factor import is_function
@@ -18,7 +17,6 @@ from oneiros.ranking.path_weight import PathWeight
 from oneiros.ranking.short_cuts import answered_at_once, decided_by_words
 
 if TYPE_CHECKING:
-    from oneiros.ranking.channels import ChannelDeclaration
     from oneiros.ranking.compiled import CompiledProfile
     from oneiros.ranking.expansion import ExpansionDeclaration
     from oneiros.ranking.factor import Factor
@@ -98,7 +96,7 @@ def search_plan(
         linked = compile(profile, (*added, _PATH_WEIGHT))
     needs = _needs(profile, compiled)
     core = _core.SearchPlan(
-        channels=[_channel(channel) for channel in profile.channels],
+        channels=[channel.for_core() for channel in profile.channels],
         scoring=_scoring(compiled),
         needs=needs,
         neighbours=compiled.neighbours,
@@ -150,15 +148,6 @@ def _relaxed(
     profile: Profile, rule: AdaptiveRetry, compile: Compile, added: tuple[Factor, ...]
 ) -> SearchPlan:
     return search_plan(eased_profile(profile, rule), compile, added)
-
-
-def _channel(channel: ChannelDeclaration) -> tuple[Any, ...]:
-    per_result, minimum, words = 0, None, None
-    if isinstance(channel, VectorChannel):
-        per_result, minimum = channel.per_result or 0, channel.minimum
-    elif isinstance(channel, LexicalChannel) and channel.word_share is not None:
-        words = (channel.word_share, channel.floor)
-    return channel.name, channel.depth, per_result, minimum, words
 
 
 def _scoring(compiled: CompiledProfile) -> tuple[_core.Plan, bool]:
