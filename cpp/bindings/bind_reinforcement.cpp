@@ -60,6 +60,12 @@ void alone(Reinforcer& reinforcer) {
   (reinforcer.*method)();
 }
 
+template <auto method>
+auto read(Reinforcer& reinforcer) {
+  const ReleasedGil nogil;
+  return (reinforcer.*method)();
+}
+
 // (uses, rows, which may stand otherwise, (row, session) pairs, one end, other end)
 py::tuple owed(const Reinforcer& reinforcer) {
   OwedUse owed;
@@ -93,12 +99,14 @@ void register_reinforcement(py::module_& module) {
       .def(
           "set",
           [](SessionSets& sets, std::uint32_t row, const std::vector<std::string>& sessions) {
+            const ReleasedGil nogil;
             sets.set(row, sessions);
           },
           py::kw_only(), py::arg("row"), py::arg("sessions"), "Puts a row's sessions on record.")
       .def(
           "set_if_absent",
           [](SessionSets& sets, std::uint32_t row, const std::vector<std::string>& sessions) {
+            const ReleasedGil nogil;
             sets.set_if_absent(row, sessions);
           },
           py::kw_only(), py::arg("row"), py::arg("sessions"), "The same, where none are on record.")
@@ -168,8 +176,13 @@ void register_reinforcement(py::module_& module) {
                              "Grows before and after every change.")
       .def("begin_change", &Reinforcer::begin_change)
       .def("end_change", &Reinforcer::end_change)
-      .def("use_links", &Reinforcer::use_links, py::kw_only(), py::arg("graph"),
-           "The links that gain from now on; None: none are read.")
+      .def(
+          "use_links",
+          [](Reinforcer& reinforcer, std::shared_ptr<AssociationGraph> graph) {
+            const ReleasedGil nogil;
+            reinforcer.use_links(std::move(graph));
+          },
+          py::kw_only(), py::arg("graph"), "The links that gain from now on; None: none are read.")
       .def("repeat", &with_rows<&Reinforcer::repeat>, py::kw_only(), py::arg("rows"),
            "Strengthens rows that were read anew, by all that waits.")
       .def("repeat_warming", &with_rows<&Reinforcer::repeat_warming>, py::kw_only(),
@@ -204,15 +217,17 @@ void register_reinforcement(py::module_& module) {
       .def("stop_keeping", &alone<&Reinforcer::stop_keeping>,
            "Drops all that waits, and keeps nothing from now on.")
       .def_property_readonly("waiting_count", &Reinforcer::waiting_count, "Accesses that wait.")
-      .def_property_readonly("has_waiting_links", &Reinforcer::has_waiting_links)
-      .def("waiting_rows", &Reinforcer::waiting_rows, "The rows of which something waits.")
+      .def("notice", &read<&Reinforcer::notice>, "The same for the writer, which will come back.")
+      .def_property_readonly("has_waiting_links", &read<&Reinforcer::has_waiting_links>)
+      .def("waiting_rows", &read<&Reinforcer::waiting_rows>, "The rows of which something waits.")
       .def(
           "waiting_of",
           [](const Reinforcer& reinforcer, const RowList& rows) {
+            const ReleasedGil nogil;
             return reinforcer.waiting_of(rows);
           },
           py::kw_only(), py::arg("rows"), "Those of the rows of which something waits.")
-      .def("mentioned_rows", &Reinforcer::mentioned_rows,
+      .def("mentioned_rows", &read<&Reinforcer::mentioned_rows>,
            "The rows that what waits names in any way.")
       .def("owed", &owed, "What the store is to be told: (uses, rows, may_stand, sessions, a, b).")
       .def(

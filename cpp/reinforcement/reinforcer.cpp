@@ -31,6 +31,11 @@ std::vector<std::uint32_t> ascending(std::vector<std::uint32_t> rows) {
   return rows;
 }
 
+// Whether the store is to be told nothing of the use.
+bool is_empty(const Use& use) {
+  return use.rows.empty() && (!use.rule->links || use.direct.size() < 2);
+}
+
 std::pair<std::uint32_t, std::uint32_t> ordered(std::uint32_t a, std::uint32_t b) {
   return {std::min(a, b), std::max(a, b)};
 }
@@ -74,11 +79,9 @@ Reinforcer::Outcome Reinforcer::apply(Use use, std::size_t most_waiting) {
   if (is_closed_) {
     return Outcome::refused;
   }
-  const bool is_first = waiting_.empty();
-  const std::size_t before = waiting_count_;
   apply_now(std::move(use));
-  const bool is_full = before < most_waiting && waiting_count_ >= most_waiting;
-  return (is_first && !waiting_.empty()) || is_full ? Outcome::due : Outcome::applied;
+  const bool is_due = !waiting_.empty() && (!is_noticed_ || waiting_count_ >= most_waiting);
+  return is_due ? Outcome::due : Outcome::applied;
 }
 
 void Reinforcer::close() {
@@ -203,14 +206,14 @@ void Reinforcer::strengthen_links(const Use& use, const RowPairs& pairs) {
 }
 
 void Reinforcer::keep(Use use) {
-  if (!keeps_) {
+  if (!keeps_ || is_empty(use)) {
     return;
   }
   waiting_.push_back(std::move(use));
   for (const std::uint32_t row : waiting_.back().rows) {
     ++waiting_of_row_[row];
   }
-  waiting_count_ += waiting_.back().rows.size();
+  recount();
 }
 
 void Reinforcer::count_out(const Use& use) {
@@ -220,7 +223,21 @@ void Reinforcer::count_out(const Use& use) {
       waiting_of_row_.erase(found);
     }
   }
-  waiting_count_ -= use.rows.size();
+}
+
+void Reinforcer::recount() noexcept {
+  std::size_t count = 0;
+  for (const Use& use : waiting_) {
+    count += std::max<std::size_t>(use.rows.size(), 1);
+  }
+  waiting_count_ = count;
+  is_noticed_ = is_noticed_ && count != 0;
+}
+
+std::size_t Reinforcer::notice() {
+  const std::scoped_lock lock(mutex_);
+  is_noticed_ = !waiting_.empty();
+  return waiting_count_;
 }
 
 void Reinforcer::use_links(std::shared_ptr<AssociationGraph> graph) {
@@ -283,14 +300,13 @@ void Reinforcer::repeat_all_links() {
 void Reinforcer::forget(std::uint32_t row) {
   const std::scoped_lock lock(mutex_);
   gone_.insert(row);
-  if (const auto found = waiting_of_row_.find(row); found != waiting_of_row_.end()) {
-    waiting_count_ -= found->second;
-    waiting_of_row_.erase(found);
-  }
+  waiting_of_row_.erase(row);
   for (Use& use : waiting_) {
     std::erase(use.rows, row);
     std::erase(use.direct, row);
   }
+  std::erase_if(waiting_, is_empty);
+  recount();
 }
 
 void Reinforcer::take_over(Reinforcer& former, std::span<const std::uint32_t> rows,
@@ -327,12 +343,7 @@ void Reinforcer::stop_keeping() {
   keeps_ = false;
   waiting_.clear();
   waiting_of_row_.clear();
-  waiting_count_ = 0;
-}
-
-std::size_t Reinforcer::waiting_count() const {
-  const std::scoped_lock lock(mutex_);
-  return waiting_count_;
+  recount();
 }
 
 bool Reinforcer::has_waiting_links() const {
@@ -418,6 +429,7 @@ void Reinforcer::forget_written(std::size_t use_count) {
     count_out(waiting_.front());
     waiting_.pop_front();
   }
+  recount();
 }
 
 }  // namespace oneiros

@@ -45,14 +45,15 @@ class Reinforcer {
   enum class Outcome : std::uint8_t {
     refused,  // it is closed
     applied,
-    due,  // applied, and the first that waits, or one too many: the writer should look
+    due,  // applied, and the writer should look: see notice()
   };
 
   Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions);
 
-  // Applies a use and keeps it. Rows that are gone are passed over. `most_waiting`: at how many
-  // accesses that wait the writer should look. Throws std::invalid_argument, with nothing changed,
-  // for a row that there is not, or a rule or time that is refused.
+  // Applies a use and keeps it. Rows that are gone are passed over. The writer should look while it
+  // has taken no notice of what waits, or `most_waiting` accesses do: a caller that is interrupted
+  // before it wakes the writer leaves that to the next. Throws std::invalid_argument, with nothing
+  // changed, for a row that there is not, or a rule or time that is refused.
   Outcome apply(Use use, std::size_t most_waiting);
 
   // Keeps apply() out until open().
@@ -85,13 +86,15 @@ class Reinforcer {
   // Drops all that waits, and keeps no use from now on: the store takes no more writes.
   void stop_keeping();
 
-  // Accesses that wait; and whether links do.
-  [[nodiscard]] std::size_t waiting_count() const;
+  // Accesses that wait, a use of links alone counting as one; and whether links do.
+  [[nodiscard]] std::size_t waiting_count() const noexcept { return waiting_count_.load(); }
+  // The same for the writer, which will come back to what waits.
+  std::size_t notice();
   [[nodiscard]] bool has_waiting_links() const;
   // The rows of which something waits, each once; and which of these.
   [[nodiscard]] std::vector<std::uint32_t> waiting_rows() const;
   [[nodiscard]] std::vector<std::uint32_t> waiting_of(std::span<const std::uint32_t> rows) const;
-  // The rows that a use names in any way, each once; for take_over().
+  // The rows that a use names in any way, each once, ascending.
   [[nodiscard]] std::vector<std::uint32_t> mentioned_rows() const;
   [[nodiscard]] OwedUse owed() const;
   // Drops the oldest uses: the store holds them.
@@ -106,6 +109,7 @@ class Reinforcer {
   void strengthen_links(const Use& use, const RowPairs& pairs);
   void keep(Use use);
   void count_out(const Use& use);
+  void recount() noexcept;
 
   const std::shared_ptr<Columns> columns_;
   const std::shared_ptr<SessionSets> sessions_;
@@ -115,7 +119,8 @@ class Reinforcer {
   std::deque<Use> waiting_;
   std::unordered_map<std::uint32_t, std::uint32_t> waiting_of_row_;  // how many uses
   std::unordered_set<std::uint32_t> gone_;
-  std::size_t waiting_count_ = 0;
+  std::atomic<std::size_t> waiting_count_{0};  // written under mutex_ alone
+  bool is_noticed_ = false;
   bool is_closed_ = false;
   bool keeps_ = true;
 };

@@ -104,11 +104,11 @@ SessionSets::Set SessionSets::numbered(std::span<const std::string> words) {
   Set set;
   set.reserve(words.size());
   for (const std::string& word : words) {
-    const std::uint32_t number = number_of(word);
-    if (std::ranges::find(set, number) == set.end()) {
-      set.push_back(number);
-    }
+    set.push_back(number_of(word));
   }
+  std::ranges::sort(set);
+  const auto repeated = std::ranges::unique(set);
+  set.erase(repeated.begin(), repeated.end());
   return set;
 }
 

@@ -43,7 +43,7 @@ class SessionSets {
       return std::hash<std::string_view>{}(word);
     }
   };
-  using Set = std::vector<std::uint32_t>;  // numbers of words, as they came
+  using Set = std::vector<std::uint32_t>;  // numbers of words, each once
 
   // These REQUIRE that the caller holds mutex_.
   std::uint32_t number_of(const std::string& word);

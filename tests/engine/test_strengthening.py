@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
+from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.remember import ReinforcementEvent
 from tests.oracles import reverie
 
 NOW = 1_750_000_000.0
@@ -69,6 +72,59 @@ def test_a_write_of_earlier_uses_that_waits_for_the_store_holds_no_search_up(
         assert mind.get(id).access_count == 5
     with oneiros.Engine(path) as again:
         assert again.get(id).access_count == 5
+
+
+def test_what_is_used_after_a_memory_was_forgotten_reaches_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path) as watcher:
+        gone, id = mind.add("ant"), mind.add("bee")
+        mind.search("ant")
+        mind.forget(gone)  # of the use that waits, nothing is left
+        mind.search("bee")
+        for _ in range(100):
+            if watcher.get(id).access_count:
+                break
+            time.sleep(0.05)
+        assert watcher.get(id).access_count == 1
+
+
+def test_a_link_made_by_hand_comes_after_the_uses_before_it(tmp_path: Path) -> None:
+    rule = SpacedReinforcement(link_gain=0.3)
+    weights = []
+    for flushes in (False, True):
+        with oneiros.Engine(tmp_path / f"{flushes}.db", clock=VirtualClock(NOW)) as mind:
+            one, other, third = mind.add("ant"), mind.add("bee"), mind.add("cow")
+            remember = mind._parts.remember
+            remember.links_to_follow()
+            event = ReinforcementEvent((third,), NOW, None, rule, (third, one, other))
+            remember.reinforce(event)
+            if flushes:
+                mind.flush()
+            mind.link(one, other, weight=0.5)
+            mind.flush()
+            weights.append([link.weight for link in mind.neighbours(one) if link.id == other])
+    assert weights[0] == weights[1]
+    assert len(weights[0]) == 1
+
+
+def test_reads_during_a_rebuild_see_what_searches_strengthened(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db") as mind:
+        ids = mind.add_many([{"text": f"word{n} common"} for n in range(3_000)]).ids
+        mind.search("word7")
+        counts: set[int] = set()
+        stop = threading.Event()
+
+        def read() -> None:
+            while not stop.is_set():
+                counts.add(mind.get(ids[7]).access_count)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        mind._parts.remember.writer.run(mind._parts.remember.rebuild)
+        stop.set()
+        reader.join()
+        assert counts == {1}
+        assert mind.get(ids[7]).access_count == 1
 
 
 def test_two_engines_lose_no_count(tmp_path: Path) -> None:

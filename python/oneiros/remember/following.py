@@ -95,7 +95,8 @@ class Following:
                 reading, self._store, self._projections, on_damage=self.note_damage
             )
             # The snapshot brought columns of its own.
-            self.reinforcing.move_to(self._lifecycle, self._projections.associations)
+            links = self._projections.associations
+            self.reinforcing.take_over(self.reinforcing.move_to(self._lifecycle, links))
             self._follow(reading)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:

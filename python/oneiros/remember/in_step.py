@@ -72,7 +72,7 @@ class InStep(Following):
                 before, and is written before, so that a history gives the same state whenever the
                 queue is emptied.
         """
-        if self.reinforcing.is_owing() and any(map(self.reinforcing.owes, after_events_of)):
+        if self.reinforcing.is_owing() and self.reinforcing.owes_any(after_events_of):
             self._write_events()
         settings = None
         with self._committing() as transaction:
@@ -147,11 +147,11 @@ class InStep(Following):
         try:
             with Uncollected(), self._store.read() as reading:
                 self._follow(reading)
+            self.reinforcing.take_over(former)
         except BaseException:
             self.reinforcing.move_back(former)
             self._use(before, revision)
             raise
-        self.reinforcing.take_over(former)
         return fresh
 
     def differences(self) -> list[str]:
@@ -235,7 +235,7 @@ class InStep(Following):
                     transaction.write_lifecycle(numbers, values)
                 transaction.add_sessions(owed.sessions.items())
                 transaction.set_numbered_links(owed.links)
-                revision = transaction.revision if owed.states else 0
+                revision = transaction.revision if owed.states or owed.links else 0
         except BaseException:
             # The commit may have been made all the same: what the store holds must not be written
             # to it a second time.

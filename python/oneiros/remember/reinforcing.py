@@ -220,7 +220,7 @@ class Reinforcing:
         # so that an event is never counted twice or lost when a row is read anew: they leave their
         # events in ``returned``. It is open during a commit of earlier events, however long that
         # takes.
-        self._on = Strengthening(lifecycle, associations)
+        self._on = self._shown = Strengthening(lifecycle, associations)
         self._closed_times = 0
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
@@ -237,7 +237,7 @@ class Reinforcing:
             try:
                 is_due = self._on.apply(event, most_waiting=FLUSH_EVENTS)
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-                self._note_failure(error)
+                self._behind.keep_failure(error)
                 return False
             if is_due is not None:
                 return is_due
@@ -261,7 +261,7 @@ class Reinforcing:
             try:
                 self._on.apply_as_writer(self.returned[0])
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-                self._note_failure(error)
+                self._behind.keep_failure(error)
             finally:
                 self.returned.popleft()
 
@@ -298,7 +298,7 @@ class Reinforcing:
     def move_to(self, lifecycle: Lifecycle, associations: Associations) -> Strengthening:
         """Work on other columns and links; returns what it worked on.
 
-        What waits there is not known here until :meth:`take_over`.
+        What waits there is not known here until :meth:`take_over`, and is read there until then.
         """
         before = self._on
         self._move(Strengthening(lifecycle, associations))
@@ -307,6 +307,7 @@ class Reinforcing:
     def move_back(self, former: Strengthening) -> None:
         """Work again on what it worked on before."""
         self._move(former)
+        self._shown = former
 
     def _move(self, on: Strengthening) -> None:
         with self.closed():
@@ -318,10 +319,11 @@ class Reinforcing:
         """Strengthen what is here by the events that wait at what it worked on before."""
         with self._changing():
             self._on.take_over(former)
+            self._shown = self._on
 
     def write_due(self) -> float | None:
         """Write the events that are due; return the seconds until the next are, None for never."""
-        seconds = self._behind.due_in(self._on.core.waiting_count)
+        seconds = self._behind.due_in(self._on.core.notice())
         if seconds != 0.0:
             return seconds
         try:
@@ -330,7 +332,7 @@ class Reinforcing:
             self._note_failure(error)
         else:
             self._behind.note_success()
-        return self._behind.due_in(self._on.core.waiting_count)
+        return self._behind.due_in(self._on.core.notice())
 
     def _note_failure(self, error: Exception) -> None:
         if self._behind.note_failure(error):
@@ -340,10 +342,10 @@ class Reinforcing:
         """Whether anything waits to be written."""
         return self._on.core.waiting_count > 0
 
-    def owes(self, memory_id: str) -> bool:
-        """Whether something of this memory waits to be written."""
+    def owes_any(self, ids: Iterable[str]) -> bool:
+        """Whether something of one of these memories, or of a link of it, waits to be written."""
         on = self._on
-        return bool(on.core.waiting_of(rows=on.rows_of([memory_id])))
+        return not set(on.rows_of(ids)).isdisjoint(on.core.mentioned_rows())
 
     def owes_links(self) -> bool:
         """Whether links wait to be written."""
@@ -464,7 +466,7 @@ class Reinforcing:
 
     def owing_of(self, ids: Iterable[str]) -> set[str]:
         """Which of these memories something waits to be written of."""
-        on = self._on
+        on = self._shown
         if not on.core.waiting_count:
             return set()
         ids_held = on.lifecycle.ids
@@ -494,10 +496,10 @@ class Reinforcing:
     def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
         """Return what ``read`` returns when nothing changed meanwhile."""
         while True:
-            on = self._on
+            on = self._shown
             before = on.core.changes
             found = read(on)
-            if before == on.core.changes and before % 2 == 0 and on is self._on:
+            if before == on.core.changes and before % 2 == 0 and on is self._shown:
                 return found
             sleep(_PAUSE_SECONDS)
 

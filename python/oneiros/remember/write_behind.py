@@ -22,10 +22,11 @@ LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 
 
 class WriteBehind:
-    """When events are to be written. Used by the thread that writes, but for :meth:`raise_failure`.
+    """When events are to be written. Used by the thread that writes.
 
-    That is a single operation of the interpreter on what the writer changes, so there is no lock,
-    which a signal handler could find taken.
+    Any thread may call :meth:`keep_failure` and :meth:`raise_failure`, which are single operations of
+    the interpreter on what the writer changes: there is no lock, which a signal handler could find
+    taken.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,10 @@ class WriteBehind:
         """Record that the events were written in the background."""
         self._failures.clear()
         self._pause_seconds = FLUSH_SECONDS
+
+    def keep_failure(self, error: Exception) -> None:
+        """Keep what an event failed with, for :meth:`raise_failure`."""
+        self._failures.append(error)
 
     def note_failure(self, error: Exception) -> bool:
         """Record that they could not be, for :meth:`raise_failure`; the next try is later.
