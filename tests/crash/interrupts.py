@@ -188,10 +188,11 @@ def run(seconds: float, seed: int, *, path: Path | str, profile: str = "oneiros"
     for call in storm.actions().values():
         with contextlib.suppress(oneiros.UnknownMemory, ValueError):
             call()
-    is_over = threading.Event()
+    has_begun, is_over = threading.Event(), threading.Event()
     pauses = random.Random(seed + 1)
 
     def pester() -> None:
+        has_begun.wait()  # so that no interrupt meets the start of this very thread
         while not is_over.wait(pauses.uniform(0.0005, 0.006)):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -201,6 +202,7 @@ def run(seconds: float, seed: int, *, path: Path | str, profile: str = "oneiros"
     thread.start()
     while not is_over.is_set():
         try:
+            has_begun.set()
             while time.monotonic() < end:
                 storm.step()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
