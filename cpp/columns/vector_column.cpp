@@ -588,9 +588,9 @@ std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, st
   const PaddedQuery padded(query, width_);
   const float* const data = padded.data();
   lexical::TopK best(k);
-  const auto scan = std::make_unique<Scan>(*this, chosen, std::span(&data, 1), std::span(&best, 1));
-  scan->run(listed);
-  scan->run();
+  Scan scan(*this, chosen, std::span(&data, 1), std::span(&best, 1));
+  scan.run(listed);
+  scan.run();
   return best.take();
 }
 
@@ -621,7 +621,7 @@ std::vector<std::vector<lexical::Hit>> VectorColumn::nearest_many(std::span<cons
           padded.emplace_back(queries.subspan(i * dimension_, dimension_), width_).data());
       best.emplace_back(k);
     }
-    std::make_unique<Scan>(*this, chosen, data, best)->run();
+    Scan(*this, chosen, data, best).run();
     for (std::size_t i = begin; i < end; ++i) {
       found[i] = best[i - begin].take();
     }
