@@ -1,51 +1,22 @@
-// Checksums of rows over Python's own values, as SQLite takes and gives them: they run with the
-// GIL, and callers give some hundred rows at a time.
+// Checksums and ranges of rows over Python's own values, as SQLite takes and gives them: they run
+// with the GIL, and callers give some hundred rows at a time.
 #include <pybind11/stl.h>
 
 #include <bit>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
-#include "encoding/row_checksum.h"
+#include "store/row_checks.h"
 
 namespace oneiros {
 
 namespace {
 
-// Throws TypeError for what no cell of a table is, ValueError for a text that is not UTF-8.
-std::uint64_t checksum_of(std::uint64_t salt, PyObject* cell) {
-  if (cell == Py_None) {
-    return 0;
-  }
-  if (PyFloat_Check(cell)) {
-    return cell_checksum(salt, PyFloat_AS_DOUBLE(cell));
-  }
-  if (PyLong_Check(cell)) {
-    const long long value = PyLong_AsLongLong(cell);
-    if (value == -1 && PyErr_Occurred() != nullptr) {
-      throw py::error_already_set();
-    }
-    return cell_checksum(salt, static_cast<std::int64_t>(value));
-  }
-  if (PyUnicode_Check(cell)) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(cell, &size);
-    if (text == nullptr) {
-      throw py::error_already_set();
-    }
-    return text_checksum(salt, std::as_bytes(std::span(text, static_cast<std::size_t>(size))));
-  }
-  if (PyBytes_Check(cell)) {
-    return bytes_checksum(
-        salt, std::as_bytes(std::span(PyBytes_AS_STRING(cell),
-                                      static_cast<std::size_t>(PyBytes_GET_SIZE(cell)))));
-  }
-  throw py::type_error("cell: expected int, float, str, bytes or None, got " +
-                       std::string(Py_TYPE(cell)->tp_name));
+std::uint64_t checksum_of(std::uint64_t salt, PyObject* value) {
+  return cell_checksum(salt, as_cell(value));
 }
 
 std::uint64_t number_of(PyObject* value) {
@@ -115,93 +86,68 @@ PyMethodDef kFunctions[] = {
      "changed."},
     {nullptr, nullptr, 0, nullptr}};
 
-// Which places of a row are covered by a checksum, and where in the row that stands.
-class RowChecksum {
- public:
-  RowChecksum(const std::vector<std::string>& columns, const std::vector<std::size_t>& places,
-              std::size_t checksum_place)
-      : places_(places), checksum_place_(checksum_place) {
-    if (columns.size() != places.size()) {
-      throw std::invalid_argument("places: expected " + std::to_string(columns.size()) +
-                                  ", as many as columns, got " + std::to_string(places.size()));
+// A function of a place in a row of Python's.
+auto cells_of(py::handle row) {
+  return [row](std::size_t place) { return as_cell(cell_of(row, place)); };
+}
+
+std::vector<std::int64_t> checksums_of(const RowChecksum& check, const py::list& list) {
+  const py::tuple rows = own_copy(list);
+  std::vector<std::int64_t> found;
+  found.reserve(rows.size());
+  for (const py::handle row : rows) {
+    found.push_back(std::bit_cast<std::int64_t>(check.of(cells_of(row))));
+  }
+  return found;
+}
+
+// The same rows given by column, in the order of the check's.
+std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const py::list& given,
+                                               std::size_t count) {
+  const py::tuple columns = own_copy(given);
+  const std::span<const std::uint64_t> salts = check.salts();
+  if (columns.size() != salts.size()) {
+    throw py::value_error("columns: expected " + std::to_string(salts.size()) + ", got " +
+                          std::to_string(columns.size()));
+  }
+  std::uint64_t shared = 0;  // of the cells that all rows have
+  std::vector<std::uint64_t> found(count, 0);
+  for (std::size_t i = 0; i < salts.size(); ++i) {
+    const py::object column = columns[i];
+    if (!py::isinstance<py::list>(column)) {
+      shared ^= checksum_of(salts[i], column.ptr());
+      continue;
     }
-    for (const std::string& column : columns) {
-      salts_.push_back(column_salt(column));
+    const py::tuple cells = own_copy(py::reinterpret_borrow<py::list>(column));
+    if (cells.size() != count) {
+      throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
+                            std::to_string(count) + " cells, got " + std::to_string(cells.size()));
+    }
+    for (std::size_t row = 0; row < count; ++row) {
+      found[row] ^=
+          checksum_of(salts[i], PyTuple_GET_ITEM(cells.ptr(), static_cast<Py_ssize_t>(row)));
     }
   }
-
-  [[nodiscard]] std::vector<std::int64_t> of(const py::list& list) const {
-    const py::tuple rows = own_copy(list);
-    std::vector<std::int64_t> found;
-    found.reserve(rows.size());
-    for (const py::handle row : rows) {
-      found.push_back(std::bit_cast<std::int64_t>(of_row(row)));
-    }
-    return found;
+  std::vector<std::int64_t> joined;
+  joined.reserve(count);
+  for (const std::uint64_t checksum : found) {
+    joined.push_back(std::bit_cast<std::int64_t>(checksum ^ shared));
   }
+  return joined;
+}
 
-  // The same rows given by column, in the order of the constructor's.
-  [[nodiscard]] std::vector<std::int64_t> of_columns(const py::list& given,
-                                                     std::size_t count) const {
-    const py::tuple columns = own_copy(given);
-    if (columns.size() != salts_.size()) {
-      throw py::value_error("columns: expected " + std::to_string(salts_.size()) + ", got " +
-                            std::to_string(columns.size()));
+// The places in a list of rows for which a check is false.
+template <typename Check>
+std::vector<std::size_t> failing(const py::list& list, Check check) {
+  const py::tuple rows = own_copy(list);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!check(cells_of(rows[i]))) {
+      found.push_back(i);
     }
-    std::uint64_t shared = 0;  // of the cells that all rows have
-    std::vector<std::uint64_t> found(count, 0);
-    for (std::size_t i = 0; i < salts_.size(); ++i) {
-      const py::object column = columns[i];
-      if (!py::isinstance<py::list>(column)) {
-        shared ^= checksum_of(salts_[i], column.ptr());
-        continue;
-      }
-      const py::tuple cells = own_copy(py::reinterpret_borrow<py::list>(column));
-      if (cells.size() != count) {
-        throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
-                              std::to_string(count) + " cells, got " +
-                              std::to_string(cells.size()));
-      }
-      for (std::size_t row = 0; row < count; ++row) {
-        found[row] ^=
-            checksum_of(salts_[i], PyTuple_GET_ITEM(cells.ptr(), static_cast<Py_ssize_t>(row)));
-      }
-    }
-    std::vector<std::int64_t> joined;
-    joined.reserve(count);
-    for (const std::uint64_t checksum : found) {
-      joined.push_back(std::bit_cast<std::int64_t>(checksum ^ shared));
-    }
-    return joined;
   }
-
-  [[nodiscard]] std::vector<std::size_t> damaged(const py::list& list) const {
-    const py::tuple rows = own_copy(list);
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const py::object row = rows[i];
-      const std::uint64_t checksum = of_row(row);
-      PyObject* held = cell_of(row, checksum_place_);
-      if (!PyLong_Check(held) || number_of(held) != checksum) {
-        found.push_back(i);
-      }
-    }
-    return found;
-  }
-
- private:
-  [[nodiscard]] std::uint64_t of_row(py::handle row) const {
-    std::uint64_t checksum = 0;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      checksum ^= checksum_of(salts_[i], cell_of(row, places_[i]));
-    }
-    return checksum;
-  }
-
-  std::vector<std::uint64_t> salts_;
-  std::vector<std::size_t> places_;
-  std::size_t checksum_place_;
-};
+  return found;
+}
 
 }  // namespace
 
@@ -214,16 +160,35 @@ void register_row_checksum(py::module_& module) {
       [](const std::string& name) { return std::bit_cast<std::int64_t>(column_salt(name)); },
       py::kw_only(), py::arg("name"), "What tells a column's cells from equal ones of another.");
   py::class_<RowChecksum>(module, "RowChecksum")
-      .def(
-          py::init<const std::vector<std::string>&, const std::vector<std::size_t>&, std::size_t>(),
-          py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
-      .def("of", &RowChecksum::of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
-      .def("of_columns", &RowChecksum::of_columns, py::kw_only(), py::arg("columns"),
-           py::arg("count"),
+      .def(py::init([](const std::vector<std::string>& columns, std::vector<std::size_t> places,
+                       std::size_t checksum_place) {
+             return RowChecksum(columns, std::move(places), checksum_place);
+           }),
+           py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
+      .def("of", &checksums_of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
+      .def("of_columns", &checksums_of_columns, py::kw_only(), py::arg("columns"), py::arg("count"),
            "The checksums of rows given by column: lists of count cells; anything else is the cell "
            "of all rows.")
-      .def("damaged", &RowChecksum::damaged, py::kw_only(), py::arg("rows"),
-           "The places in the list of rows whose checksum is another than they hold.");
+      .def(
+          "damaged",
+          [](const RowChecksum& check, const py::list& rows) {
+            return failing(rows, [&](const auto& cells) { return check.is_right(cells); });
+          },
+          py::kw_only(), py::arg("rows"),
+          "The places in the list of rows whose checksum is another than they hold.");
+  py::class_<RowRanges>(module, "RowRanges")
+      .def(py::init([](const std::vector<std::size_t>& places, const std::vector<double>& lows,
+                       const std::vector<double>& highs, const std::vector<bool>& nullable) {
+             return RowRanges(places, lows, highs, nullable);
+           }),
+           py::kw_only(), py::arg("places"), py::arg("lows"), py::arg("highs"), py::arg("nullable"))
+      .def(
+          "outside",
+          [](const RowRanges& ranges, const py::list& rows) {
+            return failing(rows, [&](const auto& cells) { return ranges.hold(cells); });
+          },
+          py::kw_only(), py::arg("rows"),
+          "The places in the list of rows that hold a number out of its range, or none.");
 }
 
 }  // namespace oneiros

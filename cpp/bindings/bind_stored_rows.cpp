@@ -1,16 +1,74 @@
-// Rows of the store turned into objects of Python: whether their numbers lie in range, and one
-// object a row without a call of its class. Both run with the GIL, over Python's own values.
+// Rows of the store turned into objects of Python, one a row without a call of its class; and the
+// rows that the core reads itself, without the GIL.
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bindings/gil.h"
 #include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
+#include "store/data_version.h"
+#include "store/row_reader.h"
 
 namespace oneiros {
+
+Cell as_cell(PyObject* value) {
+  if (value == Py_None) {
+    return std::monostate();
+  }
+  if (PyFloat_Check(value)) {
+    return PyFloat_AS_DOUBLE(value);
+  }
+  if (PyLong_Check(value)) {
+    const long long number = PyLong_AsLongLong(value);
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+      throw py::error_already_set();
+    }
+    return static_cast<std::int64_t>(number);
+  }
+  if (PyUnicode_Check(value)) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (text == nullptr) {
+      throw py::error_already_set();
+    }
+    return std::string_view(text, static_cast<std::size_t>(size));
+  }
+  if (PyBytes_Check(value)) {
+    return std::as_bytes(
+        std::span(PyBytes_AS_STRING(value), static_cast<std::size_t>(PyBytes_GET_SIZE(value))));
+  }
+  throw py::type_error("cell: expected int, float, str, bytes or None, got " +
+                       std::string(Py_TYPE(value)->tp_name));
+}
+
+py::object as_object(const Cell& cell) {
+  struct Visitor {
+    PyObject* operator()(std::monostate /*none*/) const { return Py_NewRef(Py_None); }
+    PyObject* operator()(std::int64_t value) const { return PyLong_FromLongLong(value); }
+    PyObject* operator()(double value) const { return PyFloat_FromDouble(value); }
+    PyObject* operator()(std::string_view text) const {
+      return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+    }
+    PyObject* operator()(std::span<const std::byte> bytes) const {
+      return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes.data()),
+                                       static_cast<Py_ssize_t>(bytes.size()));
+    }
+  };
+  auto made = py::reinterpret_steal<py::object>(std::visit(Visitor{}, cell));
+  if (!made) {
+    throw py::error_already_set();
+  }
+  return made;
+}
 
 namespace {
 
@@ -21,64 +79,6 @@ void require_as_many(const char* name, const Values& values, std::size_t expecte
                                 ", as many as places, got " + std::to_string(values.size()));
   }
 }
-
-// The numbers that some places of a row may hold.
-class RowRanges {
- public:
-  RowRanges(const std::vector<std::size_t>& places, const std::vector<double>& lows,
-            const std::vector<double>& highs, const std::vector<bool>& nullable) {
-    require_as_many("lows", lows, places.size());
-    require_as_many("highs", highs, places.size());
-    require_as_many("nullable", nullable, places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      ranges_.push_back({places[i], lows[i], highs[i], nullable[i]});
-    }
-  }
-
-  [[nodiscard]] std::vector<std::size_t> outside(const py::list& list) const {
-    const py::tuple rows = own_copy(list);
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (const Range& range : ranges_) {
-        if (!range.holds(cell_of(rows[i], range.place))) {
-          found.push_back(i);
-          break;
-        }
-      }
-    }
-    return found;
-  }
-
- private:
-  struct Range {
-    std::size_t place;
-    double low;
-    double high;
-    bool is_nullable;
-
-    // A text or bytes are no number, and lie outside of every range.
-    [[nodiscard]] bool holds(PyObject* cell) const {
-      if (cell == Py_None) {
-        return is_nullable;
-      }
-      if (PyFloat_Check(cell)) {
-        return is_between(PyFloat_AS_DOUBLE(cell));
-      }
-      if (PyLong_Check(cell)) {
-        const long long value = PyLong_AsLongLong(cell);
-        if (value == -1 && PyErr_Occurred() != nullptr) {
-          throw py::error_already_set();
-        }
-        return is_between(static_cast<double>(value));
-      }
-      return false;
-    }
-
-    [[nodiscard]] bool is_between(double value) const { return low <= value && value <= high; }
-  };
-
-  std::vector<Range> ranges_;
-};
 
 // Makes objects of a class by filling its slots, so that __init__ and its arguments are spared.
 class RowObjects {
@@ -103,30 +103,26 @@ class RowObjects {
     const py::tuple rows = own_copy(list);
     py::list found(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      found[i] = made_of(rows[i]);
+      found[i] = made_of([row = py::handle(rows[i])](std::size_t place) {
+        return py::reinterpret_borrow<py::object>(cell_of(row, place));
+      });
     }
     return found;
   }
 
- private:
-  struct Field {
-    py::object slot;
-    std::size_t place;
-    py::object converter;  // None: the cell is the value
-  };
-
-  [[nodiscard]] py::object made_of(py::handle row) const {
+  // `value_at(place)` gives a value of Python.
+  template <typename ValueAt>
+  [[nodiscard]] py::object made_of(const ValueAt& value_at) const {
     auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
     auto made = py::reinterpret_steal<py::object>(type->tp_new(type, py::tuple(0).ptr(), nullptr));
     if (!made) {
       throw py::error_already_set();
     }
     for (const Field& field : fields_) {
-      PyObject* cell = cell_of(row, field.place);
-      py::object value = py::reinterpret_borrow<py::object>(cell);
+      py::object value = value_at(field.place);
       if (!field.converter.is_none()) {
         value = py::reinterpret_steal<py::object>(
-            PyObject_CallFunctionObjArgs(field.converter.ptr(), cell, nullptr));
+            PyObject_CallOneArg(field.converter.ptr(), value.ptr()));
         if (!value) {
           throw py::error_already_set();
         }
@@ -139,19 +135,193 @@ class RowObjects {
     return made;
   }
 
+ private:
+  struct Field {
+    py::object slot;
+    std::size_t place;
+    py::object converter;  // None: the cell is the value
+  };
+
   py::type type_;
   std::vector<Field> fields_;
+};
+
+// A connection by its address, as apsw tells it. Throws RuntimeError unless apsw's SQLite has
+// loaded this library.
+sqlite3* connection_at(std::uintptr_t address) {
+  if (loaded_sqlite() == nullptr) {
+    throw std::runtime_error("SQLite has not loaded the core as an extension");
+  }
+  return reinterpret_cast<sqlite3*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// Runs SQLite without the GIL; raises what a file system or a handler written in Python raised.
+template <typename Body>
+auto without_gil(Body body) {
+  std::optional<decltype(body())> result;
+  {
+    const ReleasedGil released;
+    result.emplace(body());
+  }
+  if (PyErr_Occurred() != nullptr) {
+    throw py::error_already_set();
+  }
+  return *std::move(result);
+}
+
+// What is read of memories' rows; the id is among what is kept.
+struct MemoryQuery {
+  std::shared_ptr<const RowQuery> rows;
+  std::size_t id;  // in what is kept
+};
+
+MemoryQuery memory_query(std::string sql, std::size_t width,
+                         const std::optional<std::vector<std::size_t>>& kept, std::size_t id,
+                         std::vector<RowChecksum> checksums, std::optional<RowRanges> ranges) {
+  RowQuery query{std::move(sql), width, {}, std::move(checksums), std::move(ranges)};
+  if (kept) {
+    query.kept = *kept;
+  } else {
+    query.kept.resize(width);
+    std::iota(query.kept.begin(), query.kept.end(), std::size_t{0});
+  }
+  for (const std::size_t place : query.kept) {
+    if (place >= width) {
+      throw std::invalid_argument("kept: expected places below " + std::to_string(width) +
+                                  ", got " + std::to_string(place));
+    }
+  }
+  if (id >= query.kept.size()) {
+    throw std::invalid_argument("id: expected a place below " + std::to_string(query.kept.size()) +
+                                ", got " + std::to_string(id));
+  }
+  return {std::make_shared<const RowQuery>(std::move(query)), id};
+}
+
+// Reads memories on a connection of apsw's, which closes this before itself.
+class MemoryReader {
+ public:
+  // Throws RuntimeError unless apsw's SQLite has loaded this library.
+  MemoryReader(std::uintptr_t connection, const MemoryQuery& query)
+      : query_(query),
+        reader_(std::make_unique<RowReader>(connection_at(connection), query.rows)) {}
+
+  [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids) {
+    return found(numbers, ids, [](std::span<const Cell> row) -> py::object {
+      py::tuple made(row.size());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i), as_object(row[i]).release().ptr());
+      }
+      return made;
+    });
+  }
+
+  // Objects, and the values at a place besides.
+  [[nodiscard]] std::pair<py::list, py::list> objects(const py::list& numbers, const py::list& ids,
+                                                      const RowObjects& objects,
+                                                      std::size_t besides) {
+    if (besides >= query_.rows->kept.size()) {
+      throw py::index_error("besides: a row has no place " + std::to_string(besides));
+    }
+    py::list others;
+    py::list made = found(numbers, ids, [&](std::span<const Cell> row) {
+      py::object one = objects.made_of([row](std::size_t place) {
+        if (place >= row.size()) {
+          throw py::index_error("rows: a row has no place " + std::to_string(place));
+        }
+        return as_object(row[place]);
+      });
+      others.append(as_object(row[besides]));
+      return one;
+    });
+    return {std::move(made), std::move(others)};
+  }
+
+  void close() { reader_.reset(); }
+
+ private:
+  // One object a number: what `make` makes of a sound row that has the id, else None.
+  template <typename Make>
+  [[nodiscard]] py::list found(const py::list& numbers, const py::list& given_ids, Make make) {
+    const py::tuple ids = own_copy(given_ids);
+    const std::vector<std::int64_t> wanted = numbers_of(own_copy(numbers));
+    if (ids.size() != wanted.size()) {
+      throw py::value_error("ids: expected " + std::to_string(wanted.size()) +
+                            ", as many as numbers, got " + std::to_string(ids.size()));
+    }
+    if (reader_ == nullptr) {
+      throw std::runtime_error("the reader is closed");
+    }
+    const ReadRows rows = without_gil([&] { return reader_->read(wanted); });
+    py::list made(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::span<const Cell> row = rows[i];
+      made[i] = !row.empty() && is_id(row[query_.id], ids[i]) ? made_or_none(make, row)
+                                                              : py::object(py::none());
+    }
+    return made;
+  }
+
+  // Of what the store cannot hold, such as JSON of another kind, nothing is made.
+  template <typename Make>
+  [[nodiscard]] static py::object made_or_none(Make& make, std::span<const Cell> row) {
+    try {
+      return make(row);
+    } catch (const py::error_already_set& error) {
+      if (error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError) ||
+          error.matches(PyExc_RecursionError)) {
+        return py::none();
+      }
+      throw;
+    }
+  }
+
+  static std::vector<std::int64_t> numbers_of(const py::tuple& numbers) {
+    std::vector<std::int64_t> found;
+    found.reserve(numbers.size());
+    for (const py::handle number : numbers) {
+      found.push_back(number.is_none() ? 0 : number.cast<std::int64_t>());  // no row has number 0
+    }
+    return found;
+  }
+
+  static bool is_id(const Cell& cell, py::handle id) {
+    const auto* text = std::get_if<std::string_view>(&cell);
+    Py_ssize_t size = 0;
+    const char* wanted = PyUnicode_AsUTF8AndSize(id.ptr(), &size);
+    if (wanted == nullptr) {
+      PyErr_Clear();  // no id of a memory
+      return false;
+    }
+    return text != nullptr && *text == std::string_view(wanted, static_cast<std::size_t>(size));
+  }
+
+  MemoryQuery query_;
+  std::unique_ptr<RowReader> reader_;
+};
+
+// Asks on a connection of apsw's, which closes this before itself.
+class BoundDataVersion {
+ public:
+  explicit BoundDataVersion(std::uintptr_t connection)
+      : version_(std::make_unique<DataVersion>(connection_at(connection))) {}
+
+  std::optional<std::int64_t> read() {
+    if (version_ == nullptr) {
+      throw std::runtime_error("it is closed");
+    }
+    return without_gil([this] { return version_->read(); });
+  }
+
+  void close() { version_.reset(); }
+
+ private:
+  std::unique_ptr<DataVersion> version_;
 };
 
 }  // namespace
 
 void register_stored_rows(py::module_& module) {
-  py::class_<RowRanges>(module, "RowRanges")
-      .def(py::init<const std::vector<std::size_t>&, const std::vector<double>&,
-                    const std::vector<double>&, const std::vector<bool>&>(),
-           py::kw_only(), py::arg("places"), py::arg("lows"), py::arg("highs"), py::arg("nullable"))
-      .def("outside", &RowRanges::outside, py::kw_only(), py::arg("rows"),
-           "The places in the list of rows that hold a number out of its range, or none.");
   py::class_<RowObjects>(module, "RowObjects")
       .def(py::init<const py::type&, const std::vector<std::string>&,
                     const std::vector<std::size_t>&, const std::vector<py::object>&>(),
@@ -159,6 +329,26 @@ void register_stored_rows(py::module_& module) {
            py::arg("converters"))
       .def("made", &RowObjects::made, py::kw_only(), py::arg("rows"),
            "One object a row; the caller has verified the rows.");
+  module.def(
+      "has_sqlite", [] { return loaded_sqlite() != nullptr; },
+      "Whether SQLite has loaded the core as an extension.");
+  py::class_<MemoryQuery>(module, "MemoryQuery")
+      .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
+           py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));
+  py::class_<MemoryReader>(module, "MemoryReader")
+      .def(py::init<std::uintptr_t, const MemoryQuery&>(), py::kw_only(), py::arg("connection"),
+           py::arg("query"))
+      .def("rows", &MemoryReader::rows, py::kw_only(), py::arg("numbers"), py::arg("ids"),
+           "What is kept of the rows of numbers, where they are sound and have the ids; else None.")
+      .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),
+           py::arg("objects"), py::arg("besides"),
+           "The same as objects; and, one for each that is made, the values at a place.")
+      .def("close", &MemoryReader::close, "Let go of the connection.");
+  py::class_<BoundDataVersion>(module, "DataVersion")
+      .def(py::init<std::uintptr_t>(), py::kw_only(), py::arg("connection"))
+      .def("read", &BoundDataVersion::read,
+           "A number that moves with every commit of others; None where it cannot be read.")
+      .def("close", &BoundDataVersion::close, "Let go of the connection.");
 }
 
 }  // namespace oneiros

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "store/cell.h"
+
 namespace oneiros {
 
 namespace py = pybind11;
@@ -21,5 +23,12 @@ inline PyObject* cell_of(py::handle row, std::size_t place) {
   }
   return PyTuple_GET_ITEM(row.ptr(), static_cast<Py_ssize_t>(place));
 }
+
+// What a value of Python is in a table, as long as that lives. Throws TypeError for what no cell
+// is, ValueError for a text that is not UTF-8, OverflowError for an integer beyond 64 bits.
+[[nodiscard]] Cell as_cell(PyObject* value);
+
+// A cell as a value of Python. Throws ValueError for a text that is not UTF-8.
+[[nodiscard]] py::object as_object(const Cell& cell);
 
 }  // namespace oneiros

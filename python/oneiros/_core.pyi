@@ -767,4 +767,38 @@ class RowObjects(Generic[_Made]):
     ) -> None: ...
     def made(self, *, rows: Sequence[tuple[Any, ...]]) -> list[_Made]: ...
 
+def has_sqlite() -> bool: ...
+
+class DataVersion:
+    def __init__(self, *, connection: int) -> None: ...
+    def read(self) -> int | None: ...
+    def close(self) -> None: ...
+
+class MemoryQuery:
+    def __init__(
+        self,
+        *,
+        sql: str,
+        width: int,
+        kept: list[int] | None,
+        id: int,
+        checksums: list[RowChecksum],
+        ranges: RowRanges | None,
+    ) -> None: ...
+
+class MemoryReader:
+    def __init__(self, *, connection: int, query: MemoryQuery) -> None: ...
+    def rows(
+        self, *, numbers: list[int | None], ids: list[str]
+    ) -> list[tuple[Any, ...] | None]: ...
+    def objects(
+        self,
+        *,
+        numbers: list[int | None],
+        ids: list[str],
+        objects: RowObjects[_Made],
+        besides: int,
+    ) -> tuple[list[_Made | None], list[Any]]: ...
+    def close(self) -> None: ...
+
 # --- end of columns, ranking, kernels, encoding --------------------------------------------------

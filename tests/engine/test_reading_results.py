@@ -1,4 +1,4 @@
-"""Results are read by one statement, verified, and shown as the store holds them."""
+"""Results are read from one state of the store, verified, and shown as the store holds them."""
 
 from __future__ import annotations
 
@@ -62,17 +62,12 @@ def damage(path: Path, assignment: str, *ids: str, table: str = "memory") -> Non
 
 
 def statements_of(mind: oneiros.Engine, act: Callable[[], object]) -> list[str]:
-    """The statements that readers run meanwhile."""
+    """The statements that readers run meanwhile, those of the core, too."""
     found: list[str] = []
-
-    def note(_: object, sql: str, __: object) -> bool:
-        found.append(sql)
-        return True
-
-    with mind._parts.store._readers.lend() as connection:
-        connection.exec_trace = note  # the last that is given back is the first that is lent
+    with mind._parts.store._readers.lend() as connection:  # the next that is lent, too
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda told: found.append(told["sql"]))
     act()
-    connection.exec_trace = None
+    connection.trace_v2(0, None)
     return found
 
 
@@ -166,7 +161,7 @@ def test_a_number_of_another_memory_brings_none_of_it(mind: oneiros.Engine) -> N
 # How it is read
 
 
-def test_ten_memories_are_one_statement(mind: oneiros.Engine) -> None:
+def test_ten_memories_are_read_by_their_numbers_from_one_state(mind: oneiros.Engine) -> None:
     response = asked(mind)
     again = asked(mind)
     for act in (
@@ -174,9 +169,10 @@ def test_ten_memories_are_one_statement(mind: oneiros.Engine) -> None:
         lambda: [result.memory for result in response],
         lambda: again.texts,
     ):
-        (sql,) = statements_of(mind, act)
-        assert sql.lstrip().startswith("SELECT")
-        assert "memory.sequence IN (?" in sql
+        first, *rows, last = statements_of(mind, act)
+        assert (first, last) == ("BEGIN", "COMMIT")
+        assert len(rows) == COUNT
+        assert all("WHERE memory.sequence = ?" in sql for sql in rows)
     for act in (
         lambda: [result.memory for result in response],
         lambda: (response.texts, [result.text for result in response]),

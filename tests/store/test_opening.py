@@ -285,10 +285,10 @@ def test_what_cannot_be_opened_is_an_oserror(tmp_path: Path) -> None:
 def test_a_journal_mode_that_cannot_be_had_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stubborn(apsw.Connection):
+    class Stubborn(connections.StoreConnection):
         def execute(self, sql: str, *values: object) -> apsw.Cursor:
             return super().execute(sql.replace("journal_mode = WAL", "journal_mode"), *values)
 
-    monkeypatch.setattr(connections.apsw, "Connection", Stubborn)
+    monkeypatch.setattr(connections, "StoreConnection", Stubborn)
     with pytest.raises(StoreIOError, match="journal mode 'delete'"):
         Store(tmp_path / "mind.db")

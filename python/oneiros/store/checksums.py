@@ -20,9 +20,11 @@ from oneiros.store.rows import MEMORY, Damaged, StoredMemory
 __all__ = [
     "COVERED",
     "OTHER_CHECKSUM",
+    "OWN_CHECKSUM",
+    "RANGES",
+    "STATE_CHECKSUM",
     "OnDamage",
     "RawRow",
-    "are_sound",
     "checksum",
     "checksum_after",
     "checksums_of",
@@ -185,11 +187,11 @@ def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Da
     damaged: dict[int, str] = {}
     for start in range(0, len(found), _ROWS_AT_ONCE):
         part = found[start : start + _ROWS_AT_ONCE]
-        outside = dict.fromkeys(_RANGES.outside(rows=part), _OUTSIDE)
-        for place in _STATES.damaged(rows=part):
+        outside = dict.fromkeys(RANGES.outside(rows=part), _OUTSIDE)
+        for place in STATE_CHECKSUM.damaged(rows=part):
             if part[place].state_revision is not None or place in outside:
                 outside[place] = _OTHER_STATES
-        for place in _OWN.damaged(rows=part):
+        for place in OWN_CHECKSUM.damaged(rows=part):
             outside[place] = OTHER_CHECKSUM
         damaged |= {start + place: reason for place, reason in outside.items()}
     if not damaged:
@@ -200,11 +202,6 @@ def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Da
     sound = [row for place, row in enumerate(found) if place not in damaged]
     named = ((found[place], reason) for place, reason in sorted(damaged.items()))
     return sound, [Damaged(row.sequence, row.id, reason) for row, reason in named]
-
-
-def are_sound(rows: list[tuple[Any, ...]]) -> bool:
-    """Return whether rows of ``rows.select``, at most some hundred, can all be handed out."""
-    return not (_OWN.damaged(rows=rows) or _STATES.damaged(rows=rows) or _RANGES.outside(rows=rows))
 
 
 def stored(
@@ -243,12 +240,15 @@ def _check(columns: Sequence[str], places: Mapping[str, str], held: str) -> _cor
 
 
 _JSON: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
-_OWN: Final = _check(COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum")
+OWN_CHECKSUM: Final = _check(
+    COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum"
+)
+"""Of the row in ``memory``, as ``rows.select`` gives it; the next is of that in ``lifecycle``."""
 OTHER_CHECKSUM: Final = "its row in the store is damaged: the checksum is another"
-_STATES: Final = _check(
+STATE_CHECKSUM: Final = _check(
     COVERED["lifecycle"], {**_JSON, "revision": "state_revision"}, "state_checksum"
 )
-_RANGES: Final = ranges_of(
+RANGES: Final = ranges_of(
     {
         name: place
         for place, name in enumerate(StoredMemory._fields)

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 import apsw
 
+from oneiros import _core
 from oneiros.clock import Deadline
 from oneiros.errors import StoreBusy, StoreIOError
 from oneiros.store import checksums, schema
@@ -18,7 +19,15 @@ from oneiros.store.forking import GATE
 
 Result = TypeVar("Result")
 
-__all__ = ["DURABILITIES", "MEMORY", "Readers", "create_private", "open_writer", "run_when_free"]
+__all__ = [
+    "DURABILITIES",
+    "MEMORY",
+    "Readers",
+    "StoreConnection",
+    "create_private",
+    "open_writer",
+    "run_when_free",
+]
 
 MEMORY: Final = ":memory:"
 
@@ -44,6 +53,69 @@ PRAGMA temp_store = MEMORY;
 PRAGMA mmap_size = 0;
 PRAGMA journal_size_limit = 67108864;
 """
+
+
+class StoreConnection(apsw.Connection):
+    """A connection on which the core, too, reads rows."""
+
+    def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
+        super().__init__(path, flags=flags, vfs=vfs)
+        self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
+        self._data_version: _core.DataVersion | None = None
+
+    def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
+        """Return what reads the rows of a query here; it is made once.
+
+        Raises:
+            apsw.Error: SQLite cannot load extensions.
+        """
+        reader = self._memory_readers.get(query)
+        if reader is None:
+            reader = _core.MemoryReader(connection=self._address(), query=query)
+            self._memory_readers[query] = reader
+        return reader
+
+    def commit_version(self) -> int:
+        """Return SQLite's number of the state of the file, which every commit of others moves.
+
+        Raises:
+            apsw.Error: it cannot be read.
+        """
+        try:
+            version = self._data_version
+            if version is None:
+                version = self._data_version = _core.DataVersion(connection=self._address())
+            number = version.read()
+        except apsw.ExtensionLoadingError:
+            number = None
+        return int(self.execute("PRAGMA data_version").get) if number is None else number
+
+    def _address(self) -> int:
+        """Return where the connection lies, once the core can use it."""
+        if not _core.has_sqlite():
+            _hand_over_sqlite()
+        return self.sqlite3_pointer()
+
+    def close(self, force: bool = False) -> None:
+        """Close it, and the statements of the core before."""
+        while self._memory_readers:
+            self._memory_readers.popitem()[1].close()
+        if self._data_version is not None:
+            self._data_version.close()
+        super().close(force)
+
+
+def _hand_over_sqlite() -> None:
+    """Give the core the functions of apsw's SQLite, which only an extension gets."""
+    # Not on a connection to the store, whose file system may be one that opens no libraries.
+    connection = apsw.Connection(MEMORY)
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(_core.__file__, "sqlite3_oneiros_init")
+    except AttributeError as error:  # apsw was compiled without
+        raise apsw.ExtensionLoadingError(str(error)) from error
+    finally:
+        connection.close()
 
 
 def require_sqlite() -> None:
@@ -86,7 +158,7 @@ def sync_folder(path: str) -> None:
 
 def open_writer(
     path: str, *, vfs: str | None, durability: str, deadline: Deadline
-) -> apsw.Connection:
+) -> StoreConnection:
     """Open a connection for writing; make or bring forward the tables.
 
     The tables come before WAL mode: a crash between the two leaves a store, not a foreign file.
@@ -125,11 +197,11 @@ def run_when_free(action: Callable[[], Result], deadline: Deadline, path: str) -
             deadline.pause(0.002)
 
 
-def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> apsw.Connection:
+def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> StoreConnection:
     flags = apsw.SQLITE_OPEN_READWRITE
     if path == MEMORY:
         flags |= apsw.SQLITE_OPEN_MEMORY
-    connection = apsw.Connection(path, flags=flags, vfs=vfs)
+    connection = StoreConnection(path, flags=flags, vfs=vfs)
     try:
         connection.set_busy_timeout(busy_milliseconds)
         for option, value in (*_SAFETY, _PLANNING):
@@ -189,11 +261,11 @@ class Readers:
         self._path = path
         self._vfs = vfs
         self._busy_milliseconds = math.ceil(timeout_seconds * 1000)
-        self._idle: deque[apsw.Connection] = deque()
+        self._idle: deque[StoreConnection] = deque()
         self._is_closed = False
 
     @contextmanager
-    def lend(self) -> Iterator[apsw.Connection]:
+    def lend(self) -> Iterator[StoreConnection]:
         """Lend a connection for a block."""
         entered = GATE.enter()
         try:
@@ -222,11 +294,11 @@ class Readers:
                 return
             connection.close()
 
-    def idle(self) -> list[apsw.Connection]:
+    def idle(self) -> list[StoreConnection]:
         """Return the connections that are not lent out."""
         return list(self._idle)
 
-    def opened(self) -> apsw.Connection:
+    def opened(self) -> StoreConnection:
         """Return a new connection, to be closed by the caller."""
         connection = _connected(
             self._path, vfs=self._vfs, busy_milliseconds=self._busy_milliseconds
@@ -235,7 +307,7 @@ class Readers:
         connection.execute("PRAGMA query_only = ON")
         return connection
 
-    def _take_back(self, connection: apsw.Connection) -> None:
+    def _take_back(self, connection: StoreConnection) -> None:
         # An interrupt may come after a transaction began and before anyone would take it back.
         is_left_open = connection.in_transaction
         if is_left_open or self._is_closed or len(self._idle) >= _IDLE_READERS:

@@ -15,7 +15,7 @@ from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.field_checks import wrong
 from oneiros.store import connections
 from oneiros.store.arguments import checked_path, checked_timeout
-from oneiros.store.connections import MEMORY, Readers
+from oneiros.store.connections import MEMORY, Readers, StoreConnection
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.failures import translated
 from oneiros.store.loading import MOST_AT_ONCE, OwnRow, load_memories, load_own_rows
@@ -166,7 +166,7 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[Memory | StoreCorrupt | None]:
         """Return memories of one state of the store; see ``Reading.load_each``."""
-        if self._takes_one_statement(ids):
+        if self._takes_one_step(ids):
             with self._translating(), self._readers.lend() as connection:
                 memories = load_memories(connection, ids, numbers, self._decode)
             if all(memory is not None for memory in memories):
@@ -178,7 +178,7 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[OwnRow | StoreCorrupt | None]:
         """Return rows of the table ``memory`` of one state; see ``Reading.own_rows``."""
-        if self._takes_one_statement(ids):
+        if self._takes_one_step(ids):
             with self._translating(), self._readers.lend() as connection:
                 rows = load_own_rows(connection, ids, numbers)
             if None not in rows:
@@ -186,8 +186,8 @@ class Store:
         with self.read() as reading:
             return reading.own_rows(ids, numbers)
 
-    def _takes_one_statement(self, ids: Sequence[str]) -> bool:
-        """Whether these are read by one statement, which sees one state without a transaction."""
+    def _takes_one_step(self, ids: Sequence[str]) -> bool:
+        """Whether these are read in one step, which sees one state without a transaction of ours."""
         self._require_open()
         return len(ids) <= MOST_AT_ONCE and self._path != MEMORY
 
@@ -280,7 +280,7 @@ class Store:
         self.close()
 
     @contextmanager
-    def _unmoving(self) -> Iterator[apsw.Connection]:
+    def _unmoving(self) -> Iterator[StoreConnection]:
         """Lend a connection that sees one state."""
         self._require_open()
         if self._path == MEMORY:  # the only connection: reading takes turns with writing
@@ -312,12 +312,12 @@ class Store:
             msg = f"{self._path}: opened before fork; a child process opens the store for itself"
             raise EngineClosed(msg)
 
-    def _connections(self) -> list[apsw.Connection]:
+    def _connections(self) -> list[StoreConnection]:
         return [self._writer.connection, *self.watcher.connections(), *self._readers.idle()]
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()
-_LEFT_TO_PARENT: Final[list[apsw.Connection]] = []
+_LEFT_TO_PARENT: Final[list[StoreConnection]] = []
 
 
 def _leave_to_parent() -> None:

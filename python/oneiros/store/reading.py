@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.memory import Memory, Undecoded
+    from oneiros.store.connections import StoreConnection
 
 __all__ = ["CHANGED", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
@@ -126,7 +127,7 @@ class Reading:
     """One unmoving state of the store. Made by ``Store.read`` and ``Store.write``."""
 
     def __init__(
-        self, connection: apsw.Connection, path: str, decode: DecodeEmbedding | None
+        self, connection: StoreConnection, path: str, decode: DecodeEmbedding | None
     ) -> None:
         self._connection = connection
         self._path = path

@@ -15,6 +15,7 @@ from oneiros.memory import Memory
 from oneiros.store.cells import DEFAULT_CELLS, Cells, joined_cells, memory_cells
 from oneiros.store.checksums import checksums_of_columns
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
+from oneiros.store.connections import StoreConnection
 from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.rows import INSERT, INSERT_LIFECYCLE, INSERTED, INSERTED_LIFECYCLE
@@ -37,7 +38,7 @@ class RowInserting(CycleReading):
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: StoreConnection,
         path: str,
         decode: DecodeEmbedding | None,
         last_revision: int | None = None,

@@ -26,6 +26,7 @@ __all__ = [
     "INSERTED_LIFECYCLE",
     "INSERT_LIFECYCLE",
     "MEMORY",
+    "OBJECTS",
     "SUPERSESSION",
     "Damaged",
     "StoredMemory",
@@ -362,7 +363,7 @@ def memories_of(rows: Sequence[tuple[Any, ...]]) -> list[Memory]:
     Raises:
         ValueError, TypeError, RecursionError: the JSON of one is not what its field holds.
     """
-    return _OBJECTS.made(rows=list(rows))
+    return OBJECTS.made(rows=list(rows))
 
 
 def _made_of(name: str) -> Callable[[Any], Any] | None:
@@ -379,7 +380,7 @@ def _made_of(name: str) -> Callable[[Any], Any] | None:
     return kinds.get(FIELDS[name].kind)
 
 
-_OBJECTS: Final = _core.RowObjects(
+OBJECTS: Final = _core.RowObjects(
     type=Memory,
     slots=list(FIELDS),
     places=[

@@ -15,7 +15,7 @@ from oneiros.memory import Memory
 from oneiros.store import schema
 from oneiros.store.cells import DEFAULT_CELLS, memory_cells
 from oneiros.store.checksums import parted
-from oneiros.store.connections import Readers
+from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
@@ -125,7 +125,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
 class _Search(Reading):
     """Reads in lists while that works, and one by one where it does not."""
 
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(self, connection: StoreConnection, path: str) -> None:
         super().__init__(connection, path, None)
         self.unreadable = 0
         self.begun_anew = 0

@@ -11,7 +11,7 @@ from collections import deque
 import apsw
 
 from oneiros.dataclasses_on_use import NamedTuple
-from oneiros.store.connections import Readers
+from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.failures import translated
 from oneiros.store.forking import GATE
 from oneiros.store.reading import Reading
@@ -22,7 +22,7 @@ __all__ = ["Watcher"]
 class _Look(NamedTuple):
     """A connection, and what it found when it last looked."""
 
-    connection: apsw.Connection
+    connection: StoreConnection
     data_version: int
     revision: int
 
@@ -58,7 +58,7 @@ class Watcher:
         connection = look.connection
         # The version moves with every commit of other connections; this one makes none. It is read
         # first: a commit between the two is then noticed by the next question.
-        data_version = int(connection.execute("PRAGMA data_version").get)
+        data_version = connection.commit_version()
         if data_version != look.data_version:
             revision = Reading(connection, self._path, None).last_revision()
             look = _Look(connection, data_version, revision)
@@ -77,6 +77,6 @@ class Watcher:
                 return
             look.connection.close()
 
-    def connections(self) -> list[apsw.Connection]:
+    def connections(self) -> list[StoreConnection]:
         """Return the connections that are not looking."""
         return [look.connection for look in self._idle]

@@ -18,6 +18,7 @@ from oneiros.store.forking import GATE
 from oneiros.store.reading import DecodeEmbedding
 
 if TYPE_CHECKING:
+    from oneiros.store.connections import StoreConnection
     from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
@@ -71,7 +72,7 @@ class Writer:
         self.connection.set_progress_handler(is_to_stop, _STEPS_BETWEEN_LOOKS)
 
     @contextmanager
-    def exclusive(self) -> Iterator[apsw.Connection]:
+    def exclusive(self) -> Iterator[StoreConnection]:
         """Wait for this process's other writers."""
         # The lock's own block, and no call that acquires it: an interrupt of a reader cannot come
         # between the two.
@@ -139,7 +140,7 @@ class Writer:
 
         try:
             connections.run_when_free(self._start, Deadline(self._timeout), self._path)
-            self._data_version = int(self.connection.execute("PRAGMA data_version").get)
+            self._data_version = self.connection.commit_version()
             known = self._known
             transaction = Transaction(
                 self.connection,

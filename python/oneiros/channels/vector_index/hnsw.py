@@ -11,6 +11,7 @@ import logging  # noqa: F401 (FAISS takes its lock: its hook for forks must be r
 import os
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ Matrix = npt.NDArray[np.float32]
 Nodes = npt.NDArray[np.int64]
 
 EF_BUILD = 100  # HNSW's efConstruction
+_MOST_ROOMS = 16
 SLICE = 256  # vectors added between two looks at the stop signal: at most about 0.1 s
 STEP = 16_384  # nodes whose links are followed at a time: bounds what that holds
 
@@ -88,6 +90,8 @@ class Graph:
         self._index = index
         self._laid_out_count = laid_out_count
         self._count = int(index.ntotal)
+        self._dimension = int(index.d)
+        self._rooms: dict[int, deque[_Room]] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -95,7 +99,7 @@ class Graph:
     @property
     def dimension(self) -> int:
         """Components of a vector."""
-        return int(self._index.d)
+        return self._dimension
 
     @property
     def nbytes(self) -> int:
@@ -184,16 +188,52 @@ class Graph:
         Returns:
             Shape (m, k), the last of a row -1 where fewer were found.
         """
-        pointer, count = library().swig_ptr, len(queries)
-        rounded = np.empty((count, k), np.float32)
-        nodes = np.empty((count, k), np.int64)
-        given = count, pointer(queries), k, pointer(rounded), pointer(nodes), _walking(breadth)
-        if count == 1:  # which FAISS never splits: nothing to limit, a tenth of a short walk
-            self._index.search_c(*given)
-        else:
-            with _limited_to(threads):
-                self._index.search_c(*given)
+        if len(queries) == 1:
+            return self._nearest_to_one(queries, k, breadth)
+        room = _Room(len(queries), self.dimension, k)
+        with _limited_to(threads):
+            return room.searched(self._index, queries, breadth)
+
+    def _nearest_to_one(self, query: Matrix, k: int, breadth: int) -> Nodes:
+        """Return the nodes for one query, which FAISS never splits: there is nothing to limit."""
+        rooms = self._rooms.get(k)
+        if rooms is None:
+            if len(self._rooms) >= _MOST_ROOMS:
+                self._rooms.clear()
+            rooms = self._rooms.setdefault(k, deque(maxlen=_MOST_ROOMS))
+        try:
+            room = rooms.pop()  # no lock: a signal handler may search on this thread
+        except IndexError:
+            room = _Room(1, self.dimension, k)
+        nodes = room.searched(self._index, query, breadth).copy()
+        rooms.append(room)
         return nodes
+
+
+class _Room:
+    """Arrays that FAISS reads a query from and writes to, and its pointers to them.
+
+    A pointer takes a call that lets go of Python's lock, and three of them would let other threads
+    in three times a search.
+    """
+
+    __slots__ = ("_given", "_nodes", "_queries")
+
+    def __init__(self, count: int, dimension: int, k: int) -> None:
+        self._queries = np.empty((count, dimension), np.float32)
+        rounded = np.empty((count, k), np.float32)
+        self._nodes = np.empty((count, k), np.int64)
+        pointer = library().swig_ptr
+        arrays = (self._queries, rounded, self._nodes)
+        first, second, third = map(pointer, arrays)
+        self._given = (count, first, k, second, third), rounded
+
+    def searched(self, index: Any, queries: Matrix, breadth: int) -> Nodes:
+        """Return the nodes that a walk found: the array itself, which the next walk overwrites."""
+        self._queries[:] = queries
+        arguments, _ = self._given
+        index.search_c(*arguments, _walking(breadth))
+        return self._nodes
 
 
 def _empty(dimension: int) -> Any:

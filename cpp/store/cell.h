@@ -1,0 +1,35 @@
+// A cell of one of the store's tables, without a copy of what it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "encoding/row_checksum.h"
+
+namespace oneiros {
+
+// NULL, a number, a text in UTF-8, or bytes.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view,
+                          std::span<const std::byte>>;
+
+// The checksum of a cell under its column's salt; see encoding/row_checksum.h.
+[[nodiscard]] inline std::uint64_t cell_checksum(std::uint64_t salt, const Cell& cell) {
+  struct Visitor {
+    std::uint64_t salt;
+    std::uint64_t operator()(std::monostate /*none*/) const { return 0; }
+    std::uint64_t operator()(std::int64_t value) const { return cell_checksum(salt, value); }
+    std::uint64_t operator()(double value) const { return cell_checksum(salt, value); }
+    std::uint64_t operator()(std::string_view text) const {
+      return text_checksum(salt, std::as_bytes(std::span(text)));
+    }
+    std::uint64_t operator()(std::span<const std::byte> bytes) const {
+      return bytes_checksum(salt, bytes);
+    }
+  };
+  return std::visit(Visitor{salt}, cell);
+}
+
+}  // namespace oneiros

@@ -1,0 +1,154 @@
+// One statement reads one row. A read transaction around them makes the rows those of one state; it
+// costs less than a statement for lists of each length, and the row comes by its number, so that
+// SQLite walks down two trees a memory and nothing else. Checksums are compared over SQLite's own
+// pages; what is kept is copied then, since it is gone with the next step.
+#include "store/row_reader.h"
+
+#include <array>
+#include <cstring>
+
+namespace oneiros {
+
+namespace {
+
+Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
+  switch (sqlite.value_type(value)) {
+    case Sqlite::kInteger:
+      return sqlite.value_int64(value);
+    case Sqlite::kFloat:
+      return sqlite.value_double(value);
+    case Sqlite::kText: {
+      const auto* text = reinterpret_cast<const char*>(sqlite.value_text(value));
+      const int size = sqlite.value_bytes(value);
+      return text == nullptr ? std::string_view()
+                             : std::string_view(text, static_cast<std::size_t>(size));
+    }
+    case Sqlite::kBlob: {
+      const auto* bytes = static_cast<const std::byte*>(sqlite.value_blob(value));
+      const int size = sqlite.value_bytes(value);
+      return std::span(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
+    }
+    default:
+      return std::monostate();
+  }
+}
+
+// Holds a connection's mutex, so that each call of SQLite finds it held already.
+class HeldMutex {
+ public:
+  HeldMutex(const Sqlite& sqlite, sqlite3* connection)
+      : sqlite_(sqlite), mutex_(sqlite.db_mutex(connection)) {
+    sqlite_.mutex_enter(mutex_);
+  }
+  ~HeldMutex() { sqlite_.mutex_leave(mutex_); }
+  HeldMutex(const HeldMutex&) = delete;
+  HeldMutex& operator=(const HeldMutex&) = delete;
+
+ private:
+  const Sqlite& sqlite_;
+  sqlite3_mutex* mutex_;
+};
+
+bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
+  const bool is_done = sqlite.step(statement) == Sqlite::kDone;
+  sqlite.reset(statement);
+  return is_done;
+}
+
+// Ends what it was told has begun, however its block is left.
+class Ending {
+ public:
+  Ending(const Sqlite& sqlite, sqlite3_stmt* row, sqlite3_stmt* commit)
+      : sqlite_(sqlite), row_(row), commit_(commit) {}
+  ~Ending() {
+    sqlite_.reset(row_);
+    if (commit_ != nullptr) {
+      run(sqlite_, commit_);
+    }
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  const Sqlite& sqlite_;
+  sqlite3_stmt* row_;
+  sqlite3_stmt* commit_;  // null: the transaction is the caller's
+};
+
+}  // namespace
+
+Cell ReadRows::copy_of(const Cell& cell) {
+  const auto copied = [this](const void* from, std::size_t size) {
+    void* const to = contents_->allocate(size + 1, 1);  // + 1: the copy of nothing has an address
+    if (size > 0) {
+      std::memcpy(to, from, size);
+    }
+    return to;
+  };
+  if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    return std::string_view(static_cast<const char*>(copied(text->data(), text->size())),
+                            text->size());
+  }
+  if (const auto* bytes = std::get_if<std::span<const std::byte>>(&cell)) {
+    return std::span(static_cast<const std::byte*>(copied(bytes->data(), bytes->size())),
+                     bytes->size());
+  }
+  return cell;
+}
+
+RowReader::RowReader(sqlite3* connection, std::shared_ptr<const RowQuery> query)
+    : sqlite_(*loaded_sqlite()), connection_(connection), query_(std::move(query)) {}
+
+RowReader::~RowReader() = default;
+
+ReadRows RowReader::read(std::span<const std::int64_t> numbers) {
+  ReadRows rows(numbers.size(), query_->kept.size());
+  const HeldMutex held(sqlite_, connection_);
+  if (row_ == nullptr) {
+    row_ = prepared(connection_, query_->sql);
+    begin_ = prepared(connection_, "BEGIN");
+    commit_ = prepared(connection_, "COMMIT");
+    if (row_ == nullptr || begin_ == nullptr || commit_ == nullptr ||
+        static_cast<std::size_t>(sqlite_.column_count(row_.get())) != query_->width) {
+      row_ = nullptr;
+      return rows;
+    }
+  }
+  const bool is_own = sqlite_.get_autocommit(connection_) != 0;
+  if (is_own && !run(sqlite_, begin_.get())) {
+    return rows;
+  }
+  const Ending ending(sqlite_, row_.get(), is_own ? commit_.get() : nullptr);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    sqlite_.bind_int64(row_.get(), 1, numbers[i]);
+    const int outcome = sqlite_.step(row_.get());
+    if (outcome == Sqlite::kRow) {
+      take_row(rows, i);
+    } else if (outcome != Sqlite::kDone) {
+      break;
+    }
+    sqlite_.reset(row_.get());
+  }
+  return rows;
+}
+
+void RowReader::take_row(ReadRows& rows, std::size_t i) const {
+  const auto cell_at = [this](std::size_t place) {
+    return cell_of(sqlite_, sqlite_.column_value(row_.get(), static_cast<int>(place)));
+  };
+  for (const RowChecksum& checksum : query_->checksums) {
+    if (!checksum.is_right(cell_at)) {
+      return;
+    }
+  }
+  if (query_->ranges && !query_->ranges->hold(cell_at)) {
+    return;
+  }
+  Cell* into = &rows.cells_[i * rows.width_];
+  for (const std::size_t place : query_->kept) {
+    *into++ = rows.copy_of(cell_at(place));
+  }
+  rows.found_[i] = true;
+}
+
+}  // namespace oneiros

@@ -1,0 +1,51 @@
+// The functions of the SQLite that Python's module apsw carries, for statements of the core's own
+// on connections that apsw opened.
+//
+// A process must not hold one file open through two copies of SQLite: closing one lets go of the
+// other's locks. So none is linked here. SQLite hands its functions to what it loads as an
+// extension, which this library can be; see sqlite3_oneiros_init in sqlite.cpp.
+#pragma once
+
+#include <cstdint>
+
+struct sqlite3;
+struct sqlite3_mutex;
+struct sqlite3_stmt;
+struct sqlite3_value;
+
+namespace oneiros {
+
+struct Sqlite {
+  int (*bind_int64)(sqlite3_stmt*, int, std::int64_t);
+  int (*column_count)(sqlite3_stmt*);
+  sqlite3_value* (*column_value)(sqlite3_stmt*, int);
+  int (*finalize)(sqlite3_stmt*);
+  int (*get_autocommit)(sqlite3*);
+  int (*libversion_number)();
+  void (*mutex_enter)(sqlite3_mutex*);
+  void (*mutex_leave)(sqlite3_mutex*);
+  int (*reset)(sqlite3_stmt*);
+  int (*step)(sqlite3_stmt*);
+  const void* (*value_blob)(sqlite3_value*);
+  int (*value_bytes)(sqlite3_value*);
+  double (*value_double)(sqlite3_value*);
+  std::int64_t (*value_int64)(sqlite3_value*);
+  const unsigned char* (*value_text)(sqlite3_value*);
+  int (*value_type)(sqlite3_value*);
+  sqlite3_mutex* (*db_mutex)(sqlite3*);
+  int (*prepare_v3)(sqlite3*, const char*, int, unsigned, sqlite3_stmt**, const char**);
+
+  static constexpr int kOk = 0;
+  static constexpr int kRow = 100;
+  static constexpr int kDone = 101;
+  static constexpr int kInteger = 1;
+  static constexpr int kFloat = 2;
+  static constexpr int kText = 3;
+  static constexpr int kBlob = 4;
+  static constexpr unsigned kPersistent = 1;  // of a statement: it will be kept
+};
+
+// Null until SQLite has loaded this library as an extension. Thread-safe.
+[[nodiscard]] const Sqlite* loaded_sqlite() noexcept;
+
+}  // namespace oneiros
