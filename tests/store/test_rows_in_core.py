@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -128,30 +129,34 @@ def test_rows_come_from_one_state(path: Path) -> None:
     """One writer changes two memories together; nobody sees one of them changed alone."""
     is_over = threading.Event()
 
-    def write() -> None:
-        with Store(path, durability="normal") as own:
-            for number in range(400):
-                with own.write() as transaction:
-                    for id in ("a", "b"):
-                        transaction.update(id, {"importance": number / 1_000})
-        is_over.set()
-
-    with Store(path) as store:
+    def set_both(store: Store, importance: float) -> None:
         with store.write() as transaction:
             for id in ("a", "b"):
-                transaction.update(id, {"importance": 0.0})
+                transaction.update(id, {"importance": importance})
+
+    def write() -> None:
+        with Store(path, durability="normal") as own:
+            for number in itertools.count():
+                if is_over.is_set():
+                    return
+                set_both(own, number % 1_000 / 1_000)
+
+    with Store(path) as store:
+        set_both(store, 0.0)
         writing = threading.Thread(target=write)
         writing.start()
         seen = set()
-        while not is_over.is_set():
-            with store._readers.lend() as connection:
-                first, second = load_memories(connection, ["a", "b"], [1, 3], None)
-            assert first is not None
-            assert second is not None
-            assert first.importance == second.importance
-            seen.add(first.importance)
-        writing.join()
-    assert len(seen) > 5
+        try:
+            while len(seen) < 50:
+                with store._readers.lend() as connection:
+                    first, second = load_memories(connection, ["a", "b"], [1, 3], None)
+                assert first is not None
+                assert second is not None
+                assert first.importance == second.importance
+                seen.add(first.importance)
+        finally:
+            is_over.set()
+            writing.join()
 
 
 def test_a_transaction_reads_what_it_wrote_itself(path: Path) -> None:

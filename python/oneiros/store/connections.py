@@ -76,19 +76,23 @@ class StoreConnection(apsw.Connection):
         return reader
 
     def commit_version(self) -> int:
-        """Return SQLite's number of the state of the file, which every commit of others moves.
+        """Return SQLite's number of the file's state, which every commit of others moves.
 
         Raises:
             apsw.Error: it cannot be read.
         """
-        try:
-            version = self._data_version
-            if version is None:
-                version = self._data_version = _core.DataVersion(connection=self._address())
-            number = version.read()
-        except apsw.ExtensionLoadingError:
-            number = None
+        number = self.read_version()
         return int(self.execute("PRAGMA data_version").get) if number is None else number
+
+    @property
+    def read_version(self) -> Callable[[], int | None]:
+        """A function that returns :meth:`commit_version`, or None where the core cannot read it."""
+        if self._data_version is None:
+            try:
+                self._data_version = _core.DataVersion(connection=self._address())
+            except apsw.ExtensionLoadingError:
+                return _no_version
+        return self._data_version.read
 
     def _address(self) -> int:
         """Return where the connection lies, once the core can use it."""
@@ -103,6 +107,10 @@ class StoreConnection(apsw.Connection):
         if self._data_version is not None:
             self._data_version.close()
         super().close(force)
+
+
+def _no_version() -> None:
+    return None
 
 
 def _hand_over_sqlite() -> None:

@@ -7,6 +7,7 @@ this thread holds would keep the handler, or the thread that the handler waits f
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import apsw
 
@@ -23,6 +24,7 @@ class _Look(NamedTuple):
     """A connection, and what it found when it last looked."""
 
     connection: StoreConnection
+    read_version: Callable[[], int | None]
     data_version: int
     revision: int
 
@@ -54,14 +56,17 @@ class Watcher:
         try:
             look = self._idle.pop()
         except IndexError:
-            look = _Look(self._readers.opened(), -1, 0)
+            opened = self._readers.opened()
+            look = _Look(opened, opened.read_version, -1, 0)
         connection = look.connection
         # The version moves with every commit of other connections; this one makes none. It is read
         # first: a commit between the two is then noticed by the next question.
-        data_version = connection.commit_version()
+        data_version = look.read_version()
+        if data_version is None:
+            data_version = connection.commit_version()
         if data_version != look.data_version:
             revision = Reading(connection, self._path, None).last_revision()
-            look = _Look(connection, data_version, revision)
+            look = look._replace(data_version=data_version, revision=revision)
         self._idle.append(look)
         if self._is_closed:
             self.close()
