@@ -63,10 +63,10 @@ def measure_add(folder: Path, durability: str, held: int, adds: int) -> None:
         bare = plain(folder / f"bare-{durability}-{held}.db", durability)
         with bare:
             bare.executemany(INSERT, [(text,) for text in before])
-        writer = engine._parts.store._writer.connection
+        writer = engine._scope.services.store._writer.connection
         for connection in (writer, bare):  # no turn pays for a checkpoint
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-        engine._parts.store.checkpoint()
+        engine._scope.services.store.checkpoint()
         ours, theirs = [], []
         for number, text in enumerate(texts(adds)):
             own = f"{text} {number}"

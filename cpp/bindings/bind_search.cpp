@@ -372,8 +372,8 @@ std::shared_ptr<BoundRun> make_run(
     bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
     double now_seconds, const std::optional<py::array>& allowed, std::size_t allowed_count,
     std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
-    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, bool has_reranker,
-    bool explain, bool is_whole, const py::dict& read) {
+    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, double walk_ms,
+    bool has_reranker, bool explain, bool is_whole, const py::dict& read) {
   auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
   bound->has_user_code = has_user_code;
@@ -389,6 +389,7 @@ std::shared_ptr<BoundRun> make_run(
   request.reach = bound->bits(reach, "reach");
   request.vector = bound->floats(vector, "vector");
   request.hits = hits_of(hits);
+  request.walk_ms = walk_ms;
   request.has_reranker = has_reranker;
   request.is_explained = explain;
   request.is_whole = is_whole;
@@ -677,8 +678,8 @@ void register_search(py::module_& module) {
            py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
            py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
-           py::arg("hits"), py::arg("has_reranker"), py::arg("explain"), py::arg("is_whole"),
-           py::arg("read"))
+           py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
+           py::arg("is_whole"), py::arg("read"))
       .def("run", &run_one, "Run all stages, once, without Python's lock.")
       .def(
           "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },

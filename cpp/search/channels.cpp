@@ -127,7 +127,10 @@ void SearchRun::ask(Attempt& attempt) {
     if (request_.variant_rule) {
       ask_variants(channel, answer);
     }
-    trace_.end(name, request_.allowed_count, answer.hits.size(), note);
+    StageRecord& stage = trace_.end(name, request_.allowed_count, answer.hits.size(), note);
+    if (channel.kind == ChannelKind::vector) {
+      stage.duration_ms += request_.walk_ms;
+    }
     attempt.answers.push_back(std::move(answer));
   }
 }

@@ -101,6 +101,7 @@ struct SearchRequest {
   SomeRows reach;                  // the rows that links may lead to
   std::span<const float> vector;   // unit length, must outlive the run; empty: there is none
   std::optional<RankedRows> hits;  // of the vectors, where a graph was walked
+  double walk_ms = 0;              // how long that took
   std::optional<NamedTime> time;
   bool leaves_time = false;           // it names one, which is left out
   bool is_keyword_like = false;       // navigational

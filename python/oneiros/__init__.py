@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from oneiros import kernels as kernels
     from oneiros import profiles as profiles
     from oneiros.association import Link as Link
-    from oneiros.async_engine import AsyncEngine as AsyncEngine
     from oneiros.batch.factoring import factors as factors
     from oneiros.batch.promoting import promote as promote
     from oneiros.batch.rescoring import rescore as rescore
     from oneiros.dream.drift_over import drift_over as drift_over
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
+    from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module it lives in
-    "AsyncEngine": "async_engine",
+    "AsyncEngine": "engine.async_engine",
     "CallableFactor": "ranking.callable_factor",
     "Context": "query.context",
     "DreamBusy": "errors",

@@ -653,6 +653,7 @@ class SearchRun:
         reach: Bits | None,
         vector: npt.NDArray[np.float32] | None,
         hits: RankedHits | None,
+        walk_ms: float,
         has_reranker: bool,
         explain: bool,
         is_whole: bool,

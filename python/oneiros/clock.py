@@ -6,7 +6,12 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    Time = float | int | str | datetime
 
 __all__ = ["LONGEST_WAIT_SECONDS", "Clock", "Deadline", "VirtualClock", "system_clock"]
 

@@ -71,7 +71,7 @@ def step(mind: oneiros.Engine) -> None:
     if last and last[0].undoes is None:
         mind.undo_dream(last[0].id, now=NOW)
     else:
-        mind.dream(NOW, **called(mind._parts.profile, summarise=" and ".join))
+        mind.dream(NOW, **called(mind._scope.services.profile, summarise=" and ".join))
 
 
 class Watched:

@@ -63,7 +63,7 @@ def test_another_thread_keeps_cycles_away(tmp_path: Path, is_file: bool) -> None
         done: list[object] = []
 
         def hold() -> None:
-            with mind._parts.cycles.held(ONE):
+            with mind._scope.services.cycles.held(ONE):
                 begun.set()
                 assert goes_on.wait(60)
             done.append(mind.dream().id)

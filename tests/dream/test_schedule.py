@@ -171,7 +171,7 @@ def test_a_cycle_that_another_runs_is_told_once_and_waited_for(
 ) -> None:
     told: list[Any] = []
     with Engine(tmp_path / "mind.db", clock=clock, profile="reverie") as mind:
-        lock = mind._parts.cycles
+        lock = mind._scope.services.cycles
         with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
             with lock.held(Begun("theirs", NOW)):
                 mind.end_session()

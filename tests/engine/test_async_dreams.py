@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.async_dream_plan import AsyncDreamPlan
 from oneiros.dream.plan import DreamPlan
+from oneiros.engine.async_dream_plan import AsyncDreamPlan
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import filled_mind, memories
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.async_engine import AsyncEngine, AsyncMemories
-from oneiros.memories import Memories
+from oneiros.engine.async_engine import AsyncEngine, AsyncMemories
+from oneiros.engine.memories import Memories
 
 NOW = 1_750_000_000.0
 

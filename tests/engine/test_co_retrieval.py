@@ -97,9 +97,9 @@ def check_state(mind: Engine, world: World) -> None:
             slack = 1e-6 if field == "stability" else 0.0
             same = got == want or abs(got - want) <= slack * want
             assert same, (memory.id, field, got, want)
-    assert len(mind._shared.projections.associations) == len(world.graph.links)
+    assert len(mind._scope.services.projections.associations) == len(world.graph.links)
     for row, id in enumerate(ids):
-        found = mind._shared.projections.associations
+        found = mind._scope.services.projections.associations
         for other, link in world.graph.neighbours(row).items():
             (held,) = found.of_pairs([(row, other)])
             assert held is not None
@@ -210,8 +210,8 @@ def test_counts_and_links_are_exact_after_many_threads(tmp_path: Path, name: str
     with Engine(path, clock=lambda: NOW, profile=name) as mind:
         ids = [mind.add(f"ant {text}") for text in ("bee", "cat", "dog")]
         bare = SpacedReinforcement(link_gain=1 / 1024)
-        rule = mind._parts.profile.reinforcement if name == "oneiros" else bare
-        slow = mind._parts.profile.replace(reinforcement=rule)
+        rule = mind._scope.services.profile.reinforcement if name == "oneiros" else bare
+        slow = mind._scope.services.profile.replace(reinforcement=rule)
         done = threading.Event()
         failures: list[BaseException] = []
 

@@ -78,7 +78,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         every = _profile("cognitive", "reverie")
         report = mind.dream(LATER, profile=every, summarise=" and ".join)
         assert mind.check() == []
-        with mind._parts.store.read() as reading:
+        with mind._scope.services.store.read() as reading:
             cycle = reading.dream_cycle(report.id)
             assert cycle is not None
             assert {one.field for one in reading.dream_contents(cycle.number)} == KEPT.keys()
@@ -178,7 +178,7 @@ def test_a_cell_of_another_type_stops_no_later_cycle(
         light = _profile("reverie", only="downscale")
         ids = [mind.dream(LATER + n * DAY, profile=light).id for n in range(1, MORE_CYCLES + 1)]
         assert set(mind.check()) <= set(problems)
-        with mind._parts.store.read() as reading:
+        with mind._scope.services.store.read() as reading:
             numbers = [cycle.number for cycle in reading.dream_cycles(100)]
             held = [number for number in numbers if reading.dream_changes(number) is not None]
             contents = [number for number in numbers if reading.dream_contents(number)]
@@ -211,10 +211,10 @@ def test_a_damaged_report_is_told_in_words_and_its_cycle_undone(
 def test_a_cycle_follows_the_last_clock_that_is_sound(sound: Sound, tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     path.write_bytes(sound.file)
-    with oneiros.Engine(path) as mind, mind._parts.store.read() as reading:
+    with oneiros.Engine(path) as mind, mind._scope.services.store.read() as reading:
         assert reading.last_dreamed_at() == LATER
     _damage(path, "dream_cycle", "dreamed_at", math.inf, f"dreamed_at = {LATER!r}")
-    with oneiros.Engine(path) as mind, mind._parts.store.read() as reading:
+    with oneiros.Engine(path) as mind, mind._scope.services.store.read() as reading:
         assert reading.last_dreamed_at() == NOW - DAY
 
 

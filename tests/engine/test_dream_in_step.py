@@ -44,8 +44,8 @@ def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]
 
 def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     """Every column of every memory, and the sets it is in, by id."""
-    mind._parts.remember.settle()
-    projections = mind._parts.projections
+    mind._scope.services.remember.settle()
+    projections = mind._scope.services.projections
     lifecycle, sets = projections.lifecycle, projections.row_sets.states()
     kinds = lifecycle.kinds
     found = {}
@@ -110,7 +110,7 @@ def test_what_a_cycle_took_away_is_found_by_nothing(tmp_path: Path, is_reopened:
         report = mind.dream()
         gone = {id for id, held in state(mind).items() if held["deleted_at"] is not None}
         assert {"m30", "m40"} <= gone
-        projections = mind._parts.projections
+        projections = mind._scope.services.projections
         rows = {projections.lifecycle.row_of[id] for id in gone}
         index = projections.row_sets.attributes.index
         for sets in index.places().values():
@@ -190,7 +190,7 @@ def test_undoing_gives_back_when_memories_were_replayed_before() -> None:
         mind.add_many({"id": name, "text": name, "session": "s"} for name in ("a", "b"))
 
         def replayed() -> dict[int, float]:
-            with mind._parts.store.read() as reading:
+            with mind._scope.services.store.read() as reading:
                 return reading.replayed_at()
 
         clock.advance(0.25 * DAY)
@@ -216,7 +216,7 @@ def test_an_id_given_again_before_a_cycle_is_taken_up(
         report = mind.dream()
         taken = {change.id for change in report.named if change.field == "deleted_at"}
         again = min(taken)
-        take_up = mind._parts.remember._take_up
+        take_up = mind._scope.services.remember._take_up
 
         def later(*given: Any) -> None:
             other.add("memory 200", id="m200")
@@ -224,7 +224,7 @@ def test_an_id_given_again_before_a_cycle_is_taken_up(
             other.add("memory of it, again", id=again)
             take_up(*given)
 
-        monkeypatch.setattr(mind._parts.remember, "_take_up", later)
+        monkeypatch.setattr(mind._scope.services.remember, "_take_up", later)
         mind.undo_dream(report.id)
         mind.refresh()
         assert state(mind) == state(other)

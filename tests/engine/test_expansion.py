@@ -180,7 +180,7 @@ def test_what_may_not_be_found_is_not_reached_nor_passed_through(mind: Engine) -
 
 def test_a_place_kept_for_links_is_taken_from_the_last_direct_result(mind: Engine) -> None:
     mind.link("ant", "dog", 0.5)
-    kept = mind._parts.profile.replace(expansion=AssociativeExpansion(quota=0.5))
+    kept = mind._scope.services.profile.replace(expansion=AssociativeExpansion(quota=0.5))
     assert ask(mind, k=2).ids == ["ant", "bee"]
     assert ask(mind, k=2, profile=kept).ids == ["ant", "dog"]
     assert ask(mind, k=1, profile=kept).ids == ["ant"]
@@ -216,12 +216,12 @@ def test_damaged_links_stop_no_search(mind: Engine) -> None:
     mind.link("ant", "dog")
 
     def damage() -> None:
-        with mind._shared.remember._writing() as transaction:
+        with mind._scope.services.remember._writing() as transaction:
             transaction._run("UPDATE link SET weight = 7", ())
             transaction._has_changed = True
 
-    mind._shared.remember.writer.run(damage)
-    mind._shared.projections.associations.drop()
+    mind._scope.services.remember.writer.run(damage)
+    mind._scope.services.projections.associations.drop()
     assert ask(mind).ids == ["ant", "bee"]
     assert ask(mind).ids == ["ant", "bee"]
     with pytest.raises(StoreCorrupt):

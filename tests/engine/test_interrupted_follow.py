@@ -31,8 +31,8 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, step: str, moment: str
 ) -> None:
     mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
-    texts = mind._parts.remember.texts()
-    owner, name = STEPS[step](mind._parts.projections)
+    texts = mind._scope.services.remember.texts()
+    owner, name = STEPS[step](mind._scope.services.projections)
     whole = getattr(owner, name)
 
     def cut_off(*given: object, **named: object) -> object:
@@ -69,7 +69,7 @@ def test_what_was_cut_off_is_no_row_of_the_snapshot(
         mind.add_many({"id": f"a{n}", "text": f"ant {n}", "tags": ["t"]} for n in range(5))
     monkeypatch.undo()
     with oneiros.Engine(tmp_path / "agent.db") as mind:
-        attributes = mind._parts.projections.row_sets.attributes
+        attributes = mind._scope.services.projections.row_sets.attributes
         assert attributes.stored is not None
         add_many = attributes.index.add_many
 
@@ -103,7 +103,7 @@ def test_an_id_given_again_keeps_its_row_though_following_is_cut_off(
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(other._parts.remember, "_follow_links", cut_off)
+        monkeypatch.setattr(other._scope.services.remember, "_follow_links", cut_off)
         with pytest.raises(KeyboardInterrupt):
             other.refresh()
         other.refresh()

@@ -223,7 +223,7 @@ def test_a_variant_finds_what_the_question_does_not_and_each_part_has_its_own(
     told = mind.search("explain ant bee", 1, embedding=[0.0] * DIMENSIONS, reinforce=False)
     assert told.ids == ["ant bee"]
     two = mind.search("explain ant bee here and also explain cat dog there", reinforce=False)
-    expander = mind._parts.expander
+    expander = mind._scope.services.expander
     assert isinstance(expander, Telling)
     assert expander.asked[1:] == list(two.parts)
     assert [stage.name for stage in two.trace.stages].count("query_expansion") == 2

@@ -47,33 +47,33 @@ def mind() -> Iterator[Engine]:
 
 def column(name: str, value: float) -> Callable[[Engine], object]:
     def write(mind: Engine) -> None:
-        lifecycle = mind._parts.projections.lifecycle
+        lifecycle = mind._scope.services.projections.lifecycle
         lifecycle.columns.write(rows=[lifecycle.row_of["m5"]], values={name: [value]})
 
     return write
 
 
 def row(mind: Engine, id: str = "m5") -> int:
-    found = mind._parts.projections.lifecycle.row_of.get(id)
+    found = mind._scope.services.projections.lifecycle.row_of.get(id)
     assert found is not None
     return found
 
 
 def text(mind: Engine) -> None:
     """Have the lexical index hold another text."""
-    indexes = mind._parts.projections.indexes
+    indexes = mind._scope.services.projections.indexes
     indexes.lexical.add(row=row(mind), text="another text")
     indexes._text_digests[row(mind)] = 7
 
 
 def attributes(mind: Engine) -> None:
-    held = mind._parts.projections.row_sets.attributes._attributes
+    held = mind._scope.services.projections.row_sets.attributes._attributes
     held[row(mind)] = held[row(mind)]._replace(project="r")
 
 
 def deaf(mind: Engine) -> None:
     """Miss an update, as an engine that does not follow would."""
-    remember = mind._parts.remember
+    remember = mind._scope.services.remember
     apply = remember._apply
     remember._apply = lambda _: None  # type: ignore[method-assign]
     try:
@@ -92,19 +92,25 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "column sequence": column("sequence", 4.5),
     "kind": column("kind", 0),
     "project": column("project_code", 0),
-    "sessions": lambda mind: mind._parts.projections.lifecycle.sessions.add(
+    "sessions": lambda mind: mind._scope.services.projections.lifecycle.sessions.add(
         rows=[row(mind)], session="u"
     ),
-    "live memories": lambda mind: mind._parts.projections.row_sets.live.discard(row(mind)),
-    "superseded memories": lambda mind: mind._parts.projections.row_sets._superseded.add(row(mind)),
-    "archived memories": lambda mind: mind._parts.projections.row_sets._archived.add(row(mind)),
-    "perishable memories": lambda mind: mind._parts.projections.row_sets._perishable.add(row(mind)),
+    "live memories": lambda mind: mind._scope.services.projections.row_sets.live.discard(row(mind)),
+    "superseded memories": lambda mind: mind._scope.services.projections.row_sets._superseded.add(
+        row(mind)
+    ),
+    "archived memories": lambda mind: mind._scope.services.projections.row_sets._archived.add(
+        row(mind)
+    ),
+    "perishable memories": lambda mind: mind._scope.services.projections.row_sets._perishable.add(
+        row(mind)
+    ),
     "attributes": attributes,
     "lexical index": text,
-    "vector index": lambda mind: mind._parts.projections.indexes._remove_vectors(
+    "vector index": lambda mind: mind._scope.services.projections.indexes._remove_vectors(
         np.array([row(mind)], np.uint32)
     ),
-    "memories": lambda mind: mind._parts.projections.erase("m5"),
+    "memories": lambda mind: mind._scope.services.projections.erase("m5"),
     "column text of an update": deaf,
 }
 
@@ -129,9 +135,9 @@ def test_a_difference_is_reported_and_the_read_model_rebuilt(mind: Engine, part:
         assert any(problem.startswith(f"{part}: 1 memories differ") for problem in problems)
     assert problems
     assert mind.check(deep=True) == []
-    remember = mind._parts.remember
+    remember = mind._scope.services.remember
     after = answers(mind)
-    mind._parts.projections = remember.writer.run(remember.rebuild)
+    mind._scope.services.projections = remember.writer.run(remember.rebuild)
     assert answers(mind) == after
 
 

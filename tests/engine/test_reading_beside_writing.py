@@ -25,7 +25,7 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     id = mind.add("ant")
     monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
     mind.search("ant")
-    store = mind._parts.store
+    store = mind._scope.services.store
     load_each = store.load_each
 
     def flushed_after(ids: list[str], numbers: list[int]) -> object:

@@ -64,7 +64,7 @@ def damage(path: Path, assignment: str, *ids: str, table: str = "memory") -> Non
 def statements_of(mind: oneiros.Engine, act: Callable[[], object]) -> list[str]:
     """The statements that readers run meanwhile, those of the core, too."""
     found: list[str] = []
-    with mind._parts.store._readers.lend() as connection:  # the next that is lent, too
+    with mind._scope.services.store._readers.lend() as connection:  # the next that is lent, too
         connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda told: found.append(told["sql"]))
     act()
     connection.trace_v2(0, None)
@@ -148,7 +148,7 @@ def test_what_another_process_added_again_is_found_under_its_new_number(
 
 
 def test_a_number_of_another_memory_brings_none_of_it(mind: oneiros.Engine) -> None:
-    store = mind._parts.store
+    store = mind._scope.services.store
     for numbers in ([3, 2], [3, 99], [2, 2], [None, 3]):
         found = store.load_each(["m1", "m2"], numbers)
         assert [isinstance(one, Memory) and one.text for one in found] == [
@@ -320,7 +320,9 @@ def test_what_uses_changed_is_verified_with_memories_and_not_read_for_texts(
 def test_several_damaged_ones_are_each_named(mind: oneiros.Engine, path: Path) -> None:
     damage(path, "text = CAST(X'41FF' AS TEXT)", "m2")
     damage(path, "importance = 0.75", "m3", "m4")
-    found = mind._parts.store.load_each(["m1", "m2", "m3", "none", "m4"], [2, 3, 4, None, 5])
+    found = mind._scope.services.store.load_each(
+        ["m1", "m2", "m3", "none", "m4"], [2, 3, 4, None, 5]
+    )
     assert isinstance(found[0], Memory)
     assert found[3] is None
     for id, one in zip(("m2", "m3", "m4"), (found[1], found[2], found[4]), strict=True):
@@ -339,8 +341,8 @@ def test_another_id_in_a_row_is_damage_and_no_missing_memory(
     with oneiros.Engine(path) as engine:
         for numbers in ([2, 12], [None, None]):
             for found in (
-                engine._parts.store.load_each(["m1", "m11"], numbers),
-                engine._parts.store.own_rows(["m1", "m11"], numbers),
+                engine._scope.services.store.load_each(["m1", "m11"], numbers),
+                engine._scope.services.store.own_rows(["m1", "m11"], numbers),
             ):
                 assert not isinstance(found[0], StoreCorrupt)
                 assert isinstance(found[1], StoreCorrupt)

@@ -187,7 +187,7 @@ def test_an_interrupted_projection_is_caught_up_without_refresh(
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(mind._parts.projections.lifecycle, "apply", cut_off)
+        monkeypatch.setattr(mind._scope.services.projections.lifecycle, "apply", cut_off)
         with pytest.raises(KeyboardInterrupt):
             mind.add("ant")
         assert len(mind.search("ant")) == len(mind) == 1
@@ -200,16 +200,16 @@ def test_an_interrupt_after_the_commit_of_events_counts_them_once(
         id = mind.add("ant")
         monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
         mind.search("ant")
-        whole = mind._parts.store.write
+        whole = mind._scope.services.store.write
 
         @contextmanager
         def cut_off() -> Iterator[object]:
             with whole() as transaction:
                 yield transaction
-            monkeypatch.setattr(mind._parts.store, "write", whole)
+            monkeypatch.setattr(mind._scope.services.store, "write", whole)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(mind._parts.store, "write", cut_off)
+        monkeypatch.setattr(mind._scope.services.store, "write", cut_off)
         with pytest.raises(KeyboardInterrupt):
             mind.flush()
         mind.flush()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.likeness import NearDuplicate, Similar
 from oneiros.ranking.finishing import Duplicates
+from oneiros.search.near_duplicates import NearDuplicate, Similar
 from tests.engine.embedders import LetterCounts
 from tests.oracles import finishing, texts
 
@@ -125,18 +125,18 @@ def test_a_report_tells_what_repeats_and_drops_nothing(mind: oneiros.Engine) -> 
     )
     assert report.ids == ["same", "other", "again", "first"]
     assert len(mind) == 4
-    asked = len(mind._parts.remember.vectors._embedder.asked)  # type: ignore[union-attr]
+    asked = len(mind._scope.services.remember.vectors._embedder.asked)  # type: ignore[union-attr]
     assert [(one.id, one.of, one.begins_alike) for one in report.near_duplicates] == [
         ("again", "other", False)
     ]
     assert report.near_duplicates[0].cosine == pytest.approx(1.0)
-    assert len(mind._parts.remember.vectors._embedder.asked) == asked  # type: ignore[union-attr]
+    assert len(mind._scope.services.remember.vectors._embedder.asked) == asked  # type: ignore[union-attr]
     assert "near" not in repr(report)
 
 
 def test_an_import_looks_for_nothing_until_it_is_asked(mind: oneiros.Engine) -> None:
     report = mind.add_many({"text": f"{'a' * (1 + number)}"} for number in range(1_200))
-    projections = mind._parts.projections
+    projections = mind._scope.services.projections
     assert not projections.texts.are_read
     copied = pickle.loads(pickle.dumps(report))
     assert projections.texts.are_read

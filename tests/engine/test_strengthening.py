@@ -94,7 +94,7 @@ def test_a_link_made_by_hand_comes_after_the_uses_before_it(tmp_path: Path) -> N
     for flushes in (False, True):
         with oneiros.Engine(tmp_path / f"{flushes}.db", clock=VirtualClock(NOW)) as mind:
             one, other, third = mind.add("ant"), mind.add("bee"), mind.add("cow")
-            remember = mind._parts.remember
+            remember = mind._scope.services.remember
             remember.links_to_follow()
             event = ReinforcementEvent((third,), NOW, None, rule, (third, one, other))
             remember.reinforce(event)
@@ -120,7 +120,7 @@ def test_reads_during_a_rebuild_see_what_searches_strengthened(tmp_path: Path) -
 
         reader = threading.Thread(target=read)
         reader.start()
-        mind._parts.remember.writer.run(mind._parts.remember.rebuild)
+        mind._scope.services.remember.writer.run(mind._scope.services.remember.rebuild)
         stop.set()
         reader.join()
         assert counts == {1}
@@ -168,7 +168,7 @@ def test_nothing_but_a_returned_result_counts(mind: oneiros.Engine) -> None:
     mind.get_many(ids)
     mind.list()
     assert [mind.get(id).access_count for id in ids] == [1, 1, 0, 0]
-    without = mind._parts.profile.replace(reinforcement=None)
+    without = mind._scope.services.profile.replace(reinforcement=None)
     mind.search("ant", profile=without)
     assert sum(mind.get(id).access_count for id in ids) == 2
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
 
 import oneiros
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
@@ -46,3 +51,21 @@ def test_a_search_of_every_profile_prints_each_of_its_stages() -> None:
                 stage.name for stage in trace.stages
             ]
             assert shown[len(trace.stages) + 1].startswith("total")
+
+
+def test_the_walk_of_a_graph_is_time_of_the_vector_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(7).standard_normal((100, 8)).astype(np.float32)
+    with oneiros.Engine(":memory:") as engine:
+        engine.add_many([{"text": f"t{n}", "embedding": v} for n, v in enumerate(vectors)])
+        index = engine._scope.services.projections.indexes.vectors
+        assert index is not None
+
+        def walk(*arguments: Any) -> Any:
+            time.sleep(0.05)
+            return index.search(*arguments)
+
+        monkeypatch.setattr(index, "walk", walk)
+        trace = engine.search("t1", embedding=vectors[1]).trace
+        times = {stage.name: stage.duration_ms for stage in trace.stages}
+        assert 50 <= times["vector_search"] <= trace.total_ms
+        assert times["bm25_search"] < 50

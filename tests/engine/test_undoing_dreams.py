@@ -197,7 +197,7 @@ with oneiros.Engine(path, profile=profile) as mind:
 def long_mind(path: Path, profile: str) -> oneiros.Engine:
     """Return an engine whose memories and links hold numbers that float32 cannot."""
     mind = filled_mind(path, profile)
-    with mind._parts.store.write() as transaction:
+    with mind._scope.services.store.write() as transaction:
         for number in range(60):
             share = 1.0 - number / 61.0
             held = {name: value * share for name, value in LONG.items()}

@@ -127,7 +127,7 @@ class Beside:
             asked.k,
             reranker=by_letters if asked.is_judged and self.pipeline.judged else None,
             now=asked.now if asked.is_judged else None,
-            **options(asked, READ.get(self.mind._parts.profile.name, set())),
+            **options(asked, READ.get(self.mind._scope.services.profile.name, set())),
         )
         check_answer(told, want)
         check_state(self.mind, self.world)

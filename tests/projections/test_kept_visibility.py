@@ -95,7 +95,7 @@ def test_what_is_kept_is_what_would_be_found(
     steps: list[tuple[str, str, int]], asked: list[Limits], bounds: Where | None
 ) -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
-        rows = mind._shared.projections.row_sets
+        rows = mind._scope.services.projections.row_sets
         for what, id, number in steps:
             change(mind, what, id, number)
             mind.count()  # what searches left is applied
@@ -110,7 +110,7 @@ def test_the_same_search_takes_the_same_bits() -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many([{"text": "ada", "project": project} for project in "aab"])
         rows, asked = (
-            mind._shared.projections.row_sets,
+            mind._scope.services.projections.row_sets,
             Limits(SELECTIONS[0], where(project="a"), None, NOW),
         )
         first = rows.visible(asked, None)

@@ -87,11 +87,11 @@ def outcome(given: list[dict[str, Any]], *, fewest: int, profile: str, chunk: in
             report = engine.add_many(given, now=NOW)
         except (TypeError, ValueError) as error:
             return type(error), str(error), error.__notes__
-        projections = engine._parts.projections
+        projections = engine._scope.services.projections
         columns = projections.lifecycle
         hits, scores, _ = projections.indexes.lexical.search(query="b", k=20, allowed=None)
         assert engine.check() == []
-        with engine._parts.store.read() as reading:
+        with engine._scope.services.store.read() as reading:
             stored = [row for rows in reading.changes(0) for row in rows]
         held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
         sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
@@ -245,7 +245,7 @@ def test_nothing_is_found_of_a_batch_that_is_rolled_back(tmp_path: Any) -> None:
                 engine.add_many(records, now=NOW)
         response = engine.search("word", reinforce=False)
         assert (response.ids, [result.score for result in response.results]) == (["first"], before)
-        assert engine._parts.projections.indexes.analysis_ahead is None
+        assert engine._scope.services.projections.indexes.analysis_ahead is None
         assert "oneiros-analysis" not in {thread.name for thread in threading.enumerate()}
         assert len(engine.add_many(records, now=NOW).ids) == 1_500
         assert engine.check() == []

@@ -54,8 +54,8 @@ def test_a_memory_of_any_kind_expires(profile: str, kind: str) -> None:
 def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many(records)
-        mind._parts.remember.texts()
-        projections, rule = mind._parts.projections, Duplicates()
+        mind._scope.services.remember.texts()
+        projections, rule = mind._scope.services.projections, Duplicates()
         vectors = projections.indexes.vectors
         kept, left = _core.first_of_each(
             texts=projections.texts.column,

@@ -72,7 +72,7 @@ def test_only_so_many_of_the_most_accessed_are_looked_at(mind: oneiros.Engine) -
     assert PLAIN.hot_set is not None
 
     def found(rule: HotSet | None) -> list[str]:
-        profile = mind._parts.profile.replace(hot_set=rule)
+        profile = mind._scope.services.profile.replace(hot_set=rule)
         return mind.search("ash oak elm", where=ours, profile=profile).ids
 
     assert found(None) == ["found"]
@@ -86,7 +86,7 @@ def test_what_was_deleted_takes_no_place_of_the_hot(mind: oneiros.Engine) -> Non
     for n in range(8):
         mind.add(f"ash oak elm {n}", id=f"g{n}", access_count=99)
         (mind.delete if n % 2 else mind.forget)(f"g{n}")
-    profile = mind._parts.profile.replace(hot_set=HotSet(size=3))
+    profile = mind._scope.services.profile.replace(hot_set=HotSet(size=3))
     response = mind.search("ash oak elm", profile=profile)
     assert set(response.ids) == {"found", "other", "hot"}
     stage = next(one for one in response.trace.stages if one.name == "hot_set")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
     from oneiros.ranking.profile import Profile
 
 __all__ = ["factors"]

@@ -15,7 +15,7 @@ from oneiros.ranking.promotion import promoted, threshold_of
 from oneiros.ranking.threads import checked_threads
 
 if TYPE_CHECKING:
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
     from oneiros.ranking.profile import Profile
 
 __all__ = ["promote"]

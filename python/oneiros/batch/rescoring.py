@@ -22,7 +22,7 @@ from oneiros.ranking.threads import checked_threads
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
 
 __all__ = ["chosen_profiles", "moment_of", "rescore", "tracked"]
 

@@ -1,5 +1,25 @@
-"""The dream cycle: memories strengthened, weakened, merged and forgotten, every change told.
+"""The dream cycle: memories strengthened, weakened, merged and forgotten, every change reported.
 
 A cycle runs the phases of a profile over a :class:`~oneiros.dream.draft.Draft` of the store; what
 they changed is a plan; a plan is applied in one transaction, and can be undone.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.dream import checking as checking
+    from oneiros.dream import cycles as cycles
+    from oneiros.dream import dreamer as dreamer
+    from oneiros.dream import drift_over as drift_over
+    from oneiros.dream import history as history
+    from oneiros.dream import schedule as schedule
+    from oneiros.dream import trials as trials
+else:
+    __getattr__ = door(
+        __name__,
+        ("checking", "cycles", "dreamer", "drift_over", "history", "schedule", "trials"),
+    )

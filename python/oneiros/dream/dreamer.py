@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import DreamSchedule
+    from oneiros.engine.scope import Scope
     from oneiros.ranking.profile import Profile
 
     Told = Callable[[DreamReport | Exception], None]
 
-__all__ = ["Dreamer"]
+__all__ = ["CycleCounts", "Dreamer"]
 
 _LOOK_SECONDS: Final = 1.0
 """How often it is looked whether a cycle is due."""
@@ -211,3 +212,20 @@ class Dreamer:
 def _past(moment: float | None, now: float) -> float | None:
     """Return a moment, unless it is still to come: whoever gave it had another clock."""
     return None if moment is None or moment > now else moment
+
+
+class CycleCounts:
+    """What a schedule goes by, of one engine."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def added(self) -> int:
+        """Return the number of memories ever added, by any process; erasing does not lower it."""
+        self._scope.follow_others()
+        return len(self._scope.services.projections.lifecycle.ids)
+
+    def dreamed_at(self) -> float | None:
+        """Return the clock of the store's last cycle; None: there was none."""
+        with self._scope.services.store.read() as reading:
+            return reading.last_dreamed_at()

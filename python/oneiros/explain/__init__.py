@@ -1,1 +1,12 @@
 """How results came to their scores, and why a memory is not among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.explain import absence as absence
+else:
+    __getattr__ = door(__name__, ("absence",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,7 @@ from oneiros.search.pipeline import Found, Search, abstention_of, walked
 from oneiros.visible_text import shortened
 
 if TYPE_CHECKING:
+    from oneiros.engine.scope import Scope
     from oneiros.memory import Memory
     from oneiros.projections import Limits, Projections, Visible
     from oneiros.projections.row_sets import RowSets
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from oneiros.search.options import WhyNotKeywords
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
-    from oneiros.searching import Searching
 
 __all__ = ["hidings", "why_not"]
 
@@ -44,13 +44,19 @@ _DECIDED: Final = {
 """By short cut: why other channels have no say."""
 
 
-def why_not(within: Searching, query: str, id: str, keywords: WhyNotKeywords) -> WhyNot:
+def why_not(
+    scope: Scope,
+    query: str,
+    id: str,
+    keywords: WhyNotKeywords,
+    method: Callable[..., object],
+) -> WhyNot:
     """Tell why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
-    call = SearchCall(within, SearchOptions.checked(keywords, within.why_not), k, is_explained=True)
-    question, visible, load = call.question(query, embedding), call.visible(), within._load_seen
-    projections = call.parts.projections
+    call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
+    question, visible, load = call.question(query, embedding), call.visible(), scope.loader
+    projections = call.services.projections
     placing = Placing(question, projections, visible, load)
     answered = placing.answer(id)
     memory = load([id])[0]
@@ -84,8 +90,8 @@ class Placing:
         load: LoadMemories,
     ) -> None:
         self._projections, self._request = projections, request
-        hits = walked(request, projections, visible)
-        search = Search(request, projections, visible, load, hits, is_whole=True)
+        walk = walked(request, projections, visible)
+        search = Search(request, projections, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
         self._found = Found(search, outcome)

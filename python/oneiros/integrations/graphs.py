@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.argument_checks import require_instance, require_utf8
 from oneiros.dataclasses_on_use import asdict
-from oneiros.memories import Memories
+from oneiros.engine.memories import Memories
 from oneiros.optional import needed
 
 if TYPE_CHECKING:
     from oneiros.association import Link
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
     from oneiros.scopes import Where
 
 __all__ = ["add_links", "to_networkx", "to_rustworkx"]

@@ -19,7 +19,7 @@ from oneiros.ranking.profile import Profile
 if TYPE_CHECKING:
     import os
 
-__all__ = ["from_environment", "get", "names", "presets_from", "register"]
+__all__ = ["from_environment", "get", "names", "presets_from", "register", "resolved"]
 
 _lock = threading.RLock()  # a signal handler may ask on the thread that holds it
 _profiles: dict[str, Profile] = {}
@@ -121,6 +121,19 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
         and (switches.get("lifecycle", True) or not factor.is_lifecycle)
     )
     return profile if kept == profile.factors else profile.replace(factors=kept)
+
+
+def resolved(profile: Profile | str) -> Profile:
+    """Return the profile that is given, or the one of a name.
+
+    Raises:
+        TypeError: neither a profile nor a name.
+        UnknownProfile: no profile has the name.
+    """
+    if isinstance(profile, str):
+        return get(profile)
+    require_instance("profile", profile, (Profile,), "a name or a Profile")
+    return profile
 
 
 def _require_profile(value: object) -> None:

@@ -16,9 +16,9 @@ from oneiros.store.cells import cells_of, joined_cells
 from oneiros.store.embedding_bytes import encoded
 
 if TYPE_CHECKING:
-    from oneiros.likeness import NearDuplicate
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.text_vectors import MadeVectors, TextVectors
+    from oneiros.search.near_duplicates import NearDuplicate
 
 _IMPORTANCE: Final = next(one.default for one in fields(Memory) if one.name == "importance")
 _CHUNK: Final = 2_000

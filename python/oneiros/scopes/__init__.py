@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.argument_checks import require_instance
 from oneiros.scopes.attributed import Attributed
 from oneiros.scopes.attributes import AttributeIndex
 from oneiros.scopes.row_sets import Bits, Rows, allowed_bits, rows_where, set_of
@@ -18,10 +19,23 @@ __all__ = [
     "Rows",
     "Where",
     "allowed_bits",
+    "require_where",
     "rows_where",
     "set_of",
     "where",
 ]
+
+
+def require_where(condition: object) -> None:
+    """Refuse what is no filter; None is fine.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if condition is not None:
+        from oneiros.scopes.conditions import Where  # noqa: PLC0415 - only who filters makes it
+
+        require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
 
 
 def __getattr__(name: str) -> object:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.bounded import Bounded
+    from oneiros.engine.scope import Scope
     from oneiros.projections import Visible
     from oneiros.query.dates import TimeRange
     from oneiros.query.expander import Expanded
@@ -75,7 +75,7 @@ class SearchCall:
     """The options of a call, met with the engine that is asked.
 
     Args:
-        within: the engine or scope.
+        scope: of the engine, or a part of it.
         options: checked.
         k: at most so many results a question.
         is_explained: whether results are explained; None: as the options say.
@@ -86,45 +86,45 @@ class SearchCall:
     """
 
     __slots__ = (
-        "_within",
+        "_scope",
+        "bounds",
         "is_explained",
         "k",
         "limits",
         "now",
         "options",
-        "parts",
         "profile",
-        "scope",
+        "services",
         "traits",
     )
 
     def __init__(
         self,
-        within: Bounded,
+        scope: Scope,
         options: SearchOptions,
         k: int,
         *,
         is_explained: bool | None = None,
     ) -> None:
-        self._within = within
+        self._scope = scope
         self.options = options
         self.k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
-        self.parts = parts = within._parts
-        parts.remember.follow_others(is_asked=parts.auto_refresh)
-        self.profile = parts.profile if options.profile is None else options.profile
-        self.now = within._now(None) if options.now is None else options.now
+        self.services = services = scope.services
+        services.remember.follow_others(is_asked=services.auto_refresh)
+        self.profile = services.profile if options.profile is None else options.profile
+        self.now = scope.now(None) if options.now is None else options.now
         options.require_read(self.profile)
         traits = _TRAITS.get(self.profile.hash)
         if traits is None or traits.profile is not self.profile:
             traits = _traits_of(self.profile)
         self.traits = traits
         self.is_explained = options.explain if is_explained is None else is_explained
-        self.scope = within._scope() if within._bounds else None
+        self.bounds = scope.condition() if scope.bounds else None
         self.limits = self._limits()
 
     def _limits(self) -> Limits:
         options, selection = self.options, self.profile.selection
-        if selection.hidden_kinds and any(map(_names_kinds, (options.where, self.scope))):
+        if selection.hidden_kinds and any(map(_names_kinds, (options.where, self.bounds))):
             selection = _with_all_kinds(selection)
         return Limits(
             selection=selection,
@@ -139,20 +139,20 @@ class SearchCall:
 
     def visible(self) -> Visible:
         """Return what the searches may return, and where links may lead them."""
-        limits, parts, scope = self.limits, self.parts, self.scope
-        row_sets = parts.projections.row_sets
-        visible = row_sets.visible(limits, scope)
+        limits, services, bounds = self.limits, self.services, self.bounds
+        row_sets = services.projections.row_sets
+        visible = row_sets.visible(limits, bounds)
         expansion = self.profile.expansion
-        links = None if expansion is None else parts.remember.links_to_follow()
+        links = None if expansion is None else services.remember.links_to_follow()
         if expansion is None or links is None:
             return visible
         linked = visible
         if limits.is_deep and not expansion.needs_scores:  # then nothing has a score to halve
             limits = replace(limits, is_deep=False)
-            linked = row_sets.visible(limits, scope)
+            linked = row_sets.visible(limits, bounds)
         if expansion.cold and limits.selection.hide_cold:
             limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
-        return visible._replace(reach=row_sets.reach(limits, scope, linked, links))
+        return visible._replace(reach=row_sets.reach(limits, bounds, linked, links))
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -200,22 +200,22 @@ class SearchCall:
             query: the text.
             embedding: its vector; None: the embedder's.
         """
-        options, parts = self.options, self.parts
+        options, services = self.options, self.services
         if type(query) is not str:
             require_text("query", query)
         spoken = query if options.syntax == "plain" else _spoken_in(query, options.syntax)
         understood = self._understood(spoken)
         expanded = ranks = None
-        if parts.expander is not None:
+        if services.expander is not None:
             if not self.traits.takes_variants:
                 unused = (*understood.unused, "query_expander not used by the profile")
                 understood = understood._replace(unused=unused)
             expanded, embedding = self._expanded(spoken, understood, embedding)
         vector, absent = None, understood.skips_vectors
         if not absent or embedding is not None:  # what is given is checked in any case
-            found = query_vector(self._within, spoken, embedding)
+            found = query_vector(self._scope, spoken, embedding)
             vector, absent = (None, absent) if absent else found
-        reranker = parts.reranker if options.reranker is None else options.reranker
+        reranker = services.reranker if options.reranker is None else options.reranker
         ranked = self.profile if reranker is None else with_place(self.profile)
         if understood is not PLAIN:
             ranked = ranked_by(ranked, understood)
@@ -237,8 +237,8 @@ class SearchCall:
             profile_hash=self.profile.hash,
             understood=understood,
             is_explained=self.is_explained,
-            verdicts=self._within._verdicts(self.profile) if self.traits.reads_verdicts else {},
-            back_again=parts.projections.row_sets.came_back(limits) if limits.is_deep else None,
+            verdicts=self._scope.verdicts(self.profile) if self.traits.reads_verdicts else {},
+            back_again=services.projections.row_sets.came_back(limits) if limits.is_deep else None,
             sought=self._sought(spoken) if self.traits.reads_texts else None,
             reranker=reranker,
             until=options.until,
@@ -274,7 +274,7 @@ class SearchCall:
         if reader is not None and context.situation is not None:
             situation = reader.situation_of(context.situation)
         is_asked = any(one.name == "context" for one in profile.factors)
-        row_sets = self.parts.projections.row_sets
+        row_sets = self.services.projections.row_sets
         surroundings = context.surroundings(row_sets) if is_asked else None
         return found._replace(surroundings=surroundings, situation=situation)
 
@@ -290,7 +290,7 @@ class SearchCall:
         """
         from oneiros.query.expander import Expanded, Variant, expanded_by  # noqa: PLC0415
 
-        expander, reader = self.parts.expander, self.profile.understanding
+        expander, reader = self.services.expander, self.profile.understanding
         assert expander is not None
         if reader is None or not self.traits.takes_variants:
             why = "not asked: the profile reads no questions or fuses no ranks"
@@ -305,7 +305,7 @@ class SearchCall:
             return told, embedding
         texts = [spoken, *told.texts]
         made = self._embedded(texts, [embedding, *(None for _ in told.texts)], [False] * len(texts))
-        accept = self.parts.remember.vectors.accept
+        accept = self.services.remember.vectors.accept
         variants = tuple(
             Variant(
                 text,
@@ -319,7 +319,7 @@ class SearchCall:
     def _sought(self, spoken: str) -> Sought:
         from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
 
-        return Sought(self.parts.remember.texts(), spoken, self.profile.query_words)
+        return Sought(self.services.remember.texts(), spoken, self.profile.query_words)
 
     def _embedded(
         self,
@@ -331,7 +331,7 @@ class SearchCall:
 
         Those that are mute get none: the vector channel is not asked.
         """
-        maker = self.parts.remember.vectors
+        maker = self.services.remember.vectors
         bare = [
             n
             for n, query in enumerate(queries)
@@ -355,18 +355,18 @@ class SearchCall:
         require_text("query", query)
         vector = None
         if embedding is not None:
-            unit = self.parts.remember.vectors.accept(FIELDS["embedding"].check(embedding))
+            unit = self.services.remember.vectors.accept(FIELDS["embedding"].check(embedding))
             vector = b"" if unit is None else unit.tobytes()
         options, limits = self.options, self.limits
         return (
             self.profile,
-            tuple(sorted(self._within._bounds.items())),
+            tuple(sorted(self._scope.bounds.items())),
             (query, options.syntax, self.k, vector),
             (options.where, options.hint, options.time, options.context),
             None if options.reranker is None else Same(options.reranker),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
-            self.parts.projections.row_sets.out_of_time_counts(limits),
+            self.services.projections.row_sets.out_of_time_counts(limits),
         )
 
     def together(
@@ -393,8 +393,8 @@ class SearchCall:
                     query,
                     questions[own],
                     responses[own],
-                    self.parts.projections,
-                    self._within._load_seen,
+                    self.services.projections,
+                    self._scope.loader,
                 )
             )
         return told
@@ -410,7 +410,7 @@ class SearchCall:
             if response:
                 ids = tuple(response.ids)
                 direct = response.direct_ids
-                self.parts.remember.reinforce(
+                self.services.remember.reinforce(
                     ReinforcementEvent(
                         ids,
                         self.now,
@@ -425,16 +425,16 @@ class SearchCall:
 
 
 def query_vector(
-    within: Bounded, query: str, embedding: npt.ArrayLike | None
+    scope: Scope, query: str, embedding: npt.ArrayLike | None
 ) -> tuple[npt.NDArray[np.float32] | None, str]:
     """Return the unit vector of a query, or None and why there is none.
 
     Args:
-        within: the engine or scope.
+        scope: of the engine, or a part of it.
         query: what it says in words.
         embedding: its vector; None: the embedder's.
     """
-    vectors = within._parts.remember.vectors
+    vectors = scope.services.remember.vectors
     if embedding is not None:
         vector = vectors.accept(FIELDS["embedding"].check(embedding))
         return vector, "" if vector is not None else "absent: the embedding is a zero vector"

@@ -14,15 +14,17 @@ from oneiros.field_checks import moment
 from oneiros.field_checks import text as text_check
 from oneiros.fields import FIELDS
 from oneiros.named_calls import unexpected
+from oneiros.profiles import resolved
 from oneiros.query.dates import given_range
 from oneiros.query.understood import asks_times
 from oneiros.ranking.declaration import require_number
 from oneiros.ranking.profile import Profile
+from oneiros.scopes import require_where
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
     from oneiros.query.context import Context
     from oneiros.query.dates import TimeRange
     from oneiros.rerank import Reranker
@@ -194,16 +196,8 @@ def _flag(name: str) -> Callable[[Any], bool]:
 
 
 def _where(value: object) -> object:
-    from oneiros.scopes import Where  # noqa: PLC0415 - filters load their conditions
-
-    require_instance("where", value, (Where, type(None)), "oneiros.where(...)")
+    require_where(value)
     return value
-
-
-def _profile(value: Profile | str) -> Profile:
-    from oneiros.bounded import checked_profile  # noqa: PLC0415 - a cycle of modules
-
-    return checked_profile(value)
 
 
 def _syntax(value: str) -> str:
@@ -244,7 +238,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "where": _or_none(_where),
     "session": _or_none(FIELDS["session"].check),
     "now": _or_none(_check_now),
-    "profile": _or_none(_profile),
+    "profile": _or_none(resolved),
     "reinforce": _or_none(_flag("reinforce")),
     "explain": _flag("explain"),
     "include_expired": _flag("include_expired"),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.association.found import Found as FoundByLinks
-from oneiros.dataclasses_on_use import replace
+from oneiros.dataclasses_on_use import NamedTuple, replace
 from oneiros.numpy_on_use import np
 from oneiros.projections.stored_rows import StoredIdsByRow
 from oneiros.query.understood import PLAIN
@@ -52,8 +52,8 @@ def answer(
         visible: the rows that it may return.
         load: the store's loader, for the memories of the results.
     """
-    hits = walked(request, projections, visible)
-    search = Search(request, projections, visible, load, hits)
+    walk = walked(request, projections, visible)
+    search = Search(request, projections, visible, load, walk)
     return search.response(search.run.run())
 
 
@@ -65,10 +65,10 @@ def answer_many(
     threads: int,
 ) -> list[SearchResponse]:
     """Run a batch of searches, cut over threads; the responses are those of :func:`answer`."""
-    hits = _walked_many(requests, projections, visible, threads)
+    walks = _walked_many(requests, projections, visible, threads)
     searches = [
         Search(request, projections, visible, load, own)
-        for request, own in zip(requests, hits, strict=True)
+        for request, own in zip(requests, walks, strict=True)
     ]
     outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
     return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
@@ -82,7 +82,7 @@ class Search:
         projections: what it reads.
         visible: the rows that it may return.
         load: the store's loader: ids in, memories out, None for one that is gone.
-        hits: what a walk of the vectors' graph found; None: the core looks at the vectors itself.
+        walk: of the vectors' graph; without hits the core looks at the vectors itself.
         is_whole: whether what lies beyond the last place is judged, too.
     """
 
@@ -94,11 +94,11 @@ class Search:
         projections: Projections,
         visible: Visible,
         load: LoadMemories,
-        hits: Any = None,
+        walk: Walk,
         *,
         is_whole: bool = False,
     ) -> None:
-        self.started = perf_counter()
+        self.started = perf_counter() - walk.ms / 1e3
         self.request = request
         self.projections = projections
         self.plan = plan = projections.search_plan(request.profile, request.added)
@@ -120,7 +120,8 @@ class Search:
             follows_links=reach is not None,
             reach=None if reach is None else reach.bits,
             vector=request.vector,
-            hits=hits,
+            hits=walk.hits,
+            walk_ms=walk.ms,
             has_reranker=request.reranker is not None,
             explain=request.is_explained,
             is_whole=is_whole,
@@ -460,18 +461,30 @@ def _view(
     )
 
 
-def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Any:
-    """Return what a walk of the vectors' graph finds; None where the core looks at all vectors itself."""
+class Walk(NamedTuple):
+    """What a walk of the vectors' graph found."""
+
+    hits: Any
+    """Rows and scores; None: there was no walk."""
+    ms: float
+    """How long it took; of a batch, a query's share."""
+
+
+_NO_WALK: Final = Walk(None, 0.0)
+
+
+def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Walk:
+    """Walk the vectors' graph for a query, where that is faster than to look at all vectors."""
     return _walked_many([request], projections, visible, 1)[0]
 
 
 def _walked_many(
     requests: Sequence[SearchRequest], projections: Projections, visible: Visible, threads: int
-) -> list[Any]:
-    """What walks find for the requests of one call, which differ in their queries alone."""
-    hits: list[Any] = [None] * len(requests)
+) -> list[Walk]:
+    """Walk for the requests of one call, which differ in their queries alone."""
+    walks = [_NO_WALK] * len(requests)
     if all(request.vector is None for request in requests):
-        return hits  # of words alone: the vectors are not even loaded
+        return walks  # of words alone: the vectors are not even loaded
     index, first = projections.indexes.vectors, requests[0]
     depth = next(
         (
@@ -482,24 +495,27 @@ def _walked_many(
         None,
     )
     if not index or depth is None:
-        return hits
+        return walks
     walking = {
         place: request.vector
         for place, request in enumerate(requests)
         if request.vector is not None and len(request.vector) == index.dimension
     }
+    started = perf_counter()
     if first.syntax == "plain" and len(walking) > 1:
         vectors = np.stack(list(walking.values()))
-        for place, found in zip(
-            walking, index.walk_many(vectors, depth, visible.bits, threads), strict=True
-        ):
-            hits[place] = found
-        return hits
-    for place, vector in walking.items():
-        request = requests[place]
-        permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
-        hits[place] = index.walk(vector, depth, permitted)
-    return hits
+        found = index.walk_many(vectors, depth, visible.bits, threads)
+    else:
+        found = []
+        for place, vector in walking.items():
+            request = requests[place]
+            permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
+            found.append(index.walk(vector, depth, permitted))
+    if walking:
+        share_ms = (perf_counter() - started) * 1e3 / len(walking)
+        for place, hits in zip(walking, found, strict=True):
+            walks[place] = Walk(hits, share_ms)
+    return walks
 
 
 def _time(asked: TimeRange) -> tuple[float, float, bool, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,40 +16,60 @@ from oneiros.search.pipeline import answer, answer_many
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from oneiros.engine.scope import Scope
     from oneiros.search.options import BatchKeywords, SearchKeywords
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import SearchResponse
-    from oneiros.searching import Searching
 
 __all__ = ["search", "search_many"]
 
 
-def search(within: Searching, query: str, k: int, keywords: SearchKeywords) -> SearchResponse:
-    """Answer one question; see :meth:`oneiros.Engine.search`."""
-    watch = within._shared.watch
+def search(
+    scope: Scope,
+    query: str,
+    k: int,
+    keywords: SearchKeywords,
+    method: Callable[..., object],
+) -> SearchResponse:
+    """Answer one question; see :meth:`oneiros.Engine.search`.
+
+    Args:
+        scope: of the engine, or a part of it.
+        query: the question.
+        k: at most so many results.
+        keywords: as the method was given them.
+        method: as the caller knows it, for messages.
+    """
+    watch = scope.shared.watch
     if watch is None:
-        return _search(within, query, k, keywords)
+        return _search(scope, query, k, keywords, method)
     with watch.searching("search") as tell:
-        response = _search(within, query, k, keywords)
+        response = _search(scope, query, k, keywords, method)
         tell([response])
     return response
 
 
-def _search(within: Searching, query: str, k: int, keywords: SearchKeywords) -> SearchResponse:
+def _search(
+    scope: Scope,
+    query: str,
+    k: int,
+    keywords: SearchKeywords,
+    method: Callable[..., object],
+) -> SearchResponse:
     started = perf_counter()
     embedding = keywords.pop("embedding", None)
-    call = SearchCall(within, SearchOptions.checked(keywords, within.search), k)
+    call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
     call.options.require_reinforcement(call.profile)
     rule = call.profile.cache
     if rule is None or call.options.now is not None or call.is_explained:
-        response, _ = _answered(call, query, embedding, within)
+        response, _ = _answered(call, query, embedding, scope)
         return call.reinforced([response])[0]
-    load, recent = within._load_seen, call.parts.recent
-    key, revision = call.key(query, embedding), call.parts.remember.content_revision
+    load, recent = scope.loader, call.services.recent
+    key, revision = call.key(query, embedding), call.services.remember.content_revision
     kept = recent.get(key, revision=revision, now=call.now)
     if kept is not None:
         return call.reinforced([kept.again(call.now, started, load)])[0]
-    response, fell_short = _answered(call, query, embedding, within)
+    response, fell_short = _answered(call, query, embedding, scope)
     if not fell_short:
         # A copy: what the caller does to the results is not told to who asks next.
         kept = Kept(response.again(load), rule.kept_for(response.confidence))
@@ -58,7 +78,7 @@ def _search(within: Searching, query: str, k: int, keywords: SearchKeywords) -> 
 
 
 def _answered(
-    call: SearchCall, query: str, embedding: npt.ArrayLike | None, within: Searching
+    call: SearchCall, query: str, embedding: npt.ArrayLike | None, scope: Scope
 ) -> tuple[SearchResponse, bool]:
     """Search anew, part by part where the question has several.
 
@@ -66,39 +86,47 @@ def _answered(
         The answer; whether a reranker or an expander said less than it might next time.
     """
     questions, counts = call.questions([query], [embedding])
-    visible, load = call.visible(), within._load_seen
-    projections = call.parts.projections
+    visible, load = call.visible(), scope.loader
+    projections = call.services.projections
     responses = [answer(question, projections, visible, load) for question in questions]
     fell_short = any(map(_has_fallen_short, questions, responses))
     return call.together([query], counts, questions, responses)[0], fell_short
 
 
 def search_many(
-    within: Searching, queries: Sequence[str], k: int, keywords: BatchKeywords
+    scope: Scope,
+    queries: Sequence[str],
+    k: int,
+    keywords: BatchKeywords,
+    method: Callable[..., object],
 ) -> list[SearchResponse]:
     """Answer a batch of questions; see :meth:`oneiros.Engine.search_many`."""
-    watch = within._shared.watch
+    watch = scope.shared.watch
     if watch is None:
-        return _search_many(within, queries, k, keywords)
+        return _search_many(scope, queries, k, keywords, method)
     with watch.searching("search_many") as tell:
-        responses = _search_many(within, queries, k, keywords)
+        responses = _search_many(scope, queries, k, keywords, method)
         tell(responses)
     return responses
 
 
 def _search_many(
-    within: Searching, queries: Sequence[str], k: int, keywords: BatchKeywords
+    scope: Scope,
+    queries: Sequence[str],
+    k: int,
+    keywords: BatchKeywords,
+    method: Callable[..., object],
 ) -> list[SearchResponse]:
     asked = texts("queries", queries)
     embeddings = _one_each(keywords.pop("embeddings", None), len(asked))
     threads = checked_threads(keywords.pop("threads", None))
-    call = SearchCall(within, SearchOptions.checked(keywords, within.search_many), k)
+    call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
     call.options.require_reinforcement(call.profile)
     questions, counts = call.questions(asked, embeddings)
     if not questions:
         return []
     responses = answer_many(
-        questions, call.parts.projections, call.visible(), within._load_seen, threads
+        questions, call.services.projections, call.visible(), scope.loader, threads
     )
     return call.reinforced(call.together(asked, counts, questions, responses))
 

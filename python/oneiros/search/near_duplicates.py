@@ -1,26 +1,40 @@
-"""What is like a memory or a text: the same beginning, or near by cosine. docs/systems/omega.md O26."""
+"""Memories that resemble a memory or a text: the same beginning, or a near vector.
+
+Source: docs/systems/omega.md O26.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
+from oneiros.argument_checks import count, require_utf8, texts
 from oneiros.dataclasses_on_use import dataclass
+from oneiros.errors import UnknownMemory
 from oneiros.numpy_on_use import np
+from oneiros.ranking.finishing import Duplicates
+from oneiros.remember import unknown
 from oneiros.scopes import allowed_bits
+from oneiros.search.call import query_vector
+from oneiros.search.response import readable
 from oneiros.texts.normalised import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
     from pyroaring import BitMap
 
+    from oneiros.engine.scope import Scope
     from oneiros.projections import Projections
-    from oneiros.ranking.finishing import Duplicates
+    from oneiros.ranking.profile import Profile
+    from oneiros.scopes import Where
 
     Vector = npt.NDArray[np.float32]
 
-__all__ = ["Likeness", "NearDuplicate", "Similar"]
+__all__ = ["NearDuplicate", "Similar", "among", "repeats_among", "similar"]
+
+_MOST_OF_ONE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +151,95 @@ class Likeness:
     def _similar(self, row: int, cosine: float | None, *, begins_alike: bool) -> Similar:
         is_near = cosine is not None and cosine >= self._rule.cosine
         return Similar(self._ids[row], cosine, begins_alike, begins_alike or is_near)
+
+
+def similar(
+    scope: Scope,
+    id_or_text: str,
+    k: int = 10,
+    *,
+    where: Where | None = None,
+    embedding: npt.ArrayLike | None = None,
+    profile: Profile | str | None = None,
+) -> list[Similar]:
+    """Return what is most like a memory or a text; see :meth:`oneiros.Engine.similar`."""
+    require_utf8("id_or_text", id_or_text)
+    k = count("k", k)
+    likeness = _likeness(scope, where, profile)
+    row = scope.live_rows([id_or_text])[0]
+    if row is None:
+        text, vector = id_or_text, query_vector(scope, id_or_text, embedding)[0]
+    else:
+        text = _texts_of(scope, [id_or_text])[0]
+        given = embedding is not None
+        vector = query_vector(scope, text, embedding)[0] if given else _vectors_of(scope, [row])[0]
+    (begun,) = likeness.beginning_alike([text])
+    (near,) = likeness.by_vectors([vector], k + 1 if k else 0)
+    return likeness.most_alike(vector, near, begun, k, row)
+
+
+def among(
+    scope: Scope,
+    ids: Sequence[str],
+    *,
+    where: Where | None = None,
+    profile: Profile | str | None = None,
+) -> list[NearDuplicate]:
+    """Return the near-duplicates of memories; see :meth:`oneiros.Engine.near_duplicates`."""
+    asked = texts("ids", ids)
+    for place, id in enumerate(asked):
+        require_utf8(f"ids[{place}]", id)
+    asked = [*dict.fromkeys(asked)]
+    likeness = _likeness(scope, where, profile)
+    rows = scope.live_rows(asked)
+    for id, row in zip(asked, rows, strict=True):
+        if row is None:
+            raise UnknownMemory(unknown(id))
+    place_of = {id: place for place, id in enumerate(asked)}
+    told: dict[tuple[str, str], NearDuplicate] = {}
+    known = [row for row in rows if row is not None]
+    vectors = _vectors_of(scope, known)
+    for id, row, vector, near, begun in zip(
+        asked,
+        known,
+        vectors,
+        likeness.by_vectors(vectors, _MOST_OF_ONE + 1),
+        likeness.beginning_alike(_texts_of(scope, asked)),
+        strict=True,
+    ):
+        for one in likeness.most_alike(vector, near, begun, _MOST_OF_ONE, row):
+            if one.is_duplicate:
+                is_earlier = place_of.get(one.id, -1) < place_of[id]
+                pair = (id, one.id) if is_earlier else (one.id, id)
+                told[pair] = NearDuplicate(*pair, one.cosine, one.begins_alike)
+    return sorted(told.values(), key=lambda one: place_of[one.id])
+
+
+def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
+    """The near-duplicates of those that are still there."""
+    rows = scope.live_rows(ids)
+    return among(scope, [id for id, row in zip(ids, rows, strict=True) if row is not None])
+
+
+def _likeness(scope: Scope, where: Where | None, profile: Profile | str | None) -> Likeness:
+    rule = scope.profile(profile).duplicates or Duplicates()
+    scope.follow_others()
+    scope.services.remember.texts()
+    return Likeness(rule, scope.services.projections, scope.matching(where))
+
+
+def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
+    """Their texts; of one that was forgotten meanwhile, or is damaged, an empty one.
+
+    That is like no other.
+    """
+    found = readable(scope.loader, ids)
+    return ["" if memory is None else memory.text for memory in found]
+
+
+def _vectors_of(scope: Scope, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:
+    vectors = scope.services.projections.indexes.vectors
+    if not vectors:
+        return [None] * len(rows)
+    matrix = vectors.reconstruct(np.array(rows, np.uint32))
+    return [vector if vector.any() else None for vector in matrix]

@@ -20,9 +20,9 @@ from typing import (
     overload,
 )
 
-from oneiros.async_workers import Workers, noting_never_began
 from oneiros.engine import Engine
-from oneiros.memories import Memories
+from oneiros.engine.async_workers import Workers, noting_never_began
+from oneiros.engine.memories import Memories
 from oneiros.named_calls import named_calls, plain_function
 from oneiros.ranking.declaration import require_int
 from oneiros.search.response import SearchResponse
@@ -31,10 +31,10 @@ from oneiros.warning_places import Place, caller, pointing_at
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from oneiros.async_dream_plan import AsyncDreamPlan
-    from oneiros.bounded import Time
+    from oneiros.clock import Time
+    from oneiros.dream.cycles import Judge, Summarise
     from oneiros.dream.report import DreamReport
-    from oneiros.dreaming import Judge, Summarise
+    from oneiros.engine.async_dream_plan import AsyncDreamPlan
     from oneiros.ranking.profile import Profile
 
 __all__ = ["AsyncEngine", "AsyncMemories"]
@@ -85,7 +85,7 @@ def _loaded(
 
 @named_calls("AsyncScope")
 class AsyncMemories(Generic[Mind]):
-    """What :class:`oneiros.memories.Memories` does, awaited: all of a store, or one scope of it."""
+    """What :class:`oneiros.engine.memories.Memories` does, awaited: all of a store, or one scope of it."""
 
     def __init__(
         self,
@@ -237,13 +237,13 @@ class AsyncEngine(AsyncMemories[Engine]):
 
         Returns:
             :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
-            :class:`oneiros.async_dream_plan.AsyncDreamPlan`, to be applied and tried by awaiting.
+            :class:`oneiros.engine.async_dream_plan.AsyncDreamPlan`, to be applied and tried by awaiting.
 
         Raises:
             As :meth:`oneiros.Engine.dream`.
         """
-        from oneiros.async_dream_plan import AsyncDreamPlan  # noqa: PLC0415 - a search dreams not
         from oneiros.dream.plan import DreamPlan  # noqa: PLC0415
+        from oneiros.engine.async_dream_plan import AsyncDreamPlan  # noqa: PLC0415 - a search dreams not
 
         with noting_never_began():
             mind = await self._open()

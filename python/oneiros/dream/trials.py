@@ -14,10 +14,10 @@ from oneiros.numpy_on_use import np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneiros.bounded import Parts
     from oneiros.dream.plan import DreamPlan
     from oneiros.embedders import Embedder
     from oneiros.engine import Engine
+    from oneiros.engine.scope import EngineServices
 
 __all__ = ["StoreTrials"]
 
@@ -33,23 +33,23 @@ class StoreTrials:
 
     Args:
         open_engine: opens the copies: the class of the engine.
-        parts: of the engine.
+        services: of the engine.
         now: what the clock of the copies shows.
     """
 
-    def __init__(self, open_engine: type[Engine], parts: Parts, now: float) -> None:
+    def __init__(self, open_engine: type[Engine], services: EngineServices, now: float) -> None:
         self._open = open_engine
-        self._parts = parts
+        self._services = services
         self._now = now
-        embedder = parts.remember.vectors.embedder
+        embedder = services.remember.vectors.embedder
         self._embedder = None if embedder is None else _Once(embedder)
-        self._expander = None if parts.expander is None else cache(parts.expander)
+        self._expander = None if services.expander is None else cache(services.expander)
         self._folder = TemporaryDirectory(prefix="oneiros-impact-")
         self._copy = Path(self._folder.name) / _COPY
 
     def __enter__(self) -> Self:
         try:
-            self._parts.store.backup(self._copy)
+            self._services.store.backup(self._copy)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -77,16 +77,16 @@ class StoreTrials:
     ) -> list[list[str]]:
         with self._open(
             path,
-            profile=self._parts.profile,
+            profile=self._services.profile,
             embedder=self._embedder,
-            reranker=self._parts.reranker,
+            reranker=self._services.reranker,
             query_expander=self._expander,
             vector_index="flat",
             clock=lambda: self._now,
             durability="normal",
         ) as engine:
             if plan is not None:
-                engine._parts.remember.apply_cycle(plan, is_of_copy=True)
+                engine._scope.services.remember.apply_cycle(plan, is_of_copy=True)
             return [engine.search(query, count, reinforce=False).ids for query in queries]
 
 

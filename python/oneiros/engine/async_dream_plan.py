@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from oneiros.async_workers import Workers
     from oneiros.dream.draft import Draft
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport, FieldChange
+    from oneiros.engine.async_workers import Workers
 
 __all__ = ["AsyncDreamPlan"]
 

@@ -1,0 +1,16 @@
+"""The engine: memories in one file, and views of a part of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.engine import maintenance as maintenance
+    from oneiros.engine.engine import Engine as Engine
+    from oneiros.engine.engine import QuietEngine as QuietEngine
+else:
+    __getattr__ = door(__name__, ("maintenance",), {"Engine": "engine", "QuietEngine": "engine"})
+
+__all__ = ["Engine", "QuietEngine"]
