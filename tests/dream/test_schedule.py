@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from oneiros.clock import VirtualClock
+from oneiros.dream.dreamer import CycleCounts
 from oneiros.dream.lock import Begun
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.engine import Engine
@@ -237,7 +238,7 @@ def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(
         msg = "no such disk"
         raise OSError(msg)
 
-    monkeypatch.setattr(mind, "_dreamed_at", lambda: fails() if looks or told else None)
+    monkeypatch.setattr(CycleCounts, "dreamed_at", lambda _: fails() if looks or told else None)
     with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
         told.append("from now on")
         dreamer.look()

@@ -79,9 +79,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         report = mind.dream(LATER, profile=every, summarise=" and ".join)
         assert mind.check() == []
         with mind._scope.services.store.read() as reading:
-            cycle = reading.dream_cycle(report.id)
+            cycle = reading.cycles.dream_cycle(report.id)
             assert cycle is not None
-            assert {one.field for one in reading.dream_contents(cycle.number)} == KEPT.keys()
+            assert {one.field for one in reading.cycles.dream_contents(cycle.number)} == KEPT.keys()
         reports = {one.id: one for one in mind.dreams()}
     return Sound(path.read_bytes(), reports, (memories(path), links(path)))
 
@@ -179,9 +179,11 @@ def test_a_cell_of_another_type_stops_no_later_cycle(
         ids = [mind.dream(LATER + n * DAY, profile=light).id for n in range(1, MORE_CYCLES + 1)]
         assert set(mind.check()) <= set(problems)
         with mind._scope.services.store.read() as reading:
-            numbers = [cycle.number for cycle in reading.dream_cycles(100)]
-            held = [number for number in numbers if reading.dream_changes(number) is not None]
-            contents = [number for number in numbers if reading.dream_contents(number)]
+            numbers = [cycle.number for cycle in reading.cycles.dream_cycles(100)]
+            held = [
+                number for number in numbers if reading.cycles.dream_changes(number) is not None
+            ]
+            contents = [number for number in numbers if reading.cycles.dream_contents(number)]
         whole = numbers[MORE_CYCLES : MORE_CYCLES + stays]  # what cannot be written stays whole
         assert (held, contents) == (numbers[:30] + whole, whole)
         with pytest.raises(ValueError, match="too old"):
@@ -212,10 +214,10 @@ def test_a_cycle_follows_the_last_clock_that_is_sound(sound: Sound, tmp_path: Pa
     path = tmp_path / "mind.db"
     path.write_bytes(sound.file)
     with oneiros.Engine(path) as mind, mind._scope.services.store.read() as reading:
-        assert reading.last_dreamed_at() == LATER
+        assert reading.cycles.last_dreamed_at() == LATER
     _damage(path, "dream_cycle", "dreamed_at", math.inf, f"dreamed_at = {LATER!r}")
     with oneiros.Engine(path) as mind, mind._scope.services.store.read() as reading:
-        assert reading.last_dreamed_at() == NOW - DAY
+        assert reading.cycles.last_dreamed_at() == NOW - DAY
 
 
 def _kept(path: Path) -> tuple[str, bytes]:

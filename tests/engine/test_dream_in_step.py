@@ -191,7 +191,7 @@ def test_undoing_gives_back_when_memories_were_replayed_before() -> None:
 
         def replayed() -> dict[int, float]:
             with mind._scope.services.store.read() as reading:
-                return reading.replayed_at()
+                return reading.cycles.replayed_at()
 
         clock.advance(0.25 * DAY)
         mind.dream()

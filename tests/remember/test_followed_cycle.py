@@ -14,7 +14,7 @@ import oneiros
 from oneiros.clock import VirtualClock
 from oneiros.dream import ledger
 from oneiros.remember import write_behind
-from oneiros.store.cycle_reading import CycleReading
+from oneiros.store import Reading
 from tests.engine.dream_stores import called
 from tests.engine.test_dream_in_step import DAY, state, world
 
@@ -35,14 +35,14 @@ def two(path: Path, profile: str = "reverie") -> Iterator[tuple[Any, Any, Virtua
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What is read of the states of memories: how many, each time."""
     counts: list[int] = []
-    whole = CycleReading.changes_of_states
+    whole = Reading.changes_of_states
 
-    def counting(self: CycleReading, after: int) -> Iterator[Any]:
+    def counting(self: Reading, after: int) -> Iterator[Any]:
         for states in whole(self, after):
             counts.append(len(states.sequences))
             yield states
 
-    monkeypatch.setattr(CycleReading, "changes_of_states", counting)
+    monkeypatch.setattr(Reading, "changes_of_states", counting)
     return counts
 
 

@@ -16,7 +16,7 @@ from oneiros.fields import ENUMS, FIELDS
 from oneiros.projections.analysis_ahead import AnalysisAhead
 from oneiros.remember import adding
 from oneiros.remember import batch as batches
-from oneiros.store import row_inserting
+from oneiros.store import row_writing
 from oneiros.store.columns import StoredColumns
 from oneiros.store.transaction import Transaction
 
@@ -208,7 +208,7 @@ def test_texts_analyzed_beside_the_write_are_found_as_others(
         for n in range(3_000)
     ]
     monkeypatch.setattr(adding, "INSERTED_AT_ONCE", 700)
-    monkeypatch.setattr(row_inserting, "INSERTED_AT_ONCE", 700)
+    monkeypatch.setattr(row_writing, "INSERTED_AT_ONCE", 700)
     taken: list[int] = []
     take = AnalysisAhead.take
 

@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
             transaction.set_link(StoredLink("a", "b", 2, 0.5, NOW, None))
             transaction.set_setting("embedder", "mini")
             transaction.feedback("a", "helpful", NOW)
-            transaction.add_dream_cycle(CYCLE, CONTENTS)
+            transaction.cycles.add_dream_cycle(CYCLE, CONTENTS)
     return path
 
 
@@ -122,19 +122,19 @@ def test_a_deep_check_tells_of_it(path: Path, sql: str) -> None:
 @pytest.mark.parametrize("column", ["before", "after", "field", "rule", "sequence"])
 def test_damaged_contents_of_a_cycle_are_not_handed_out(path: Path, column: str) -> None:
     with Store(path) as store, store.read() as reading:
-        assert reading.dream_contents(1) == CONTENTS
+        assert reading.cycles.dream_contents(1) == CONTENTS
     run_sql(path, f"UPDATE dream_content SET {column} = 7")
     told = "damaged changes of a dream cycle"
     with Store(path) as store, store.read() as reading, pytest.raises(StoreCorrupt, match=told):
-        reading.dream_contents(1)
+        reading.cycles.dream_contents(1)
 
 
 def test_a_damaged_cycle_can_be_read_and_says_so(path: Path) -> None:
     with Store(path) as store, store.read() as reading:
-        assert [cycle.is_whole for cycle in reading.dream_cycles(9)] == [True]
+        assert [cycle.is_whole for cycle in reading.cycles.dream_cycles(9)] == [True]
     run_sql(path, "UPDATE dream_cycle SET report = '{ }'")
     with Store(path) as store, store.read() as reading:
-        assert [cycle.is_whole for cycle in reading.dream_cycles(9)] == [False]
+        assert [cycle.is_whole for cycle in reading.cycles.dream_cycles(9)] == [False]
 
 
 def test_a_damaged_setting_is_named_but_that_of_the_snapshot_is_left_out(path: Path) -> None:
@@ -176,10 +176,13 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
         [1, 3], {"deleted_at": [NOW, None], "depth": [1, 2]}
     ),
     "text": lambda t: t.set_text("b", "a stub \0"),
-    "cycle": lambda t: (t.add_dream_cycle(CYCLE._replace(id="c2"), []), t.forget_dream_changes(0)),
+    "cycle": lambda t: (
+        t.cycles.add_dream_cycle(CYCLE._replace(id="c2"), []),
+        t.cycles.forget_dream_changes(0),
+    ),
     "insert": lambda t: t.insert_many([memory("c"), memory("d")], embedding_blobs=[b"x", None]),
     "duplicate": lambda t: t.count_duplicates(t.insert_many([memory("c", text="text of b")])),
-    "replays": lambda t: t.keep_replays([1, 2], NOW),
+    "replays": lambda t: t.cycles.keep_replays([1, 2], NOW),
 }
 
 
@@ -190,9 +193,9 @@ def test_every_write_leaves_sound_rows(path: Path, write: str) -> None:
             WRITES[write](transaction)
         assert store.deep_check() == []
         with store.read() as reading:
-            assert all(cycle.is_whole for cycle in reading.dream_cycles(9))
-            for cycle in reading.dream_cycles(9):
-                reading.dream_contents(cycle.number)
+            assert all(cycle.is_whole for cycle in reading.cycles.dream_cycles(9))
+            for cycle in reading.cycles.dream_cycles(9):
+                reading.cycles.dream_contents(cycle.number)
 
 
 @pytest.mark.parametrize("write", [name for name in WRITES if name != "erase"])

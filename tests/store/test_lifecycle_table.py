@@ -12,6 +12,7 @@ import pytest
 
 from oneiros.errors import StoreCorrupt
 from oneiros.store import Store, StoredMemory
+from oneiros.store.index_checking import index_damage
 from oneiros.store.lifecycle_rows import LIFECYCLE
 from oneiros.store.salvage import salvage
 from tests.store.samples import FULL, add, memory, rows
@@ -126,9 +127,9 @@ def test_a_change_of_either_row_is_a_change_of_the_memory(
         assert row.memory() == replace(memory("a"), **change)  # type: ignore[arg-type]
         assert rows(store, after=2) == []
         with store.read() as reading:
-            assert reading.changed_since(0) == {1, 2, 3}
-            assert reading.changed_since(1) == {1}
-            assert reading.changed_since(2) == set()
+            assert reading.cycles.changed_since(0) == {1, 2, 3}
+            assert reading.cycles.changed_since(1) == {1}
+            assert reading.cycles.changed_since(2) == set()
 
 
 def test_who_follows_reads_states_alone_where_nothing_else_changed(path: Path) -> None:
@@ -192,7 +193,7 @@ def test_a_state_is_indexed_once_it_changes(tmp_path: Path) -> None:
         with store.read() as reading:
             assert [list(one.sequences) for one in reading.changes_of_states(1)] == [[1]]
             assert [one.id for one in next(reading.changes_of_memories(1))] == ["c"]
-            assert reading.index_damage() == []
+            assert index_damage(reading) == []
     with closing(apsw.Connection(str(path))) as connection:
         count = connection.execute(
             "SELECT count(*) FROM lifecycle INDEXED BY changed_state WHERE revision > 0"

@@ -22,7 +22,7 @@ def said(*texts: str, **fields: object) -> Store:
 
 def groups(store: Store) -> list[list[int]]:
     with store.read() as reading:
-        return sorted(reading.repeated_texts())
+        return sorted(reading.cycles.repeated_texts())
 
 
 def test_what_is_said_twice_is_found_in_order_of_insertion() -> None:

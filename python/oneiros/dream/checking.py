@@ -13,12 +13,13 @@ from oneiros.store.reading import MOST_REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from oneiros.store.cycle_reading import CycleReading, StoredCycle
+    from oneiros.store import Reading
+    from oneiros.store.cycle_reading import StoredCycle
 
 __all__ = ["problems_of_cycles"]
 
 
-def problems_of_cycles(reading: CycleReading) -> list[str]:
+def problems_of_cycles(reading: Reading) -> list[str]:
     """Return what is wrong with what cycles left in the store, as sentences; empty for nothing.
 
     Args:
@@ -26,18 +27,18 @@ def problems_of_cycles(reading: CycleReading) -> list[str]:
     """
     found: list[str] = []
     try:
-        for cycle in reading.every_dream_cycle():
+        for cycle in reading.cycles.every_dream_cycle():
             report = stored_report(cycle)
             found += [f"dream cycle {report.id!r}: {one}" for one in _wrong(reading, cycle)]
             if report.damage:
                 found.append(f"dream cycle {report.id!r}: its report is damaged ({report.damage})")
-        found += reading.dream_orphans()
+        found += reading.cycles.dream_orphans()
     except StoreCorrupt as error:
         found.append(f"dream cycles: {error}")
     return found
 
 
-def _wrong(reading: CycleReading, cycle: StoredCycle) -> Iterator[str]:
+def _wrong(reading: Reading, cycle: StoredCycle) -> Iterator[str]:
     if cycle.number < 1 or cycle.number > MOST_REVISIONS:
         yield f"its number is {cycle.number}"
     if cycle.revision < 1 or cycle.revision > MOST_REVISIONS:
@@ -46,12 +47,12 @@ def _wrong(reading: CycleReading, cycle: StoredCycle) -> Iterator[str]:
         yield f"its clock is {cycle.dreamed_at}"
 
     def changes() -> None:
-        held: Any = reading.dream_changes(cycle.number)
+        held: Any = reading.cycles.dream_changes(cycle.number)
         if held is not None:
             ledger.decoded(held)
 
     def contents() -> None:
-        require_sense(reading.dream_contents(cycle.number))
+        require_sense(reading.cycles.dream_contents(cycle.number))
 
     yield from _raised(changes)
     yield from _raised(contents)

@@ -101,8 +101,8 @@ def _planned(
 
     source, revision = remember.writer.run(drafted)
     with parts.store.read() as reading:
-        previous = reading.last_dreamed_at()
-        day = reading.taken_in_day(now)
+        previous = reading.cycles.last_dreamed_at()
+        day = reading.cycles.taken_in_day(now)
     draft = Draft(
         source,
         now=now,

@@ -228,4 +228,4 @@ class CycleCounts:
     def dreamed_at(self) -> float | None:
         """Return the clock of the store's last cycle; None: there was none."""
         with self._scope.services.store.read() as reading:
-            return reading.last_dreamed_at()
+            return reading.cycles.last_dreamed_at()

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 def reports(scope: Scope, most: int) -> Iterator[DreamReport]:
     """Yield at most so many reports, the newest first; each is decoded when it is its turn."""
     with scope.services.store.read() as reading:
-        cycles = reading.dream_cycles(most)
+        cycles = reading.cycles.dream_cycles(most)
     for cycle in cycles:
         yield stored_report.stored_report(cycle)
 
@@ -34,7 +34,7 @@ def noted_top(scope: Scope, most: int) -> list[str] | None:
         None where none of the reports notes any.
     """
     with scope.services.store.read() as reading:
-        cycles = reading.dream_cycles(most)
+        cycles = reading.cycles.dream_cycles(most)
     found = (stored_report.noted_top(cycle) for cycle in cycles)
     return next((top for top in found if top is not None), None)
 
@@ -45,7 +45,7 @@ def interrupted(services: EngineServices) -> Begun | None:
     if begun is None:
         return None
     with services.store.read() as reading:
-        return None if reading.dream_cycle(begun.id) is not None else begun
+        return None if reading.cycles.dream_cycle(begun.id) is not None else begun
 
 
 def log_interrupted(services: EngineServices) -> None:

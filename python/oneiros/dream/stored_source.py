@@ -131,7 +131,7 @@ class StoredSource:
     def repeated(self) -> list[Rows]:
         """Groups of live rows with one text in one topic and project, each in order of insertion."""
         with self._store.read() as reading:
-            groups = reading.repeated_texts()
+            groups = reading.cycles.repeated_texts()
         found = []
         for sequences in groups:
             rows = self._rows_of(sequences)
@@ -147,7 +147,7 @@ class StoredSource:
     def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
         """When rows were last replayed, seconds; NaN where never, or before they last changed."""
         with self._store.read() as reading:
-            held = reading.replayed_at()
+            held = reading.cycles.replayed_at()
         every = np.full(self._count, np.nan)
         if held:
             own = self._lifecycle.rows_of_sequences(np.array(list(held), np.int64))

@@ -149,7 +149,7 @@ def purgeable(scope: Scope, older_than_days: float, now: Time | None) -> list[st
     """Return the ids that a purge would erase; see :meth:`oneiros.Engine.purgeable`."""
     before = _before(scope, older_than_days, now)
     with scope.services.store.read() as reading:
-        numbers = reading.deleted_before(before)
+        numbers = reading.cycles.deleted_before(before)
         found = reading.of_sequences(numbers, on_damage=scope.services.remember.note_damage)
         return [memory.id for batch in found for memory in batch]
 

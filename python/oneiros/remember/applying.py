@@ -73,11 +73,13 @@ class Applying:
         self._net = plan.net()
         self._rows = rows
         self._sequence_of = rows.sequences
-        since = transaction.changed_since(plan.revision) | transaction.linked_since(plan.revision)
+        since = transaction.cycles.changed_since(plan.revision) | transaction.cycles.linked_since(
+            plan.revision
+        )
         changed = rows.changed(since, owed)
         self._stays = self._touched() & changed
         _spread(self._stays, self._draft.rests)
-        self._day = transaction.taken_in_day(plan.now)
+        self._day = transaction.cycles.taken_in_day(plan.now)
         self._over = self._beyond_day_limit()
         if self._over.any():
             self._stays |= self._over
@@ -107,7 +109,7 @@ class Applying:
             )
             for write in columns
         ]
-        self._transaction.add_dream_cycle(
+        self._transaction.cycles.add_dream_cycle(
             StoredCycle(
                 number=0,
                 id=report.id,
@@ -119,7 +121,7 @@ class Applying:
             ),
             self._contents,
         )
-        self._transaction.forget_dream_changes(_KEPT_CYCLES)
+        self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
         return report
 
     def _touched(self) -> Mask:
@@ -242,8 +244,8 @@ class Applying:
         if draft.peer_counts is not None:
             replayed = draft.candidates[~self._stays[draft.candidates]]
             sequences = self._sequence_of[replayed].tolist()
-            before = self._transaction.replays(sequences)
-            self._transaction.keep_replays(sequences, draft.now)
+            before = self._transaction.cycles.replays(sequences)
+            self._transaction.cycles.keep_replays(sequences, draft.now)
             self._contents += [
                 StoredContent(sequence, "replayed_at", "R11", was, draft.now)
                 for sequence, was in zip(sequences, before, strict=True)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.projections.column_write import ColumnWrite
-    from oneiros.store import Transaction
-    from oneiros.store.cycle_reading import CycleReading
+    from oneiros.store import Reading, Transaction
 
 __all__ = ["OwnWrites", "long_numbers", "write_columns"]
 
@@ -73,7 +72,7 @@ def _cells(write: ColumnWrite, places: npt.NDArray[np.intp]) -> list[Any]:
 
 
 def long_numbers(
-    reading: CycleReading,
+    reading: Reading,
     before: Mapping[str, npt.NDArray[Any]],
     sequences: Mapping[str, npt.NDArray[np.int64]],
 ) -> dict[str, LongNumbers]:
@@ -94,7 +93,7 @@ def long_numbers(
     found = {name: stored[name].copy() for name in names}
     for part in filter(None, parted(names)):
         every = functools.reduce(np.union1d, (sequences[name] for name in part))
-        for rows in reading.numbers(part, every.tolist()):
+        for rows in reading.cycles.numbers(part, every.tolist()):
             numbers, *columns = _arrays(rows)
             for name, values in zip(part, columns, strict=True):
                 own = sequences[name]

@@ -46,7 +46,7 @@ class Cycles(InStep):
         associations = self.links_to_follow() or self._projections.associations
         owed = self.reinforcing.owing()
         with self._writing_columns() as (transaction, own):
-            if transaction.dream_cycle(plan.id) is not None:
+            if transaction.cycles.dream_cycle(plan.id) is not None:
                 msg = f"plan: must be applied once, {plan.id} was already"
                 raise ValueError(msg)
             known = associations if associations.are_read else None
@@ -114,7 +114,7 @@ class Cycles(InStep):
         """
         with self._writing() as transaction:
             damaged: list[Damaged] = []
-            candidates = transaction.deleted_before(deleted_before)
+            candidates = transaction.cycles.deleted_before(deleted_before)
             found = transaction.of_sequences(candidates, on_damage=damaged.append)
             ids = [memory.id for batch in found for memory in batch]
             for one in damaged:

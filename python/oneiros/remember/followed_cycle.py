@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneiros.projections.lifecycle import Lifecycle
-    from oneiros.store.cycle_reading import CycleReading, StoredContent, StoredCycle
+    from oneiros.store import Reading
+    from oneiros.store.cycle_reading import StoredContent, StoredCycle
 
 __all__ = ["changed_by", "changed_by_contents"]
 
@@ -23,7 +24,7 @@ _OF_USE: Final = frozenset(
 """What searches strengthen before the store knows of it: whole memories are read for these."""
 
 
-def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) -> OwnWrites | None:
+def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> OwnWrites | None:
     """Return what a cycle changed, as its writer knew it; None where its notes do not tell.
 
     So it is with a cycle so old that what it changed is no longer kept, and where that is damaged:
@@ -52,16 +53,16 @@ def changed_by(cycle: StoredCycle, reading: CycleReading, lifecycle: Lifecycle) 
         is_known = rows >= 0  # those that are not were forgotten since
         known = rows[is_known].astype(np.uint32)
         own.columns.append(ColumnWrite(column.field, known, column.after[is_known]))
-    origin = cycle if cycle.undoes is None else reading.dream_cycle(cycle.undoes)
+    origin = cycle if cycle.undoes is None else reading.cycles.dream_cycle(cycle.undoes)
     if origin is None:
         return None
     try:
-        own.sequences += changed_by_contents(reading.dream_contents(origin.number))
+        own.sequences += changed_by_contents(reading.cycles.dream_contents(origin.number))
     except StoreCorrupt:
         return None
     if cycle.undoes is not None:  # what it erased may have superseded others, which came back
         noted = {number for column in columns for number in column.sequences.tolist()}
-        own.sequences += reading.memories_changed_by(cycle.revision).difference(noted)
+        own.sequences += reading.cycles.memories_changed_by(cycle.revision).difference(noted)
     return own
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from oneiros.remember.text_vectors import TextVectors
     from oneiros.store import Reading, Store
     from oneiros.store.columns import StoredBatch
-    from oneiros.store.cycle_reading import CycleReading
     from oneiros.texts.memory_texts import MemoryTexts
 
 __all__ = ["Following", "Uncollected"]
@@ -146,7 +145,7 @@ class Following:
                 self._projections.erase(memory_id)
             self._unhidden.remove(sequence)
 
-    def _follow(self, reading: CycleReading) -> None:
+    def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
         last = reading.last_revision()
         if last == self._revision:
@@ -186,7 +185,7 @@ class Following:
             for batch in reading.changes(revision, on_damage=self.note_damage):
                 self._apply(batch)
 
-    def _follow_cycles(self, reading: CycleReading) -> int:
+    def _follow_cycles(self, reading: Reading) -> int:
         """Take up the dream cycles that are the next commits; returns the last commit held then.
 
         A cycle changes most memories, in a few columns: what it noted of them for an undo is read in
@@ -195,7 +194,7 @@ class Following:
         revision = self._revision
         if not revision:
             return 0  # all memories are to be read
-        while (cycle := reading.cycle_of_commit(revision + 1)) is not None:
+        while (cycle := reading.cycles.cycle_of_commit(revision + 1)) is not None:
             from oneiros.remember.followed_cycle import changed_by  # noqa: PLC0415 - few processes dream
 
             own = changed_by(cycle, reading, self._lifecycle)
@@ -225,7 +224,7 @@ class Following:
         for batch in reading.of_sequences(own.sequences, on_damage=self.note_damage):
             self._apply(batch)
 
-    def _follow_erased(self, reading: CycleReading) -> None:
+    def _follow_erased(self, reading: Reading) -> None:
         """Drop what was erased.
 
         An id may have been given again since, and an interrupt may have come when that was taken up
@@ -235,13 +234,13 @@ class Following:
         if not ids:  # as a rule
             return
         known = [number or 0 for number in self.numbers_of(ids)]
-        for memory_id, held_id in zip(ids, reading.ids(known), strict=True):
+        for memory_id, held_id in zip(ids, reading.cycles.ids(known), strict=True):
             if memory_id != held_id:
                 self.reinforcing.forget(memory_id)
                 self._projections.erase(memory_id)
         if self.damaged:
             numbers = list(self.damaged)
-            for sequence, id in zip(numbers, reading.ids(numbers), strict=True):
+            for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):
                 if id is None:
                     del self.damaged[sequence]
 

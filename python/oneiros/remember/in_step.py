@@ -15,6 +15,7 @@ from oneiros.remember.following import Following, Uncollected
 from oneiros.remember.reinforcing import OF_USE, Reinforcing
 from oneiros.remember.text_vectors import TextVectors
 from oneiros.remember.verdicts import VerdictCounts
+from oneiros.store.index_checking import index_damage, is_rebuildable
 
 if TYPE_CHECKING:
     from oneiros.embedders import Embedder
@@ -179,8 +180,8 @@ class InStep(Following):
         REQUIRES: the thread that writes, and a file whose pages are sound.
         """
         with self._store.read() as reading:
-            found = reading.index_damage()
-            is_possible = all(map(reading.is_rebuildable, found))
+            found = index_damage(reading)
+            is_possible = all(is_rebuildable(reading, one) for one in found)
         if not found:
             return []
         outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"

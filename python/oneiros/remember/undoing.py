@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
     from oneiros.projections.lifecycle import Lifecycle
     from oneiros.remember.column_writes import OwnWrites
-    from oneiros.store import StoredMemory, Transaction
-    from oneiros.store.cycle_reading import CycleReading, StoredContent
+    from oneiros.store import Reading, StoredMemory, Transaction
+    from oneiros.store.cycle_reading import StoredContent
 
 __all__ = ["Undoing", "undoable"]
 
@@ -63,19 +63,19 @@ def _are_shown(
     return shown
 
 
-def undoable(reading: CycleReading, id: str) -> StoredCycle:
+def undoable(reading: Reading, id: str) -> StoredCycle:
     """Return the cycle of an id.
 
     Raises:
         ValueError: there is none, it was undone, it is an undoing, or what it changed is no longer
             kept.
     """
-    cycle = reading.dream_cycle(id)
+    cycle = reading.cycles.dream_cycle(id)
     if cycle is None:
         msg = f"id: no dream cycle has the id {id!r}"
     elif cycle.undoes is not None:
         msg = f"id: must be of a cycle, {id!r} undid one"
-    elif reading.undone_by(id) is not None:
+    elif reading.cycles.undone_by(id) is not None:
         msg = f"id: must be of a cycle that stands, {id!r} was undone"
     elif cycle.changes is None:
         msg = f"id: {id!r} is too old: what it changed is no longer kept"
@@ -123,7 +123,7 @@ class Undoing:
             StoreCorrupt: what the cycle changed is damaged; nothing was written.
         """
         columns, links = ledger.decoded(self._cycle.changes or b"")
-        contents = self._transaction.dream_contents(self._cycle.number)
+        contents = self._transaction.cycles.dream_contents(self._cycle.number)
         require_sense(contents)
         self._restore_columns(columns, own)
         self._restore_links(links)
@@ -141,7 +141,7 @@ class Undoing:
             left_alone=(told,) if stays else (),
             not_restored=tuple(self._not_restored),
         )
-        self._transaction.add_dream_cycle(
+        self._transaction.cycles.add_dream_cycle(
             StoredCycle(
                 number=0,
                 id=report.id,
@@ -215,7 +215,7 @@ class Undoing:
         if self._associations is None or not links:
             return
         ends = list(dict.fromkeys(end for link in links for end in (link.first, link.second)))
-        id_of = dict(zip(ends, self._transaction.ids(ends), strict=True))
+        id_of = dict(zip(ends, self._transaction.cycles.ids(ends), strict=True))
         row_of = self._lifecycle.row_of
         for link in links:
             one, other = id_of[link.first], id_of[link.second]
@@ -232,7 +232,7 @@ class Undoing:
                 self._restored += 1
 
     def _restore_content(self, content: StoredContent) -> None:
-        (id,) = self._transaction.ids([content.sequence])
+        (id,) = self._transaction.cycles.ids([content.sequence])
         if id is None:
             return
         if content.field == "replayed_at":
@@ -275,11 +275,11 @@ class Undoing:
 
     def _restore_replay(self, content: StoredContent) -> None:
         """Bring back when a memory was replayed, unless another cycle replayed it since."""
-        if self._transaction.replays([content.sequence]) == [content.after]:
+        if self._transaction.cycles.replays([content.sequence]) == [content.after]:
             if content.before is None:
-                self._transaction.forget_replay(content.sequence)
+                self._transaction.cycles.forget_replay(content.sequence)
             else:
-                self._transaction.keep_replays([content.sequence], content.before)
+                self._transaction.cycles.keep_replays([content.sequence], content.before)
 
     def _take_back(self, held: StoredMemory) -> None:
         """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""

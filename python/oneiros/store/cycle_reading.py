@@ -6,16 +6,18 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
 from oneiros.field_checks import LAST_MOMENT
 from oneiros.fields import FLOAT64_MAX
 from oneiros.store.checksums import RawRow
-from oneiros.store.index_checking import IndexChecking
 from oneiros.store.lifecycle_rows import LIFECYCLE
-from oneiros.store.reading import CHANGED
+from oneiros.store.states import CHANGED
+
+if TYPE_CHECKING:
+    from oneiros.store.reading import Reading
 
 __all__ = ["CycleReading", "DayTaken", "StoredContent", "StoredCycle"]
 
@@ -114,8 +116,11 @@ class StoredContent(NamedTuple):
     after: Any
 
 
-class CycleReading(IndexChecking):
-    """Reads what cycles left."""
+class CycleReading:
+    """Reads what cycles left. Made by ``Reading``."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
     def dream_cycles(self, limit: int) -> list[StoredCycle]:
         """Return the last cycles, the newest first, without what they changed."""
@@ -133,18 +138,20 @@ class CycleReading(IndexChecking):
             rest: which, and in what order.
             values: bound in it.
         """
-        rows = self._raw("dream_cycle", besides=["number", changes], rest=rest, values=values)
+        rows = self._reading.raw(
+            "dream_cycle", besides=["number", changes], rest=rest, values=values
+        )
         return map(_cycle, rows)
 
     def dream_changes(self, number: int) -> bytes | None:
         """Return what the cycle of a number changed in columns, encoded; None: no longer kept."""
-        rows = self._rows("SELECT changes FROM dream_cycle WHERE number = ?", (number,))
+        rows = self._reading.rows("SELECT changes FROM dream_cycle WHERE number = ?", (number,))
         changes: bytes | None = rows[0][0] if rows else None
         return changes
 
     def dream_orphans(self) -> list[str]:
         """Return what is wrong with what cycles left of memories, as sentences; at most a hundred."""
-        return [str(row[0]) for row in self._rows(_ORPHANS.format(_IS_TIME))]
+        return [str(row[0]) for row in self._reading.rows(_ORPHANS.format(_IS_TIME))]
 
     def dream_cycle(self, id: str) -> StoredCycle | None:
         """Return the cycle of an id; None where there is none."""
@@ -158,7 +165,7 @@ class CycleReading(IndexChecking):
 
     def undone_by(self, id: str) -> str | None:
         """Return the id of the cycle that undid this one; None where it stands."""
-        rows = self._rows("SELECT id FROM dream_cycle WHERE undoes = ?", (id,))
+        rows = self._reading.rows("SELECT id FROM dream_cycle WHERE undoes = ?", (id,))
         return rows[0][0] if rows else None
 
     def dream_contents(self, number: int) -> list[StoredContent]:
@@ -169,7 +176,9 @@ class CycleReading(IndexChecking):
         """
         found = []
         rest = "WHERE cycle = ? ORDER BY rowid"
-        for is_whole, (_, *cells), _ in self._raw("dream_content", rest=rest, values=(number,)):
+        for is_whole, (_, *cells), _ in self._reading.raw(
+            "dream_content", rest=rest, values=(number,)
+        ):
             if not is_whole:
                 msg = (
                     "the store holds damaged changes of a dream cycle "
@@ -189,7 +198,7 @@ SELECT dreamed_at FROM dream_cycle AS cycle
 WHERE undoes IS NULL AND dreamed_at {_IS_TIME} AND NOT EXISTS (
   SELECT 1 FROM dream_cycle AS later WHERE later.undoes = cycle.id)
 ORDER BY number DESC LIMIT 1"""
-        rows = self._rows(sql)
+        rows = self._reading.rows(sql)
         return rows[0][0] if rows else None
 
     def taken_in_day(self, now: float) -> DayTaken:
@@ -202,10 +211,10 @@ ORDER BY number DESC LIMIT 1"""
         Args:
             now: seconds UTC.
         """
-        cursor = self._run(_TAKEN, (now,))
+        cursor = self._reading.run(_TAKEN, (now,))
         taken, taken_shown, shown = 0, 0, None
         back: dict[bytes, tuple[int, int]] = {}
-        while rows := self._fetch(cursor, _OLDER):
+        while rows := self._reading.fetch(cursor, _OLDER):
             if not any(is_within for _, _, is_within, *_ in rows):
                 break
             for id, undoes, is_within, *counts in rows:
@@ -228,21 +237,21 @@ ORDER BY number DESC LIMIT 1"""
     def deleted_before(self, time: float) -> list[int]:
         """Return the sequence numbers of the memories soft-deleted before a moment, in order."""
         sql = "SELECT sequence FROM memory WHERE deleted_at < ? ORDER BY sequence"
-        return [row[0] for row in self._rows(sql, (time,))]
+        return [row[0] for row in self._reading.rows(sql, (time,))]
 
     def replayed_at(self) -> dict[int, float]:
         """Return when memories were last replayed, by sequence number."""
         sql = "SELECT sequence, replayed_at FROM replay WHERE replayed_at"
-        return dict(self._rows(f"{sql} {_IS_TIME}"))
+        return dict(self._reading.rows(f"{sql} {_IS_TIME}"))
 
     def changed_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of the memories that a later commit added or changed."""
-        return {row[0] for row in self._rows(CHANGED, (revision,))}
+        return {row[0] for row in self._reading.rows(CHANGED, (revision,))}
 
     def memories_changed_by(self, revision: int) -> set[int]:
         """Return the sequence numbers of the rows of ``memory`` that a commit was the last to change."""
         sql = "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision = ?"
-        return {row[0] for row in self._rows(sql, (revision,))}
+        return {row[0] for row in self._reading.rows(sql, (revision,))}
 
     def linked_since(self, revision: int) -> set[int]:
         """Return the sequence numbers of memories of which a later commit made, changed or took a link.
@@ -250,15 +259,17 @@ ORDER BY number DESC LIMIT 1"""
         A link that went with a memory that was erased is none of these, nor is an end that damage
         gave another type.
         """
-        return {row[0] for row in self._rows(_LINKED, (revision,)) if isinstance(row[0], int)}
+        return {
+            row[0] for row in self._reading.rows(_LINKED, (revision,)) if isinstance(row[0], int)
+        }
 
     def ids(self, sequences: Sequence[int]) -> list[str | None]:
         """Return the ids of sequence numbers, in their order; None where there is none."""
         if len(sequences) > _MANY:
-            known: dict[int, str] = dict(self._rows("SELECT sequence, id FROM memory"))
+            known: dict[int, str] = dict(self._reading.rows("SELECT sequence, id FROM memory"))
         else:
             sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
-            known = dict(found[0] for s in sequences if (found := self._rows(sql, (s,))))
+            known = dict(found[0] for s in sequences if (found := self._reading.rows(sql, (s,))))
         return [known.get(sequence) for sequence in sequences]
 
     def numbers(self, names: Sequence[str], sequences: Sequence[int]) -> Iterator[_Rows]:
@@ -271,19 +282,19 @@ ORDER BY number DESC LIMIT 1"""
         table = "lifecycle" if names[0] in LIFECYCLE else "memory"
         sql = f"SELECT sequence, {', '.join(names)} FROM {table}"
         if len(sequences) > _MANY:
-            cursor = self._run(f"{sql} ORDER BY sequence")
-            while rows := self._fetch(cursor, _AT_ONCE):
+            cursor = self._reading.run(f"{sql} ORDER BY sequence")
+            while rows := self._reading.fetch(cursor, _AT_ONCE):
                 yield rows
             return
         sql = f"{sql} WHERE sequence IN (SELECT value FROM json_each(?)) ORDER BY sequence"
         for start in range(0, len(sequences), _AT_ONCE):
             part = json.dumps(sequences[start : start + _AT_ONCE])
-            yield self._rows(sql, (part,))
+            yield self._reading.rows(sql, (part,))
 
     def replays(self, sequences: Sequence[int]) -> list[float | None]:
         """Return when memories of sequence numbers were last replayed; None where never."""
         sql = f"SELECT replayed_at FROM replay WHERE sequence = ? AND replayed_at {_IS_TIME}"
-        found = (self._rows(sql, (sequence,)) for sequence in sequences)
+        found = (self._reading.rows(sql, (sequence,)) for sequence in sequences)
         return [rows[0][0] if rows else None for rows in found]
 
     def repeated_texts(self) -> list[list[int]]:
@@ -292,9 +303,11 @@ ORDER BY number DESC LIMIT 1"""
         A group is of one topic and one project, none being one, too. It has at least two, in order
         of insertion.
         """
-        unlike = {row[0] for row in self._rows(_UNLIKE)}  # of one number, and not of one text
+        unlike = {
+            row[0] for row in self._reading.rows(_UNLIKE)
+        }  # of one number, and not of one text
         found: list[list[int]] = []
-        for (digest, *_), rows in groupby(self._rows(_REPEATED), key=lambda row: row[:3]):
+        for (digest, *_), rows in groupby(self._reading.rows(_REPEATED), key=lambda row: row[:3]):
             sequences = [row[3] for row in rows]
             found += self._of_one_text(digest, sequences) if digest in unlike else [sequences]
         return [sequences for sequences in found if len(sequences) > 1]
@@ -302,7 +315,7 @@ ORDER BY number DESC LIMIT 1"""
     def _of_one_text(self, digest: int, sequences: Sequence[int]) -> list[list[int]]:
         """Return the sequence numbers of memories whose texts have one number, parted by their texts."""
         sql = "SELECT sequence, text FROM memory WHERE text_digest = ?"
-        texts: dict[int, str] = dict(self._rows(sql, (digest,)))
+        texts: dict[int, str] = dict(self._reading.rows(sql, (digest,)))
         found: dict[str, list[int]] = {}
         for sequence in sequences:
             found.setdefault(texts[sequence], []).append(sequence)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
-from oneiros.field_checks import wrong
-from oneiros.fields import FIELDS
-from oneiros.store.assignments import assigned, update_of
-from oneiros.store.cells import text_digest
 from oneiros.store.checksums import checksum_after, insert_of
-from oneiros.store.cycle_reading import StoredContent, StoredCycle
-from oneiros.store.lifecycle_rows import parted
-from oneiros.store.row_writing import RowWriting
+from oneiros.store.cycle_reading import CycleReading, StoredContent, StoredCycle
+
+if TYPE_CHECKING:
+    from oneiros.store.transaction import Transaction
 
 __all__ = ["CycleWriting"]
 
@@ -42,8 +39,12 @@ undoes IS NOT NULL AND
 CASE WHEN json_valid(report) THEN json_array_length(report, '$.not_restored') END > 0"""
 
 
-class CycleWriting(RowWriting):
-    """Writes what cycles leave."""
+class CycleWriting(CycleReading):
+    """Writes what cycles leave. Made by ``Transaction``."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        super().__init__(transaction)
+        self._transaction = transaction
 
     def add_dream_cycle(self, cycle: StoredCycle, contents: Iterable[StoredContent]) -> None:
         """Note a cycle as part of this commit.
@@ -52,12 +53,12 @@ class CycleWriting(RowWriting):
             cycle: its number and revision are given here, whatever it says.
             contents: what it changed outside of the columns.
         """
-        self._has_changed = True
+        self._transaction.note_change()
         values = (cycle.dreamed_at, cycle.undoes, cycle.report, cycle.changes)
-        self._run(_ADD_CYCLE, (cycle.id, self.revision, *values))
-        number = self._connection.last_insert_rowid()
+        self._transaction.run(_ADD_CYCLE, (cycle.id, self._transaction.revision, *values))
+        number = self._transaction.last_row()
         for content in contents:
-            self._run(_ADD_CONTENT, (number, *content))
+            self._transaction.run(_ADD_CONTENT, (number, *content))
 
     def forget_dream_changes(self, keep: int) -> None:
         """Drop what all but the last cycles changed; their reports stay, and name nothing any more.
@@ -72,54 +73,15 @@ class CycleWriting(RowWriting):
         old = f"{_IS_OLD} AND {_IS_SOUND}"
         after = checksum_after({"report": _SHORTENED})
         sql = f"UPDATE dream_cycle SET report = {_SHORTENED}, changes = NULL, checksum = {after} WHERE"
-        self._run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
+        self._transaction.run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
-        self._run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
+        self._transaction.run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
         """Note when memories were replayed."""
         for sequence in sequences:
-            self._run(_KEEP_REPLAY, (sequence, time))
+            self._transaction.run(_KEEP_REPLAY, (sequence, time))
 
     def forget_replay(self, sequence: int) -> None:
         """Forget when a memory was replayed."""
-        self._run("DELETE FROM replay WHERE sequence = ?", (sequence,))
-
-    def write_lifecycle(
-        self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]
-    ) -> None:
-        """Set columns of many memories; fast where they lie in the table ``lifecycle``.
-
-        Args:
-            sequences: their sequence numbers; best in order. Those that are gone are passed over.
-            values: field to values, one a memory, as the tables hold them: codes of enumerations,
-                None for no time.
-
-        Raises:
-            ValueError: a name that is no field of numbers, another number of values than of
-                memories. Nothing was set.
-        """
-        for name, given in values.items():
-            if name not in FIELDS or FIELDS[name].range is None:
-                raise ValueError(wrong("field", "one of a memory's fields of numbers", name))
-            if len(given) != len(sequences):
-                rule = f"one value for each of the {len(sequences)} memories"
-                raise ValueError(wrong(name, rule, len(given)))
-        self._require_whole()
-        for table, names in zip(("memory", "lifecycle"), parted(values), strict=True):
-            if names:
-                self._has_changed = True
-                sql = update_of(table, tuple(map(assigned, names)))
-                revisions = [self.revision] * len(sequences)
-                columns = (*(values[name] for name in names), revisions, sequences)
-                self._run_many(sql, zip(*columns, strict=True))
-
-    def set_text(self, id: str, text: str) -> None:
-        """Set a memory's text as it is given; that is no revision of it.
-
-        Raises:
-            UnknownMemory: there is none.
-        """
-        values = (text, text_digest(text), self.revision, self._number(id))
-        changes = [("text", "?"), ("text_digest", "?"), ("new_embedding", "NULL")]
-        self._assign(changes, [values])
+        self._transaction.run("DELETE FROM replay WHERE sequence = ?", (sequence,))

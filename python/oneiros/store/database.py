@@ -16,10 +16,9 @@ from oneiros.field_checks import wrong
 from oneiros.store import connections
 from oneiros.store.arguments import checked_path, checked_timeout
 from oneiros.store.connections import MEMORY, Readers, StoreConnection
-from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.failures import translated
 from oneiros.store.loading import MOST_AT_ONCE, OwnRow, load_memories, load_own_rows
-from oneiros.store.reading import DecodeEmbedding
+from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import StoredMemory
 from oneiros.store.watcher import Watcher
 from oneiros.store.writer import Write, Writer
@@ -96,7 +95,7 @@ class Store:
         return self._path
 
     @contextmanager
-    def read(self) -> Iterator[CycleReading]:
+    def read(self) -> Iterator[Reading]:
         """Read one state of the store: ``with store.read() as reading``.
 
         What others commit during the block is not seen in it. Not for use by several threads.
@@ -105,7 +104,7 @@ class Store:
             EngineClosed: the store is closed, or came here by ``fork``.
         """
         with self._unmoving() as connection:
-            yield CycleReading(connection, self._path, self._decode)
+            yield Reading(connection, self._path, self._decode)
 
     def write(self) -> Write:
         """Write: ``with store.write() as transaction``.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oneiros.dataclasses_on_use import NamedTuple
-from oneiros.store.reading import Reading
 from oneiros.store.rows import Damaged
 
-__all__ = ["IndexChecking", "IndexDamage"]
+if TYPE_CHECKING:
+    from oneiros.store.reading import Reading
+
+__all__ = ["IndexDamage", "index_damage", "is_rebuildable"]
 
 _KEYS: Final = {
     "memory": ("sequence",),
@@ -57,75 +59,77 @@ class IndexDamage(NamedTuple):
     words: str
 
 
-class IndexChecking(Reading):
-    """Compares indexes with tables."""
+def index_damage(reading: Reading) -> list[IndexDamage]:
+    """Return the indexes that do not hold what their tables hold. REQUIRES: a sound file.
 
-    def index_damage(self) -> list[IndexDamage]:
-        """Return the indexes that do not hold what their tables hold. REQUIRES: a sound file.
+    An index is a copy. Reads prefer the table, but what changed since a revision, and which
+    memory has an id that no read model knows, are found by an index alone.
+    """
+    return [
+        damage
+        for table in _KEYS
+        for index in _indexes(reading, table)
+        if (damage := _damage_of(reading, table, index)) is not None
+    ]
 
-        An index is a copy. Reads prefer the table, but what changed since a revision, and which
-        memory has an id that no read model knows, are found by an index alone.
-        """
-        return [
-            damage
-            for table in _KEYS
-            for index in self._indexes(table)
-            if (damage := self._damage_of(table, index)) is not None
-        ]
 
-    def is_rebuildable(self, damage: IndexDamage) -> bool:
-        """Return whether an index can be made again from its table without losing anything.
+def is_rebuildable(reading: Reading, damage: IndexDamage) -> bool:
+    """Return whether an index can be made again from its table without losing anything.
 
-        Not where a row that it does not lead to is damaged, or where it still has the id of a row
-        that is lost: then it may be the index that is right.
-        """
-        if damage.name == _OF_IDS and self._rows(_LOST)[0][0]:
-            return False
-        if damage.table not in ("memory", "lifecycle"):
-            return all(row.is_whole for row in self._raw(damage.table))
-        damaged: list[Damaged] = []
-        for _ in self.of_sequences(damage.unfound, on_damage=damaged.append):
-            pass
-        return not damaged
+    Not where a row that it does not lead to is damaged, or where it still has the id of a row
+    that is lost: then it may be the index that is right.
+    """
+    if damage.name == _OF_IDS and reading.rows(_LOST)[0][0]:
+        return False
+    if damage.table not in ("memory", "lifecycle"):
+        return all(row.is_whole for row in reading.raw(damage.table))
+    damaged: list[Damaged] = []
+    for _ in reading.of_sequences(damage.unfound, on_damage=damaged.append):
+        pass
+    return not damaged
 
-    def _indexes(self, table: str) -> list[str]:
-        """Return the names of a table's indexes; the rows of ``link`` lie in that of its key."""
-        found = self._rows(f"PRAGMA index_list({table})")
-        return [name for _, name, _, origin, *_ in found if origin != "pk"]
 
-    def _condition(self, index: str) -> str:
-        """Return SQL for the rows that an index holds, as its own text has it."""
-        ((sql,),) = self._rows("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
-        _, _, condition = (sql or "").partition("WHERE")
-        return condition or "1"
+def _indexes(reading: Reading, table: str) -> list[str]:
+    """Return the names of a table's indexes; the rows of ``link`` lie in that of its key."""
+    found = reading.rows(f"PRAGMA index_list({table})")
+    return [name for _, name, _, origin, *_ in found if origin != "pk"]
 
-    def _damage_of(self, table: str, index: str) -> IndexDamage | None:
-        columns = [name for _, _, name in self._rows(f"PRAGMA index_info({index})")]
-        parts = {
-            "table": table,
-            "index": index,
-            "column": columns[0],
-            "partial": self._condition(index),
-            "key": ", ".join(_KEYS[table]),
-            "same": " AND ".join(f"found.{name} = held.{name}" for name in columns),
-            "own": " AND ".join(f"found.{name} = held.{name}" for name in _KEYS[table]),
-        }
-        unfound = [row[0] for row in self._rows(_UNFOUND.format(**parts))]
-        extra = self._rows(_EXTRA.format(**parts))[0][0] + len(unfound)
-        if not unfound and not extra:
-            return None
-        words = []
-        if unfound:
-            words.append(f"it does not lead to {self._named(table, unfound)}")
-        if extra:
-            words.append(f"it has {extra} entries of no row")
-        return IndexDamage(table, index, unfound, f"index {index}: {' and '.join(words)}")
 
-    def _named(self, table: str, keys: list[int]) -> str:
-        if table not in ("memory", "lifecycle"):
-            return f"{len(keys)} rows of the table {table}"
-        some = json.dumps(keys[:_MOST_LISTED])
-        known = {number: id.decode(errors="replace") for number, id in self._rows(_IDS, (some,))}
-        names = [repr(known.get(key, key)) for key in islice(keys, _MOST_LISTED)]
-        more = f" and {len(keys) - len(names)} more" if len(keys) > len(names) else ""
-        return f"memory {', '.join(names)}{more}"
+def _condition(reading: Reading, index: str) -> str:
+    """Return SQL for the rows that an index holds, as its own text has it."""
+    ((sql,),) = reading.rows("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
+    _, _, condition = (sql or "").partition("WHERE")
+    return condition or "1"
+
+
+def _damage_of(reading: Reading, table: str, index: str) -> IndexDamage | None:
+    columns = [name for _, _, name in reading.rows(f"PRAGMA index_info({index})")]
+    parts = {
+        "table": table,
+        "index": index,
+        "column": columns[0],
+        "partial": _condition(reading, index),
+        "key": ", ".join(_KEYS[table]),
+        "same": " AND ".join(f"found.{name} = held.{name}" for name in columns),
+        "own": " AND ".join(f"found.{name} = held.{name}" for name in _KEYS[table]),
+    }
+    unfound = [row[0] for row in reading.rows(_UNFOUND.format(**parts))]
+    extra = reading.rows(_EXTRA.format(**parts))[0][0] + len(unfound)
+    if not unfound and not extra:
+        return None
+    words = []
+    if unfound:
+        words.append(f"it does not lead to {_named(reading, table, unfound)}")
+    if extra:
+        words.append(f"it has {extra} entries of no row")
+    return IndexDamage(table, index, unfound, f"index {index}: {' and '.join(words)}")
+
+
+def _named(reading: Reading, table: str, keys: list[int]) -> str:
+    if table not in ("memory", "lifecycle"):
+        return f"{len(keys)} rows of the table {table}"
+    some = json.dumps(keys[:_MOST_LISTED])
+    known = {number: id.decode(errors="replace") for number, id in reading.rows(_IDS, (some,))}
+    names = [repr(known.get(key, key)) for key in islice(keys, _MOST_LISTED)]
+    more = f" and {len(keys) - len(names)} more" if len(keys) > len(names) else ""
+    return f"memory {', '.join(names)}{more}"

@@ -21,6 +21,7 @@ from oneiros.store.checksums import (
     select_raw,
     stored,
 )
+from oneiros.store.cycle_reading import CycleReading
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.loading import (
@@ -33,7 +34,7 @@ from oneiros.store.loading import (
     select_own,
 )
 from oneiros.store.rows import Damaged, StoredMemory, index_damage, select, undecoded
-from oneiros.store.states import CHANGED_STATES, StoredStates, states_of
+from oneiros.store.states import CHANGED, CHANGED_STATES, StoredStates, states_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from oneiros.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
 
-__all__ = ["CHANGED", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
+__all__ = ["MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
 Held = TypeVar("Held", StoredMemory, OwnRow)
 
@@ -71,11 +72,6 @@ SELECT max(
   coalesce((SELECT revision FROM dream_cycle WHERE revision BETWEEN 1 AND {MOST_REVISIONS}
             ORDER BY number DESC LIMIT 1), 0))
 """
-CHANGED: Final = """
-SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
-UNION SELECT sequence FROM lifecycle INDEXED BY changed_state
-WHERE revision > ?1 AND revision > 0"""
-"""The memories of which a commit after a revision changed one of the two rows."""
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (
     "memory.sequence IN ("
@@ -132,10 +128,12 @@ class Reading:
         self._connection = connection
         self._path = path
         self._decode = decode
+        self.cycles = CycleReading(self)
+        """What dream cycles left, and what they read."""
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""
-        return int(self._rows(_LAST_REVISION)[0][0])
+        return int(self.rows(_LAST_REVISION)[0][0])
 
     def settings(self) -> dict[str, str]:
         """Return every setting.
@@ -144,7 +142,7 @@ class Reading:
             StoreCorrupt: one is damaged, other than that of the snapshot, which is left out.
         """
         found: dict[str, str] = {}
-        for is_whole, (key, value, _), _ in self._raw("setting"):
+        for is_whole, (key, value, _), _ in self.raw("setting"):
             if is_whole:
                 found[key] = value
             elif key != SNAPSHOT_SETTING:
@@ -186,8 +184,8 @@ class Reading:
             StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
         """
         if after > 0:
-            cursor = self._run(CHANGED_STATES, (after,))
-            while rows := self._fetch(cursor, batch):
+            cursor = self.run(CHANGED_STATES, (after,))
+            while rows := self.fetch(cursor, batch):
                 yield states_of(rows)
 
     def _memories(
@@ -210,10 +208,10 @@ class Reading:
             yield memories
         if (
             len(found)
-            != self._rows("SELECT count(*) FROM memory INDEXED BY memory_by_revision")[0][0]
+            != self.rows("SELECT count(*) FROM memory INDEXED BY memory_by_revision")[0][0]
         ):
             seen = set(found)
-            for sequence, id in self._rows(_KNOWN):
+            for sequence, id in self.rows(_KNOWN):
                 if sequence not in seen:
                     on_damage(Damaged(sequence, id, _NO_ROW))
 
@@ -233,7 +231,7 @@ class Reading:
         """
         last = 0
         try:
-            cursor = self._run(select(condition, hint=hint), values)
+            cursor = self.run(select(condition, hint=hint), values)
             while rows := list(islice(cursor, batch)):
                 if found := stored(_rising(rows, last), on_damage):
                     yield found
@@ -242,8 +240,8 @@ class Reading:
             raise self._failed(error) from error
         except UnicodeDecodeError:
             rest = f"({condition}) AND memory.sequence > {int(last)}"
-            cursor = self._run(select(rest, hint=hint, as_bytes=True), values)
-            while rows := self._fetch(cursor, batch):
+            cursor = self.run(select(rest, hint=hint, as_bytes=True), values)
+            while rows := self.fetch(cursor, batch):
                 if found := stored(undecoded(_rising(rows, last), on_damage), on_damage):
                     yield found
                 last = max(last, rows[-1][0])
@@ -253,8 +251,8 @@ class Reading:
         sql = """
 SELECT sequence, embedding FROM memory NOT INDEXED
 WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
-        cursor = self._run(sql, (up_to,))
-        while rows := self._fetch(cursor, batch):
+        cursor = self.run(sql, (up_to,))
+        while rows := self.fetch(cursor, batch):
             yield rows
 
     def reembedding(self) -> str | None:
@@ -268,7 +266,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
             without: numbers of memories that are not counted.
         """
         values = (_blanks(), self.reembedding() is None, json.dumps(list(without)))
-        return int(self._rows(_COUNT_LACKING, values)[0][0])
+        return int(self.rows(_COUNT_LACKING, values)[0][0])
 
     def without_vector(
         self, after: int, up_to: int, limit: int, *, on_damage: OnDamage = raise_damage
@@ -299,12 +297,12 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
 
     def last_sequence(self) -> int:
         """Return the highest sequence number of a memory; 0 where there is none."""
-        return int(self._rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
+        return int(self.rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
 
     def new_vector_count(self) -> int:
         """Return the number of memories that the new embedder has processed."""
         sql = "SELECT count(*) FROM memory WHERE new_embedding IS NOT NULL"
-        return int(self._rows(sql)[0][0])
+        return int(self.rows(sql)[0][0])
 
     def damaged_new_vectors(self) -> list[int]:
         """Return the sequence numbers of the memories whose new vectors are damaged.
@@ -314,8 +312,8 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         if self._decode is None:
             return []
         damaged = []
-        cursor = self._run("SELECT sequence, new_embedding FROM memory WHERE new_embedding > x''")
-        while rows := self._fetch(cursor, _AT_ONCE):
+        cursor = self.run("SELECT sequence, new_embedding FROM memory WHERE new_embedding > x''")
+        while rows := self.fetch(cursor, _AT_ONCE):
             for number, blob in rows:
                 try:
                     self._decode(blob)
@@ -325,7 +323,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
 
     def a_new_vector(self) -> bytes | None:
         """Return one of the new vectors, encoded; None where there is none."""
-        found = self._rows("SELECT new_embedding FROM memory WHERE new_embedding > x'' LIMIT 1")
+        found = self.rows("SELECT new_embedding FROM memory WHERE new_embedding > x'' LIMIT 1")
         return found[0][0] if found else None
 
     def texts(
@@ -347,7 +345,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         What damage left that is not UTF-8 is the id of no memory.
         """
         sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
-        return [row[0].decode(errors="replace") for row in self._rows(sql, (after,))]
+        return [row[0].decode(errors="replace") for row in self.rows(sql, (after,))]
 
     def load_stored(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
@@ -390,7 +388,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
             row = row_at(number, id)
             if row is not None and row.id == id:
                 return row
-        found = self._rows(_NUMBER, (id,))
+        found = self.rows(_NUMBER, (id,))
         if not found:
             return None
         row = row_at(found[0][0], id)
@@ -416,7 +414,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def _rows_at(self, sql: str, number: int, id: str) -> list[tuple[Any, ...]]:
         """Run a statement for the row of a sequence number, of the memory of an id."""
         try:
-            return list(self._run(sql, (number,)))
+            return list(self.run(sql, (number,)))
         except apsw.Error as error:
             raise self._failed(error) from error
         except UnicodeDecodeError as error:
@@ -508,27 +506,27 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         Raises:
             StoreCorrupt: a link makes no sense.
         """
-        cursor = self._run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
-        while rows := self._fetch(cursor, batch):
+        cursor = self.run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
+        while rows := self.fetch(cursor, batch):
             yield [stored_link(self._path, values, is_whole=bool(whole)) for *values, whole in rows]
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""
-        return int(self._rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
+        return int(self.rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
 
     def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
         """Return (number, id, kind, verdict, time) of the feedback given after that number."""
         sql = """
 SELECT number, id, feedback_event.kind, verdict, time
 FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
-        return self._rows(sql, (after,))
+        return self.rows(sql, (after,))
 
     def verdict_state(self) -> tuple[int, int]:
         """Return numbers that change with every verdict given and every one forgotten."""
         sql = """
 SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
        (SELECT coalesce(max(revision), 0) FROM erased)"""
-        (state,) = self._rows(sql)
+        (state,) = self.rows(sql)
         return state
 
     def verdict_counts(self, within: Mapping[str, str]) -> list[tuple[str, str, int]]:
@@ -541,11 +539,11 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         if within:
             conditions = " AND ".join(f"memory.{name} = ?" for name in within)
             sql += f" JOIN memory USING (sequence) WHERE {conditions}"
-        return self._rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
+        return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""
-        return int(self._rows("SELECT count(*) FROM memory")[0][0])
+        return int(self.rows("SELECT count(*) FROM memory")[0][0])
 
     def live_count(self, *, without: Iterable[int] = ()) -> int:
         """Return the number of memories that are not soft-deleted.
@@ -556,7 +554,7 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         sql = """
 SELECT count(*) FROM memory
 WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
-        return int(self._rows(sql, (json.dumps(list(without)),))[0][0])
+        return int(self.rows(sql, (json.dumps(list(without)),))[0][0])
 
     def live_sums(self, names: Sequence[str], *, without: Iterable[int] = ()) -> dict[str, int]:
         """Return sums over the memories that are not soft-deleted, by field.
@@ -569,14 +567,14 @@ WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
         sql = f"""
 SELECT {sums} FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
 WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each(?))"""
-        (found,) = self._rows(sql, (json.dumps(list(without)),))
+        (found,) = self.rows(sql, (json.dumps(list(without)),))
         return dict(zip(names, found, strict=True))
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return what is wrong with it; nothing for a sound one."""
         try:
-            found = [str(row[0]) for row in self._rows("PRAGMA quick_check")]
-            return [row[0] for row in self._rows(_HALVES)] if found == ["ok"] else found
+            found = [str(row[0]) for row in self.rows("PRAGMA quick_check")]
+            return [row[0] for row in self.rows(_HALVES)] if found == ["ok"] else found
         except StoreCorrupt as error:
             return [str(error)]
 
@@ -587,7 +585,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         ``dream.checking``.
         """
         try:
-            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
+            found = [str(row[0]) for row in self.rows("PRAGMA integrity_check")]
         except StoreCorrupt as error:
             found = [str(error)]
         problems = [] if found == ["ok"] else found
@@ -603,7 +601,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 
     def _damage_in(self, table: str) -> Iterator[str]:
         if table == "lifecycle":  # which is read with the memories
-            yield from (row[0] for row in self._rows(_HALVES))
+            yield from (row[0] for row in self.rows(_HALVES))
         elif table == "memory":
             damaged: list[Damaged] = []
             for _ in self.changes(0, batch=_AT_ONCE, on_damage=damaged.append):
@@ -611,17 +609,17 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
                 damaged.clear()
             yield from (str(one.error()) for one in damaged)
         else:
-            for row in self._raw(table):
+            for row in self.raw(table):
                 if not row.is_whole:
                     cells = ", ".join(f"{cell!r:.40}" for cell in row.cells)
                     yield f"table {table}: a row is damaged: the checksum is another ({cells})"
 
-    def _raw(
+    def raw(
         self, table: str, *, besides: Sequence[str] = (), rest: str = "", values: Sequence[Any] = ()
     ) -> Iterator[RawRow]:
         """Yield the rows of a table as they lie there, damaged or not."""
-        cursor = self._run(select_raw(table, besides=besides, rest=rest), values)
-        while rows := self._fetch(cursor, _AT_ONCE):
+        cursor = self.run(select_raw(table, besides=besides, rest=rest), values)
+        while rows := self.fetch(cursor, _AT_ONCE):
             yield from raw_rows(table, rows)
 
     def lost_successors(self) -> list[tuple[str, str, bool]]:
@@ -629,7 +627,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 
         At most a hundred, in order of insertion.
         """
-        found = self._rows(_LOST_SUCCESSORS)
+        found = self.rows(_LOST_SUCCESSORS)
         return [(id, successor, bool(was_erased)) for id, successor, was_erased in found]
 
     def _memory(self, row: StoredMemory) -> Memory:
@@ -644,7 +642,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
     def _require_whole(self) -> None:
         """Refuse to read where a transaction has failed; outside of one there is none that could."""
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
+    def run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, values)  # reads the first row, if there is one
         except apsw.Error as error:
@@ -652,7 +650,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         except UnicodeDecodeError as error:  # met by a function of ours
             raise self._not_utf8(error) from error
 
-    def _fetch(self, cursor: apsw.Cursor, count: int | None = None) -> list[tuple[Any, ...]]:
+    def fetch(self, cursor: apsw.Cursor, count: int | None = None) -> list[tuple[Any, ...]]:
         try:
             return list(islice(cursor, count))
         except apsw.Error as error:
@@ -663,8 +661,8 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
     def _not_utf8(self, error: UnicodeDecodeError) -> StoreCorrupt:
         return StoreCorrupt(f"{self._path}: a text in the store is not UTF-8 ({error})")
 
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._fetch(self._run(sql, values))
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.fetch(self.run(sql, values))
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)

@@ -137,7 +137,7 @@ class _Search(Reading):
         patience = self._patience()
         while after < last and failures < patience:
             try:
-                found = self._rows(_NEXT, (after,))
+                found = self.rows(_NEXT, (after,))
                 if not found:
                     return
                 if found[-1][0] <= after:  # a damaged page led back
@@ -157,8 +157,8 @@ class _Search(Reading):
         """Return the links that make sense, up to the first that cannot be read."""
         found: list[StoredLink] = []
         with suppress(StoreCorrupt, StoreIOError):
-            cursor = self._run(ALL_LINKS, (0,))
-            while rows := self._fetch(cursor, 1):
+            cursor = self.run(ALL_LINKS, (0,))
+            while rows := self.fetch(cursor, 1):
                 with suppress(StoreCorrupt):
                     *values, whole = rows[0]
                     found.append(stored_link(self._path, values, is_whole=bool(whole)))
@@ -168,7 +168,7 @@ class _Search(Reading):
         """Return the settings that are what was written, up to the first that cannot be read."""
         found: dict[str, str] = {}
         with suppress(StoreCorrupt, StoreIOError):
-            for is_whole, (key, value, _), _ in self._raw("setting"):
+            for is_whole, (key, value, _), _ in self.raw("setting"):
                 # A damaged page may give anything, whatever the table allows.
                 if is_whole and _are_texts(key, value):
                     found[key] = value
@@ -179,7 +179,7 @@ class _Search(Reading):
         highest = 0
         for table in ("memory", "lifecycle"):
             try:
-                found = self._rows(f"SELECT max(sequence) FROM {table}")
+                found = self.rows(f"SELECT max(sequence) FROM {table}")
             except (StoreCorrupt, StoreIOError):
                 continue
             if isinstance(found[0][0], int):
@@ -195,7 +195,7 @@ class _Search(Reading):
 
     def _single(self, sequence: int) -> list[tuple[Any, ...]]:
         try:
-            return self._rows(_ONE, (sequence,))
+            return self.rows(_ONE, (sequence,))
         except (StoreCorrupt, StoreIOError):
             found = self._anew(sequence)
             self.unreadable += not found
@@ -204,7 +204,7 @@ class _Search(Reading):
     def _anew(self, sequence: int) -> list[tuple[Any, ...]]:
         """Read a memory as if its lifecycle began; nothing where that makes no sense either."""
         try:
-            found = self._rows(_ONE_ANEW, (*_NEW_LIFECYCLE, sequence))
+            found = self.rows(_ONE_ANEW, (*_NEW_LIFECYCLE, sequence))
         except (StoreCorrupt, StoreIOError):
             return []
         if _made_of(found) is None:

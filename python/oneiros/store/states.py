@@ -13,7 +13,13 @@ from oneiros.store.rows import sessions_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CHANGED_STATES", "StoredStates", "states_of"]
+__all__ = ["CHANGED", "CHANGED_STATES", "StoredStates", "states_of"]
+
+CHANGED: Final = """
+SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
+UNION SELECT sequence FROM lifecycle INDEXED BY changed_state
+WHERE revision > ?1 AND revision > 0"""
+"""The memories of which a commit after a revision changed one of the two rows."""
 
 CHANGED_STATES: Final = f"""
 SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum

@@ -16,8 +16,11 @@ from oneiros.fields import VERDICTS
 from oneiros.store.assignments import assigned
 from oneiros.store.cells import json_text
 from oneiros.store.checksums import checksum, insert_of
+from oneiros.store.connections import StoreConnection
 from oneiros.store.cycle_writing import CycleWriting
 from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
+from oneiros.store.reading import DecodeEmbedding
+from oneiros.store.row_writing import RowWriting
 from oneiros.store.rows import without_supersession
 
 __all__ = ["Transaction"]
@@ -86,11 +89,23 @@ def _older_duplicates(within: tuple[str, ...], places: str) -> str:
     return _OLDER_DUPLICATES.format(bounds=bounds, places=places)
 
 
-class Transaction(CycleWriting):
+class Transaction(RowWriting):
     """What can be written between ``with store.write() as transaction`` and the block's end.
 
     Reading inside it sees its own writes. Not for use by several threads, nor after the block.
     """
+
+    cycles: CycleWriting
+
+    def __init__(
+        self,
+        connection: StoreConnection,
+        path: str,
+        decode: DecodeEmbedding | None,
+        last_revision: int | None = None,
+    ) -> None:
+        super().__init__(connection, path, decode, last_revision)
+        self.cycles = CycleWriting(self)
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest memory that says the same in the same topic.
@@ -115,7 +130,7 @@ class Transaction(CycleWriting):
                 return 0
             places = "IN (SELECT value FROM json_each(?))"
             values = (json.dumps(found),)
-        older = self._rows(_older_duplicates(tuple(within), places), values)
+        older = self.rows(_older_duplicates(tuple(within), places), values)
         return self.increment((row[0], {"duplicate_count": 1}) for row in older) if older else 0
 
     def _perhaps_repeating(self, sequences: range) -> list[int]:
@@ -131,8 +146,8 @@ class Transaction(CycleWriting):
         repeated: set[int] = set()
         if len(known) < len(digests):
             repeated.update(digest for digest, count in Counter(digests).items() if count > 1)
-        if self._rows("SELECT min(sequence) FROM memory")[0][0] < sequences[0]:
-            rows = self._rows(_KNOWN_DIGESTS, (json.dumps(list(known)), sequences[0]))
+        if self.rows("SELECT min(sequence) FROM memory")[0][0] < sequences[0]:
+            rows = self.rows(_KNOWN_DIGESTS, (json.dumps(list(known)), sequences[0]))
             repeated.update(row[0] for row in rows)
         return [sequence for sequence, digest in pairs if digest in repeated]
 
@@ -185,7 +200,7 @@ class Transaction(CycleWriting):
             raise ValueError(wrong("verdict", "one of " + ", ".join(VERDICTS), verdict))
         number = self._number(id)
         self.increment([(id, {"feedback": VERDICTS[verdict]})])
-        self._run(_ADD_VERDICT, (verdict, time, number))
+        self.run(_ADD_VERDICT, (verdict, time, number))
 
     def set_link(self, link: StoredLink) -> bool:
         """Make a link what it says, whether there was one or not.
@@ -230,7 +245,7 @@ class Transaction(CycleWriting):
         ends = sorted(self.sequences_of([one, other]).values())
         if len(ends) != 2:
             return False
-        self._run(REMOVE, (self.revision, *ends))
+        self.run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
     def insert_columns(
@@ -246,7 +261,7 @@ class Transaction(CycleWriting):
         if any(successor is not None for successor in successors):
             self._has_changed = True  # whether it is superseded depends on other rows
         if sequences:
-            waiting = self._rows(_WAITING, (sequences[0], sequences[-1]))
+            waiting = self.rows(_WAITING, (sequences[0], sequences[-1]))
             if waiting:
                 self._assign([], [(self.revision, number) for (number,) in waiting])
         return sequences
@@ -274,18 +289,18 @@ class Transaction(CycleWriting):
             return False
         self._relink(id, number)
         if number + 1 == self._next_sequence():  # it is not given again
-            self._run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
-            self._run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
+            self.run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
+            self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
         for sql in _ERASE:
-            self._run(sql, (number,))
-        self._run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
+            self.run(sql, (number,))
+        self.run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
         self._erased.add(id)
         return True
 
     def rebuild_index(self, name: str) -> None:
         """Make an index again from its table. This is no revision of anything."""
         self._has_changed = True
-        self._run(f"REINDEX {name}")
+        self.run(f"REINDEX {name}")
 
     def keep_new_vectors(self, rows: Iterable[tuple[int, bytes | None]]) -> None:
         """Store vectors of a new embedder apart from those that searches use.
@@ -306,7 +321,7 @@ class Transaction(CycleWriting):
     def drop_new_vectors(self) -> None:
         """Delete the vectors that :meth:`keep_new_vectors` stored."""
         self._has_changed = True
-        self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
+        self.run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
 
     def drop_damaged_new_vectors(self) -> int:
         """Delete the new vectors that are damaged, so that they are made again; return how many."""
@@ -327,19 +342,19 @@ class Transaction(CycleWriting):
         """
         count = self.new_vector_count()
         after = 0
-        while rows := self._rows(_NEW_VECTORS, (after,)):
+        while rows := self.rows(_NEW_VECTORS, (after,)):
             self._update_numbered((number, {"embedding": blob or None}) for number, blob in rows)
             after = rows[-1][0]
         self._has_changed = True
-        self._run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
+        self.run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
         return count
 
     def _relink(self, id: str, number: int) -> None:
         """Point what a memory superseded to the memory's own successor, or bring it back."""
-        older = self._rows(_SUPERSEDED, (id,))
+        older = self.rows(_SUPERSEDED, (id,))
         if not older:
             return
-        found = self._rows(_SUCCESSOR, (number,))
+        found = self.rows(_SUCCESSOR, (number,))
         successor = found[0][0] if found else None
         for older_number, name, metadata in older:
             changes: dict[str, object] = {"superseded_by": None}
@@ -354,4 +369,4 @@ class Transaction(CycleWriting):
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
         self.has_set = True
-        self._run(_SET_SETTING, (key, value, self.revision))
+        self.run(_SET_SETTING, (key, value, self.revision))
