@@ -102,14 +102,14 @@ def linked_engine(store: LinkedStore, **options: Any) -> Engine:
     mind = engine_of(store, **options)
 
     def link() -> None:
-        with mind._scope.services.remember._writing() as transaction:
+        with mind._scope.services.sync.writing() as transaction:
             for (a, b), link in store.graph.links.items():
                 last = None if math.isnan(link.last) else link.last
                 transaction.set_link(
                     StoredLink(f"m{a}", f"m{b}", link.kind, link.weight, link.created, last)
                 )
 
-    mind._scope.services.remember.writer.run(link)
+    mind._scope.services.sync.writer.run(link)
     return mind
 
 

@@ -44,7 +44,7 @@ def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]
 
 def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     """Every column of every memory, and the sets it is in, by id."""
-    mind._scope.services.remember.settle()
+    mind._scope.services.sync.settle()
     projections = mind._scope.services.projections
     lifecycle, sets = projections.lifecycle, projections.row_sets.states()
     kinds = lifecycle.kinds
@@ -216,7 +216,7 @@ def test_an_id_given_again_before_a_cycle_is_taken_up(
         report = mind.dream()
         taken = {change.id for change in report.named if change.field == "deleted_at"}
         again = min(taken)
-        take_up = mind._scope.services.remember._take_up
+        take_up = mind._scope.services.sync._take_up
 
         def later(*given: Any) -> None:
             other.add("memory 200", id="m200")
@@ -224,7 +224,7 @@ def test_an_id_given_again_before_a_cycle_is_taken_up(
             other.add("memory of it, again", id=again)
             take_up(*given)
 
-        monkeypatch.setattr(mind._scope.services.remember, "_take_up", later)
+        monkeypatch.setattr(mind._scope.services.sync, "_take_up", later)
         mind.undo_dream(report.id)
         mind.refresh()
         assert state(mind) == state(other)

@@ -20,7 +20,7 @@ from hypothesis.stateful import precondition, rule
 
 from oneiros.dream.plan import DreamPlan
 from oneiros.dream.report import DreamReport
-from oneiros.remember import in_step
+from oneiros.remember import sync
 from oneiros.store import cycle_writing
 from tests.engine.dream_model import State, after_cycle, after_undoing, within_rails
 from tests.engine.dream_stores import called, tables
@@ -47,7 +47,7 @@ def relinked(was: State, now: State) -> set[str]:
 
 PLACES: dict[str, type] = {
     "add_dream_cycle": cycle_writing.CycleWriting,  # the last thing before the commit
-    "_take_up": in_step.InStep,  # the first after it
+    "_take_up": sync.Sync,  # the first after it
 }
 JUDGES = st.sampled_from([None, judged])
 

@@ -216,11 +216,11 @@ def test_damaged_links_stop_no_search(mind: Engine) -> None:
     mind.link("ant", "dog")
 
     def damage() -> None:
-        with mind._scope.services.remember._writing() as transaction:
-            transaction._run("UPDATE link SET weight = 7", ())
-            transaction._has_changed = True
+        with mind._scope.services.sync.writing() as transaction:
+            transaction.run("UPDATE link SET weight = 7", ())
+            transaction.note_change()
 
-    mind._scope.services.remember.writer.run(damage)
+    mind._scope.services.sync.writer.run(damage)
     mind._scope.services.projections.associations.drop()
     assert ask(mind).ids == ["ant", "bee"]
     assert ask(mind).ids == ["ant", "bee"]

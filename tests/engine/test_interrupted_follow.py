@@ -31,7 +31,7 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, step: str, moment: str
 ) -> None:
     mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
-    texts = mind._scope.services.remember.texts()
+    texts = mind._scope.services.sync.texts()
     owner, name = STEPS[step](mind._scope.services.projections)
     whole = getattr(owner, name)
 
@@ -103,7 +103,7 @@ def test_an_id_given_again_keeps_its_row_though_following_is_cut_off(
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(other._scope.services.remember, "_follow_links", cut_off)
+        monkeypatch.setattr(other._scope.services.sync, "_follow_links", cut_off)
         with pytest.raises(KeyboardInterrupt):
             other.refresh()
         other.refresh()

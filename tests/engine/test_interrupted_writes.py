@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.remember.remember import Remember
+from oneiros.remember.sync import Sync
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_read_model_that_is_behind_is_rebuilt_by_check(
         engine.add_many(records(20))
         engine.search("memory", session="s")
         with monkeypatch.context() as patch:
-            patch.setattr(Remember, "_apply", lambda *_: None)
+            patch.setattr(Sync, "_apply", lambda *_: None)
             engine.add_many([{"id": f"x{n}", "text": f"lost {n}"} for n in range(5)])
         engine.add("after them", id="y")
         assert engine.search("lost", reinforce=False).ids == []
@@ -173,17 +173,17 @@ engine.search("memory", session="s")
 def test_an_interrupted_close_is_ended_by_the_exit(path: Path) -> None:
     code = """
 import os, signal, sys, oneiros
-from oneiros.remember.remember import Remember
+from oneiros.remember.sync import Sync
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = oneiros.Engine(sys.argv[1])
 engine.add_many({"id": f"m{n}", "text": f"memory {n}"} for n in range(300))
 engine.search("memory", session="s")
-write = Remember._write_events
+write = Sync.write_events_now
 def slow(self):
     os.kill(os.getpid(), signal.SIGINT)
     import time; time.sleep(.5)
     write(self)
-Remember._write_events = slow
+Sync.write_events_now = slow
 try:
     engine.close()
 except KeyboardInterrupt:

@@ -73,13 +73,13 @@ def attributes(mind: Engine) -> None:
 
 def deaf(mind: Engine) -> None:
     """Miss an update, as an engine that does not follow would."""
-    remember = mind._scope.services.remember
-    apply = remember._apply
-    remember._apply = lambda _: None  # type: ignore[method-assign]
+    sync = mind._scope.services.sync
+    apply = sync._apply
+    sync._apply = lambda _: None  # type: ignore[method-assign]
     try:
         mind.update("m5", text="a bee", importance=0.875, project="z")
     finally:
-        remember._apply = apply  # type: ignore[method-assign]
+        sync._apply = apply  # type: ignore[method-assign]
 
 
 CHANGES: dict[str, Callable[[Engine], object]] = {
@@ -135,9 +135,9 @@ def test_a_difference_is_reported_and_the_read_model_rebuilt(mind: Engine, part:
         assert any(problem.startswith(f"{part}: 1 memories differ") for problem in problems)
     assert problems
     assert mind.check(deep=True) == []
-    remember = mind._scope.services.remember
+    sync = mind._scope.services.sync
     after = answers(mind)
-    mind._scope.services.projections = remember.writer.run(remember.rebuild)
+    mind._scope.services.projections = sync.writer.run(sync.rebuild)
     assert answers(mind) == after
 
 

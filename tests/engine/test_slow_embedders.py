@@ -43,7 +43,7 @@ WRITES: dict[str, Callable[[oneiros.Engine], object]] = {
     "update": lambda engine: engine.update("a", text="bbb"),
     "scope": lambda engine: engine.scope(project="x").add("bbb"),
     "embed_missing": lambda engine: engine.embed_missing(),
-    "reembed": lambda engine: engine.reembed(engine._scope.services.remember.vectors.embedder),
+    "reembed": lambda engine: engine.reembed(engine._scope.services.sync.vectors.embedder),
 }
 
 

@@ -94,10 +94,10 @@ def test_a_link_made_by_hand_comes_after_the_uses_before_it(tmp_path: Path) -> N
     for flushes in (False, True):
         with oneiros.Engine(tmp_path / f"{flushes}.db", clock=VirtualClock(NOW)) as mind:
             one, other, third = mind.add("ant"), mind.add("bee"), mind.add("cow")
-            remember = mind._scope.services.remember
-            remember.links_to_follow()
+            sync = mind._scope.services.sync
+            sync.links_to_follow()
             event = ReinforcementEvent((third,), NOW, None, rule, (third, one, other))
-            remember.reinforce(event)
+            sync.reinforce(event)
             if flushes:
                 mind.flush()
             mind.link(one, other, weight=0.5)
@@ -120,7 +120,7 @@ def test_reads_during_a_rebuild_see_what_searches_strengthened(tmp_path: Path) -
 
         reader = threading.Thread(target=read)
         reader.start()
-        mind._scope.services.remember.writer.run(mind._scope.services.remember.rebuild)
+        mind._scope.services.sync.writer.run(mind._scope.services.sync.rebuild)
         stop.set()
         reader.join()
         assert counts == {1}

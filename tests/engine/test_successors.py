@@ -174,8 +174,8 @@ def test_a_store_that_is_read_anew_hides_the_same(steps: list[tuple[str, str, st
         there = {memory.id: memory for memory in mind.list()}
         kept = {*there, *(m.id for m in mind.get_deleted(list("abcd")) if m is not None)}
         assert before == {id for id, memory in there.items() if memory.superseded_by not in kept}
-        remember = mind._scope.services.remember
-        mind._scope.services.projections = remember.writer.run(remember.rebuild)
+        sync = mind._scope.services.sync
+        mind._scope.services.projections = sync.writer.run(sync.rebuild)
         assert found(mind) == before
 
 

@@ -54,7 +54,7 @@ def test_a_memory_of_any_kind_expires(profile: str, kind: str) -> None:
 def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many(records)
-        mind._scope.services.remember.texts()
+        mind._scope.services.sync.texts()
         projections, rule = mind._scope.services.projections, Duplicates()
         vectors = projections.indexes.vectors
         kept, left = _core.first_of_each(

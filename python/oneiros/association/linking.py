@@ -70,7 +70,7 @@ def links(
     require_where(where)
     when = scope.now(now)
     scope.follow_others()
-    associations = scope.services.remember.associations()
+    associations = scope.services.sync.associations()
     return associations.all(visible=scope.matching(where), now=when)
 
 
@@ -87,7 +87,7 @@ def neighbours(scope: Scope, id: str, *, limit: int = 100, now: Time | None = No
     when = scope.now(now)
     scope.follow_others()
     parts = scope.services
-    associations = parts.remember.associations()
+    associations = parts.sync.associations()
     visible = scope.matching(None)
     row = parts.projections.lifecycle.row_of.get(id)
     if row is None or row not in visible:

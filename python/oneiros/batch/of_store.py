@@ -61,7 +61,7 @@ def rescore(
             future_count=future_count,
         )
 
-    return parts.remember.writer.run(scored)  # where nothing else changes a column meanwhile
+    return parts.sync.writer.run(scored)  # where nothing else changes a column meanwhile
 
 
 def promote(
@@ -99,16 +99,16 @@ def promote(
             future_count=future_count,
         )
 
-    remember = scope.services.remember
+    sync = scope.services.sync
     if dry_run:
-        return remember.writer.run(judged)
+        return sync.writer.run(judged)
     reports: list[PromotionReport] = []
 
     def changes() -> list[tuple[str, dict[str, object]]]:
         reports.append(judged())
         return [(one.id, {"status": "consolidated"}) for one in reports[0].promoted]
 
-    remember.set_columns(changes)
+    scope.services.remember.set_columns(changes)
     return reports[0]
 
 

@@ -58,7 +58,7 @@ def run(
 
     with scope.services.cycles.held(Begun(id, moment)):
         plan = _planned(scope, chosen, moment, id, summarise, judge)
-        return scope.services.remember.apply_cycle(plan)
+        return scope.services.remember.cycles.apply_cycle(plan)
 
 
 def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
@@ -67,7 +67,7 @@ def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
 
     moment = scope.now(now)
     parts = scope.services
-    parts.remember.require_undoable(id)  # a refusal is no cycle, and clears no other's note
+    parts.remember.cycles.require_undoable(id)  # a refusal is no cycle, and clears no other's note
     report = DreamReport(
         id=new_ulid(moment),
         now=moment,
@@ -77,7 +77,7 @@ def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
         undoes=id,
     )
     with parts.cycles.held(Begun(report.id, moment)):
-        return parts.remember.undo_cycle(id, report)
+        return parts.remember.cycles.undo_cycle(id, report)
 
 
 def _planned(
@@ -90,16 +90,16 @@ def _planned(
 ) -> DreamPlan:
 
     parts = scope.services
-    remember = parts.remember
-    remember.write_events()
+    sync = parts.sync
+    sync.write_events()
 
     def drafted() -> tuple[StoredSource, int]:
-        remember.follow()
-        associations = remember.links_to_follow()
-        source = StoredSource(parts.store, parts.projections, associations, remember.texts)
-        return source, remember.revision
+        sync.follow()
+        associations = sync.links_to_follow()
+        source = StoredSource(parts.store, parts.projections, associations, sync.texts)
+        return source, sync.revision
 
-    source, revision = remember.writer.run(drafted)
+    source, revision = sync.writer.run(drafted)
     with parts.store.read() as reading:
         previous = reading.cycles.last_dreamed_at()
         day = reading.cycles.taken_in_day(now)
@@ -113,9 +113,9 @@ def _planned(
         judge=judge,
         factors=profile.factors,
         expiring_kinds=kinds_of(profile.selection, "expiring_kinds"),
-        embeds=remember.vectors.is_present,
+        embeds=sync.vectors.is_present,
     )
-    with remember.noting_damage():
+    with sync.noting_damage():
         return planned(
             draft,
             profile,
@@ -145,7 +145,7 @@ class Cycles:
     def apply(self, plan: DreamPlan) -> DreamReport:
         """Apply a plan, when no other cycle runs."""
         with self._services.cycles.held(Begun(plan.id, plan.now)):
-            return self._services.remember.apply_cycle(plan)
+            return self._services.remember.cycles.apply_cycle(plan)
 
     def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
         """Rank questions on copies of the store, before and after a plan."""

@@ -41,7 +41,7 @@ class StoreTrials:
         self._open = open_engine
         self._services = services
         self._now = now
-        embedder = services.remember.vectors.embedder
+        embedder = services.sync.vectors.embedder
         self._embedder = None if embedder is None else _Once(embedder)
         self._expander = None if services.expander is None else cache(services.expander)
         self._folder = TemporaryDirectory(prefix="oneiros-impact-")
@@ -86,7 +86,7 @@ class StoreTrials:
             durability="normal",
         ) as engine:
             if plan is not None:
-                engine._scope.services.remember.apply_cycle(plan, is_of_copy=True)
+                engine._scope.services.remember.cycles.apply_cycle(plan, is_of_copy=True)
             return [engine.search(query, count, reinforce=False).ids for query in queries]
 
 

@@ -160,6 +160,7 @@ class Engine(Memories):
             store=store,
             projections=projections,
             remember=remember,
+            sync=remember.sync,
             clock=clock,
             profile=chosen,
             auto_refresh=follows,
@@ -174,7 +175,7 @@ class Engine(Memories):
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
             dream.history.log_interrupted(services)
-        made_by = remember.vectors.recorded_name
+        made_by = remember.sync.vectors.recorded_name
         if embedder is None and made_by is not None:
             try:
                 self._warn_without_embedder(made_by)
@@ -188,11 +189,11 @@ class Engine(Memories):
         Raises:
             What an earlier write in the background failed with, if it did.
         """
-        self._scope.services.remember.write_events()
+        self._scope.services.sync.write_events()
 
     def refresh(self) -> None:
         """Follow the commits of other processes now."""
-        self._scope.services.remember.follow()
+        self._scope.services.sync.follow()
 
     # -- maintenance -------------------------------------------------------------------------------
 
@@ -552,7 +553,7 @@ class Engine(Memories):
     def close(self) -> None:
         """Write what waits, and let the file go. Closing twice is once."""
         self._stop_dreaming()
-        self._scope.shared.remember.close()
+        self._scope.shared.sync.close()
 
     def __enter__(self) -> Self:
         return self

@@ -55,7 +55,7 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     projections = parts.projections
     vectors = projections.indexes.vectors
     with parts.store.read() as reading:
-        without_vector = reading.count_without_vector(without=list(parts.remember.damaged))
+        without_vector = reading.count_without_vector(without=list(parts.sync.damaged))
         name = reading.reembedding()
         reembedding = None
         if name is not None:
@@ -63,12 +63,12 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     return {
         "memories": projections.live_count,
         "deleted": len(projections.lifecycle.row_of) - projections.live_count,
-        "damaged": len(parts.remember.damaged),
+        "damaged": len(parts.sync.damaged),
         "kinds": projections.kind_counts(),
         "links": parts.store.link_count(),
-        "revision": parts.remember.revision,
-        "embedder": parts.remember.vectors.recorded_name,
-        "embedding_dimension": parts.remember.vectors.dimension,
+        "revision": parts.sync.revision,
+        "embedder": parts.sync.vectors.recorded_name,
+        "embedding_dimension": parts.sync.vectors.dimension,
         "vectors": 0 if vectors is None else len(vectors),
         "without_vector": without_vector,
         "reembedding": reembedding,
@@ -93,7 +93,7 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
     known = set(problems)
     problems += [
         found
-        for found in parts.remember.writer.run(partial(_check_read_model, scope, deep=deep))
+        for found in parts.sync.writer.run(partial(_check_read_model, scope, deep=deep))
         if found not in known
     ]
     with parts.store.read() as reading:
@@ -106,27 +106,27 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
 
 
 def _check_indexes(scope: Scope) -> list[str]:
-    remember = scope.services.remember
+    sync = scope.services.sync
     found = scope.services.store.quick_check()
     if not all(problem.startswith(_OF_AN_INDEX) for problem in found):
         return []  # pages are damaged: writing might make it worse
-    problems: list[str] = remember.writer.run(remember.mend_indexes)
+    problems: list[str] = sync.writer.run(sync.mend_indexes)
     return problems
 
 
 def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
 
     parts = scope.services
-    parts.remember.follow()
-    damaged = dict(parts.remember.damaged)
+    parts.sync.follow()
+    damaged = dict(parts.sync.damaged)
     with parts.store.read() as reading:
         sums = reading.live_sums(SUMMED, without=damaged)
         problems = parts.projections.problems(reading.live_count(without=damaged), sums)
     if deep:
-        problems += parts.remember.differences()
-        damaged = dict(parts.remember.damaged)
+        problems += parts.sync.differences()
+        damaged = dict(parts.sync.damaged)
     if problems:
-        parts.projections = parts.remember.rebuild()
+        parts.projections = parts.sync.rebuild()
         problems = [f"{problem}; rebuilt from the store" for problem in problems]
     return [str(one.error()) for one in damaged.values()] + problems
 
@@ -142,7 +142,7 @@ def verify_erased(scope: Scope, text: str) -> bool:
 
 def purge(scope: Scope, older_than_days: float, now: Time | None) -> int:
     """Erase what was soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
-    return scope.services.remember.purge(_before(scope, older_than_days, now))
+    return scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
 
 
 def purgeable(scope: Scope, older_than_days: float, now: Time | None) -> list[str]:
@@ -150,7 +150,7 @@ def purgeable(scope: Scope, older_than_days: float, now: Time | None) -> list[st
     before = _before(scope, older_than_days, now)
     with scope.services.store.read() as reading:
         numbers = reading.cycles.deleted_before(before)
-        found = reading.of_sequences(numbers, on_damage=scope.services.remember.note_damage)
+        found = reading.of_sequences(numbers, on_damage=scope.services.sync.note_damage)
         return [memory.id for batch in found for memory in batch]
 
 
@@ -177,7 +177,7 @@ def backup(scope: Scope, path: str | os.PathLike[str], *, replace: bool) -> None
     if not replace and os.path.lexists(target):
         msg = f"path: must be a new file without replace=True, got {str(target)!r}"
         raise ValueError(msg)
-    scope.services.remember.write_events(is_told=False)
+    scope.services.sync.write_events(is_told=False)
     scope.services.store.backup(target)
 
 
@@ -191,7 +191,7 @@ def export(scope: Scope, path: str | os.PathLike[str], *, embeddings: bool) -> i
     left_out: list[str] = []
     count = write_jsonl(target, _pages(scope, ids, left_out), embeddings=embeddings)
     if not scope.bounds:
-        left_out += [one.id for one in services.remember.damaged.values()]
+        left_out += [one.id for one in services.sync.damaged.values()]
     _warn_of_damage(list(dict.fromkeys(left_out)))
     return count
 
@@ -223,7 +223,7 @@ def embed_missing(scope: Scope, *, progress: bool) -> int:
     require_flag("progress", progress)
     total = _count(scope, Reading.count_without_vector) if progress else None
     with progress_bar("embedding", total) as advance:
-        return scope.services.remember.embed_missing(advance)
+        return scope.services.remember.embedding.embed_missing(advance)
 
 
 def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -> int:
@@ -233,7 +233,7 @@ def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -
     require_flag("progress", progress)
     total = _count(scope, Reading.count) if progress else None
     with progress_bar("embedding", total) as advance:
-        return scope.services.remember.reembed(embedder, resume=resume, advance=advance)
+        return scope.services.remember.embedding.reembed(embedder, resume=resume, advance=advance)
 
 
 def foreign_path(scope: Scope, path: str | os.PathLike[str]) -> Path:

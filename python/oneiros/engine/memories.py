@@ -157,7 +157,7 @@ class Memories:
         links: bool | None = None,
     ) -> AddReport:
         parts = self._scope.services
-        report = parts.remember.add(
+        report = parts.remember.adding.add(
             records,
             now=self._scope.now(now),
             on_conflict=on_conflict,
@@ -832,7 +832,7 @@ class Memories:
 
     def _state(self) -> str:
         """Return how many memories there are, for a line that names this object."""
-        return f"{len(self)} memories" if self._scope.shared.remember.is_open_here else "closed"
+        return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -853,11 +853,9 @@ class Memories:
         return {**record, **self._scope.bounds}
 
     def _warn_of_dropped_vectors(self) -> None:
-        remember = self._scope.services.remember
-        if remember.has_dropped_vectors and not (
-            remember.has_warned or self._scope.services.is_quiet
-        ):
-            remember.has_warned = True
+        sync = self._scope.services.sync
+        if sync.has_dropped_vectors and not (sync.has_warned or self._scope.services.is_quiet):
+            sync.has_warned = True
             warn(
                 "a text was changed, and its vector, which is of the old text, was dropped: this "
                 "engine has no embedder to make another. Give embedding= with the text, or open the "

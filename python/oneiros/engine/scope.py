@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from oneiros.ranking.factors.thompson import Verdicts
     from oneiros.ranking.profile import Profile
     from oneiros.remember import Remember
+    from oneiros.remember.sync import Sync
     from oneiros.rerank import Reranker
     from oneiros.scopes import Where
     from oneiros.store import Store, StoredMemory
@@ -49,6 +50,7 @@ class EngineServices:
     store: Store
     projections: Projections
     remember: Remember
+    sync: Sync
     clock: Clock
     profile: Profile
     auto_refresh: bool
@@ -88,7 +90,7 @@ class Scope:
         Raises:
             EngineClosed: the engine is closed, or was opened before a fork.
         """
-        if os.getpid() != self.shared.remember.open_in:
+        if os.getpid() != self.shared.sync.open_in:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self.shared
@@ -96,7 +98,7 @@ class Scope:
     def follow_others(self) -> None:
         """Apply what other processes committed, where the engine does so before a search."""
         parts = self.services
-        parts.remember.follow_others(is_asked=parts.auto_refresh)
+        parts.sync.follow_others(is_asked=parts.auto_refresh)
 
     def now(self, now: Time | None) -> float:
         """Return a time as seconds since the epoch; None: the engine's clock."""
@@ -114,8 +116,8 @@ class Scope:
         """Return the verdicts on memories within the bounds, by kind; empty where the profile reads none."""
         if not any(getattr(factor, "reads_verdicts", False) for factor in profile.factors):
             return {}
-        remember = self.services.remember
-        return remember.verdicts.within(self.bounds, remember.revision)
+        sync = self.services.sync
+        return sync.verdicts.within(self.bounds, sync.revision)
 
     def contains(self, memory: StoredMemory | Memory | OwnRow) -> bool:
         """Whether a memory lies within the bounds."""
@@ -152,10 +154,10 @@ class Scope:
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return memories, soft-deleted ones and those out of bounds too; None where there is none."""
         parts = self.services
-        parts.remember.settle()
-        reinforcing = parts.remember.reinforcing
+        parts.sync.settle()
+        reinforcing = parts.sync.reinforcing
         owed = reinforcing.owing_of(ids)
-        found = parts.store.load_each(ids, parts.remember.numbers_of(ids))
+        found = parts.store.load_each(ids, parts.sync.numbers_of(ids))
         read = self._undamaged(ids, found)
         reinforcing.bring_up_to_date([one for one in read if one is not None], owed)
         return read
@@ -163,7 +165,7 @@ class Scope:
     def own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
         """Return of memories within the bounds what neither use nor a dream cycle changes."""
         parts = self.services
-        found = self._undamaged(ids, parts.store.own_rows(ids, parts.remember.numbers_of(ids)))
+        found = self._undamaged(ids, parts.store.own_rows(ids, parts.sync.numbers_of(ids)))
         return self.contained(found)
 
     def _undamaged(
@@ -186,7 +188,7 @@ class Scope:
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
         row = self.services.projections.lifecycle.row_of.get(id)
         is_within = not self.bounds or (row is not None and row in self.matching(None))
-        self.services.remember.note_damage(Damaged(damage.sequence, id, damage.reason))
+        self.services.sync.note_damage(Damaged(damage.sequence, id, damage.reason))
         if is_within:
             raise damage
 

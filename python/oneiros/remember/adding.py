@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
 from oneiros.dataclasses_on_use import NamedTuple
-from oneiros.errors import DuplicateId, UnknownMemory
+from oneiros.errors import DuplicateId
 from oneiros.memory import validate_changes
 from oneiros.projections.analysis_ahead import AnalysisAhead
-from oneiros.remember.embedding import Embedding
-from oneiros.remember.following import Uncollected
+from oneiros.remember.sync import Uncollected
 from oneiros.remember.text_vectors import titled
 from oneiros.remember.write_rules import (
     Bounds,
     drops_own_vector,
     exists,
+    held_in,
     is_rewritten,
     keep_spread,
     restage,
-    unknown,
 )
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.cells import DEFAULT_CELLS
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from oneiros.ranking.ingest import IngestAssociation
     from oneiros.ranking.initial_stability import InitialStability
     from oneiros.remember.batch import AddReport, Batch, Entry
+    from oneiros.remember.embedding import Embedding
     from oneiros.remember.record_columns import RecordColumns
+    from oneiros.remember.sync import Sync
     from oneiros.remember.text_vectors import MadeVectors
     from oneiros.store import StoredMemory, Transaction
 
@@ -53,8 +54,13 @@ class _Settled(NamedTuple):
     """Whether a vector of the user's own was dropped."""
 
 
-class Adding(Embedding):
+class Adding:
     """Takes records into the store."""
+
+    def __init__(self, sync: Sync, embedding: Embedding) -> None:
+        self._sync = sync
+        self._embedding = embedding
+        self.writer = sync.writer
 
     def add(
         self,
@@ -86,7 +92,7 @@ class Adding(Embedding):
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
         )
         with Uncollected():
-            batch.read(records, self.vectors, now, bounds.inside)
+            batch.read(records, self._sync.vectors, now, bounds.inside)
         is_small = ingest is not None and len(batch) <= ingest.most_records
         rule = ingest if links or (links is None and is_small) else None
 
@@ -96,11 +102,11 @@ class Adding(Embedding):
                     batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
                 )
 
-        return self._written(self._texts_of(batch, on_conflict), write)
+        return self._embedding.written(self._texts_of(batch, on_conflict), write)
 
     def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
         """Return the texts to embed, as far as they are known before the transaction."""
-        if not self.vectors.is_present:
+        if not self._sync.vectors.is_present:
             return []
         if batch.columns is not None and batch.columns.width:
             return []  # every record brings its vector
@@ -108,9 +114,9 @@ class Adding(Embedding):
         held: dict[str, StoredMemory] = {}
         if on_conflict == "update":
             bare = [entry.id for entry in batch.entries if entry.blob is None]
-            with self._store.read() as reading:
-                ids = [id for id in bare if id in self._lifecycle.row_of]
-                known = reading.load_stored(ids, self.numbers_of(ids))
+            with self._sync.store.read() as reading:
+                ids = [id for id in bare if id in self._sync.lifecycle.row_of]
+                known = reading.load_stored(ids, self._sync.numbers_of(ids))
             held = {memory.id: memory for memory in known if memory is not None}
         texts = (_text_to_embed(entry, held.get(entry.id)) for entry in batch.entries)
         return [text for text in texts if text is not None]
@@ -143,12 +149,12 @@ class Adding(Embedding):
         bounds: Bounds,
         ingest: IngestAssociation | None,
     ) -> AddReport:
-        with self._writing(after_events_of=batch.ids) as transaction:
+        with self._sync.writing(after_events_of=batch.ids) as transaction:
             if self._are_new(batch.columns):
                 settled = _Settled(batch.columns, [], has_dropped=False)
-                self._lifecycle.require_kinds(batch.columns.kinds)
+                self._sync.lifecycle.require_kinds(batch.columns.kinds)
                 if batch.columns.width:
-                    self.vectors.record(transaction, batch.columns.width, is_made_here=False)
+                    self._sync.vectors.record(transaction, batch.columns.width, is_made_here=False)
             else:
                 batch.read_by_row()
                 settled = self._settle(batch, transaction, made, now, on_conflict, bounds.seen)
@@ -169,18 +175,20 @@ class Adding(Embedding):
                     new_links = links_of(added, ingest, now)
                     if new_links:
                         transaction.set_links(new_links)
-                    raise_alike(transaction, self._projections, fresh.blobs, ingest, bounds.fields)
-        self.has_dropped_vectors |= settled.has_dropped
+                    raise_alike(
+                        transaction, self._sync.projections, fresh.blobs, ingest, bounds.fields
+                    )
+        self._sync.has_dropped_vectors |= settled.has_dropped
         return batch.report([] if fresh is None else fresh.ids, settled.updated)
 
     def _analyze_ahead(self, fresh: RecordColumns) -> None:
         """Have the texts of a large batch analyzed while the store writes them."""
-        indexes = self._projections.indexes
+        indexes = self._sync.projections.indexes
         memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
         indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
 
     def _end_analysis(self, *, is_stored: bool) -> None:
-        indexes = self._projections.indexes
+        indexes = self._sync.projections.indexes
         ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
         if ahead is not None:
             ahead.end()
@@ -189,11 +197,13 @@ class Adding(Embedding):
 
     def _are_new(self, columns: RecordColumns | None) -> TypeGuard[RecordColumns]:
         """Whether records that were checked by column can be inserted as they are."""
-        if columns is None or (self.vectors.is_present and not columns.width):
+        if columns is None or (self._sync.vectors.is_present and not columns.width):
             return False
-        if columns.width and self.vectors.dimension not in (None, columns.width):
+        if columns.width and self._sync.vectors.dimension not in (None, columns.width):
             return False
-        return not any(map(self._lifecycle.row_of.__contains__, self._while_wanted(columns.ids)))
+        return not any(
+            map(self._sync.lifecycle.row_of.__contains__, self._while_wanted(columns.ids))
+        )
 
     def _settle(
         self,
@@ -206,21 +216,23 @@ class Adding(Embedding):
     ) -> _Settled:
         """Update what the store has of a batch, and return what is new."""
         ids = batch.ids
-        row_of = self._lifecycle.row_of
+        row_of = self._sync.lifecycle.row_of
         known = {
-            memory_id: self._held(transaction, memory_id)
+            memory_id: held_in(transaction, memory_id)
             for memory_id in self._while_wanted(ids)
             if memory_id in row_of
         }
         wanted: list[str | None] = [None] * len(ids)
-        if self.vectors.is_present:
+        if self._sync.vectors.is_present:
             wanted = [
                 _text_to_embed(entry, known.get(entry.id))
                 for entry in self._while_wanted(batch.entries)
             ]
-            made.require((text for text in wanted if text is not None), self.vectors)
-        batch.place_vectors(wanted, made, self.vectors.dimension)
-        self._lifecycle.require_kinds({entry.values.get("kind", "note") for entry in batch.entries})
+            made.require((text for text in wanted if text is not None), self._sync.vectors)
+        batch.place_vectors(wanted, made, self._sync.vectors.dimension)
+        self._sync.lifecycle.require_kinds(
+            {entry.values.get("kind", "note") for entry in batch.entries}
+        )
         self._record_width(transaction, batch.entries)
         fresh: list[Entry] = []
         changed: list[tuple[Entry, StoredMemory]] = []
@@ -265,7 +277,7 @@ class Adding(Embedding):
         widths = {entry.width for entry in entries if entry.width}
         if widths:
             is_made_here = any(entry.is_made_here for entry in entries)
-            self.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
+            self._sync.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
 
     def _update_existing(
         self, transaction: Transaction, entry: Entry, held: StoredMemory, now: float
@@ -283,19 +295,12 @@ class Adding(Embedding):
             changes["embedding"] = entry.blob
         elif is_rewritten(held, changes):
             changes["embedding"] = None  # the old vector is of the old text
-            is_dropped = drops_own_vector(held, self.vectors.recorded_name)
+            is_dropped = drops_own_vector(held, self._sync.vectors.recorded_name)
         keep_spread(held, changes)
         restage(held, changes)
         changes.setdefault("updated_at", now)
         transaction.update(entry.id, changes)
         return is_dropped
-
-    def _held(self, transaction: Transaction, memory_id: str) -> StoredMemory:
-        transaction.require_indexed([memory_id])
-        held = transaction.load_stored([memory_id])[0]
-        if held is None:
-            raise UnknownMemory(unknown(memory_id))
-        return held
 
 
 def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:

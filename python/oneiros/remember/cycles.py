@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from oneiros.remember.in_step import InStep
 from oneiros.remember.text_vectors import MadeVectors
 from oneiros.remember.writer_thread import whole_write
 from oneiros.store.embedding_bytes import encoded
@@ -14,13 +13,18 @@ if TYPE_CHECKING:
 
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.remember.sync import Sync
     from oneiros.store.rows import Damaged
 
 __all__ = ["Cycles"]
 
 
-class Cycles(InStep):
+class Cycles:
     """Writes what a dream cycle planned, and takes it back."""
+
+    def __init__(self, sync: Sync) -> None:
+        self._sync = sync
+        self.writer = sync.writer
 
     def apply_cycle(self, plan: DreamPlan, *, is_of_copy: bool = False) -> DreamReport:
         """Apply a plan; what changed since it was made stays as it is.
@@ -42,25 +46,25 @@ class Cycles(InStep):
         from oneiros.remember.applying import Applying  # noqa: PLC0415 - few processes dream
         from oneiros.remember.planned_rows import PlannedRows  # noqa: PLC0415 - few processes dream
 
-        self._write_events()
-        associations = self.links_to_follow() or self._projections.associations
-        owed = self.reinforcing.owing()
-        with self._writing_columns() as (transaction, own):
+        self._sync.write_events_now()
+        associations = self._sync.links_to_follow() or self._sync.projections.associations
+        owed = self._sync.reinforcing.owing()
+        with self._sync.writing_columns() as (transaction, own):
             if transaction.cycles.dream_cycle(plan.id) is not None:
                 msg = f"plan: must be applied once, {plan.id} was already"
                 raise ValueError(msg)
             known = associations if associations.are_read else None
             # After a rebuild of the read model, rows have other numbers, as those of a copy have.
-            is_moved = is_of_copy or not plan.draft.source.is_of(self._lifecycle)
-            rows = PlannedRows(plan, self._lifecycle, is_of_copy=is_moved)
-            row_of = cast("Mapping[str, int]", self._lifecycle.row_of)
+            is_moved = is_of_copy or not plan.draft.source.is_of(self._sync.lifecycle)
+            rows = PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
+            row_of = cast("Mapping[str, int]", self._sync.lifecycle.row_of)
             return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
         records = [added.record for added in plan.draft.added]
-        made = MadeVectors(self.vectors)
-        if self.vectors.is_present:
+        made = MadeVectors(self._sync.vectors)
+        if self._sync.vectors.is_present:
             made.make(str(one["text"]) for one in records if one.get("embedding") is None)
         blobs: dict[int, bytes] = {}
         blob: bytes | None
@@ -71,7 +75,7 @@ class Cycles(InStep):
             else:
                 blob, width = made.of(str(record["text"]))
             # After a reembed the sources count as changed, and the memory is not added at all.
-            if blob is not None and self.vectors.dimension in (None, width):
+            if blob is not None and self._sync.vectors.dimension in (None, width):
                 blobs[place] = blob
         return blobs
 
@@ -79,7 +83,7 @@ class Cycles(InStep):
         """Refuse the id of a cycle that cannot be undone, as :meth:`undo_cycle` does."""
         from oneiros.remember.undoing import undoable  # noqa: PLC0415 - few processes dream
 
-        with self._store.read() as reading:
+        with self._sync.store.read() as reading:
             undoable(reading, id)
 
     @whole_write
@@ -95,15 +99,15 @@ class Cycles(InStep):
         """
         from oneiros.remember.undoing import Undoing, undoable  # noqa: PLC0415 - few processes dream
 
-        self._write_events()
-        associations = self.links_to_follow() or self._projections.associations
-        with self._writing_columns() as (transaction, own):
+        self._sync.write_events_now()
+        associations = self._sync.links_to_follow() or self._sync.projections.associations
+        with self._sync.writing_columns() as (transaction, own):
             cycle = undoable(transaction, id)
             known = associations if associations.are_read else None
-            undoing = Undoing(cycle, transaction, self._lifecycle, known, report)
+            undoing = Undoing(cycle, transaction, self._sync.lifecycle, known, report)
             done = undoing.run(own)
         if undoing.has_erased:
-            self._snapshot.remove()
+            self._sync.snapshot.remove()
         return done
 
     @whole_write
@@ -112,16 +116,16 @@ class Cycles(InStep):
 
         Not what is damaged: when it was deleted may be part of the damage.
         """
-        with self._writing() as transaction:
+        with self._sync.writing() as transaction:
             damaged: list[Damaged] = []
             candidates = transaction.cycles.deleted_before(deleted_before)
             found = transaction.of_sequences(candidates, on_damage=damaged.append)
             ids = [memory.id for batch in found for memory in batch]
             for one in damaged:
-                self.note_damage(one)
+                self._sync.note_damage(one)
             for memory_id in ids:
                 transaction.erase(memory_id)
         if ids:
-            self._snapshot.remove()
-            self._store.checkpoint()
+            self._sync.snapshot.remove()
+            self._sync.store.checkpoint()
         return len(ids)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from oneiros import _core
 from oneiros.errors import EmbedderMismatch, StoreBusy
-from oneiros.remember.cycles import Cycles
 from oneiros.remember.text_vectors import (
     EMBEDDER_SETTING,
     MadeVectors,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from oneiros.embedders import Embedder
+    from oneiros.remember.sync import Sync
     from oneiros.store import StoredMemory, Transaction
 
     Advance = Callable[[int], None]
@@ -35,8 +35,12 @@ _MOST_TRIES: Final = 8
 """Attempts to write while others change the embedded texts."""
 
 
-class Embedding(Cycles):
+class Embedding:
     """Calls the embedder, always without holding a lock."""
+
+    def __init__(self, sync: Sync) -> None:
+        self._sync = sync
+        self.writer = sync.writer
 
     def embed_missing(self, advance: Advance) -> int:
         """Make the missing vectors of live memories; return how many were made.
@@ -50,15 +54,15 @@ class Embedding(Cycles):
             ValueError: there is no embedder.
             EmbedderMismatch: the store's vectors are another embedder's by now.
         """
-        if not self.vectors.is_present:
+        if not self._sync.vectors.is_present:
             msg = "embed_missing: the engine has no embedder; open it with embedder="
             raise ValueError(msg)
-        self.follow()
-        self.vectors.require_match(self.vectors.recorded_name)
+        self._sync.follow()
+        self._sync.vectors.require_match(self._sync.vectors.recorded_name)
         count = after = tries = 0
         up_to = self._last_sequence()  # bounded, even if others keep adding
         while batch := self._without_vector(after, up_to):
-            made = MadeVectors(self.vectors)
+            made = MadeVectors(self._sync.vectors)
             made.make(map(embedded_text, batch))
             given, is_whole = self._give(batch, made)
             count += given
@@ -84,7 +88,7 @@ class Embedding(Cycles):
         """
         made = TextVectors(embedder, {})
         made.dimension = self._begin_reembedding(made, resume=resume)
-        self._successor = made
+        self._sync.successor = made
         count = None
         for tries in range(_MOST_TRIES):
             if not self._make_new_vectors(made, advance):
@@ -95,7 +99,7 @@ class Embedding(Cycles):
         # Memories that others added between the last batch and the switch may still lack a vector.
         return self.embed_missing(advance) if count is None else count + self.embed_missing(advance)
 
-    def _written(self, texts: Sequence[str], write: Callable[[MadeVectors], Written]) -> Written:
+    def written(self, texts: Sequence[str], write: Callable[[MadeVectors], Written]) -> Written:
         """Embed texts, then write. Repeat with the current texts if others changed them.
 
         Args:
@@ -105,16 +109,16 @@ class Embedding(Cycles):
         Raises:
             StoreBusy: others changed the texts each time.
         """
-        made = MadeVectors(self.vectors)
+        made = MadeVectors(self._sync.vectors)
         made.make(texts)
         for _ in range(_MOST_TRIES):
             try:
                 return write(made)
             except TextsChanged as error:
-                made = made.current(self.vectors)
+                made = made.current(self._sync.vectors)
                 made.make(error.texts)
         msg = (
-            f"{self._store.path}: others changed the texts {_MOST_TRIES} times while they were "
+            f"{self._sync.store.path}: others changed the texts {_MOST_TRIES} times while they were "
             "embedded; nothing was written"
         )
         raise StoreBusy(msg)
@@ -124,34 +128,34 @@ class Embedding(Cycles):
     ) -> list[StoredMemory]:
         """Return what the memories of a batch are by now, without those that are gone or damaged."""
         numbers = [memory.sequence for memory in batch]
-        found = transaction.of_sequences(numbers, on_damage=self.note_damage)
+        found = transaction.of_sequences(numbers, on_damage=self._sync.note_damage)
         return [held for part in found for held in part]
 
     def _last_sequence(self) -> int:
-        with self._store.read() as reading:
+        with self._sync.store.read() as reading:
             return reading.last_sequence()
 
     def _without_vector(self, after: int, up_to: int) -> list[StoredMemory]:
-        with self._store.read() as reading:
-            return reading.without_vector(after, up_to, _BATCH, on_damage=self.note_damage)
+        with self._sync.store.read() as reading:
+            return reading.without_vector(after, up_to, _BATCH, on_damage=self._sync.note_damage)
 
     @whole_write
     def _give(self, batch: Sequence[StoredMemory], made: MadeVectors) -> tuple[int, bool]:
         """Write the vectors of unchanged texts; return their number and whether none had changed."""
         known = set(map(embedded_text, batch))
-        with self._writing() as transaction:
+        with self._sync.writing() as transaction:
             lacking = [held for held in self._current(transaction, batch) if _lacks_vector(held)]
             same = [held for held in lacking if embedded_text(held) in known]
             try:
-                made.require(map(embedded_text, same), self.vectors)
+                made.require(map(embedded_text, same), self._sync.vectors)
             except TextsChanged:  # the engine has another embedder by now
                 return 0, False
             found = [(held, *made.of(embedded_text(held))) for held in same]
             given = [(held.id, {"embedding": blob}) for held, blob, _ in found if blob is not None]
             transaction.update_columns(given)
             for width in {width for _, _, width in found if width}:
-                self.vectors.require_width(width)
-                self.vectors.record(transaction, width, is_made_here=True)
+                self._sync.vectors.require_width(width)
+                self._sync.vectors.record(transaction, width, is_made_here=True)
             if transaction.reembedding() is None:
                 bare = [(held.sequence, None) for held, blob, _ in found if blob is None]
                 transaction.keep_new_vectors(bare)
@@ -161,7 +165,7 @@ class Embedding(Cycles):
     def _begin_reembedding(self, made: TextVectors, *, resume: bool) -> int | None:
         """Record the new embedder; return the width of vectors that an unfinished call made."""
         assert made.name is not None
-        with self._writing() as transaction:
+        with self._sync.writing() as transaction:
             if resume and transaction.reembedding() == made.name:
                 transaction.drop_damaged_new_vectors()
                 blob = transaction.a_new_vector()
@@ -178,8 +182,8 @@ class Embedding(Cycles):
         """
         after, up_to = 0, self._last_sequence()
         while True:
-            with self._store.read() as reading:
-                batch = reading.to_reembed(after, up_to, _BATCH, on_damage=self.note_damage)
+            with self._sync.store.read() as reading:
+                batch = reading.to_reembed(after, up_to, _BATCH, on_damage=self._sync.note_damage)
             if not batch:
                 return True
             made = MadeVectors(vectors)
@@ -196,7 +200,7 @@ class Embedding(Cycles):
         self, batch: Sequence[StoredMemory], made: MadeVectors, vectors: TextVectors
     ) -> bool:
         """Store the new vectors of texts that did not change; False as :meth:`_make_new_vectors`."""
-        with self._writing() as transaction:
+        with self._sync.writing() as transaction:
             if _is_done(transaction, vectors):
                 return False
             text_of = {memory.sequence: embedded_text(memory) for memory in batch}
@@ -218,12 +222,12 @@ class Embedding(Cycles):
         Returns:
             How many memories were embedded; None: some have no new vector yet, nothing changed.
         """
-        with self._writing() as transaction:
+        with self._sync.writing() as transaction:
             if _is_done(transaction, made):
                 return 0
             is_damaged = transaction.drop_damaged_new_vectors() > 0
             last = transaction.last_sequence()
-            lacking = transaction.to_reembed(0, last, 1, on_damage=self.note_damage)
+            lacking = transaction.to_reembed(0, last, 1, on_damage=self._sync.note_damage)
             if not has_to and (is_damaged or lacking):
                 return None
             count = transaction.take_new_vectors()

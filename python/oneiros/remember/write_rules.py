@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from oneiros.dataclasses_on_use import dataclass
+from oneiros.errors import UnknownMemory
 from oneiros.fields import ENUMS
 
 if TYPE_CHECKING:
     from oneiros.memory import Memory
-    from oneiros.store import Reading, StoredMemory
+    from oneiros.store import Reading, StoredMemory, Transaction
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
@@ -18,6 +19,7 @@ __all__ = [
     "Bounds",
     "drops_own_vector",
     "exists",
+    "held_in",
     "is_rewritten",
     "is_superseded_by",
     "keep_spread",
@@ -38,6 +40,20 @@ class Bounds:
     """Gives a record these fields, or refuses it."""
     seen: Seen
     """Whether a memory lies within."""
+
+
+def held_in(transaction: Transaction, id: str) -> StoredMemory:
+    """Return the memory of an id, which the index of ids leads to as well.
+
+    Raises:
+        UnknownMemory: there is none.
+        StoreCorrupt: the index leads to another.
+    """
+    transaction.require_indexed([id])
+    held = transaction.load_stored([id])[0]
+    if held is None:
+        raise UnknownMemory(unknown(id))
+    return held
 
 
 def unknown(memory_id: str) -> str:

@@ -110,7 +110,7 @@ class SearchCall:
         self.options = options
         self.k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
         self.services = services = scope.services
-        services.remember.follow_others(is_asked=services.auto_refresh)
+        services.sync.follow_others(is_asked=services.auto_refresh)
         self.profile = services.profile if options.profile is None else options.profile
         self.now = scope.now(None) if options.now is None else options.now
         options.require_read(self.profile)
@@ -143,7 +143,7 @@ class SearchCall:
         row_sets = services.projections.row_sets
         visible = row_sets.visible(limits, bounds)
         expansion = self.profile.expansion
-        links = None if expansion is None else services.remember.links_to_follow()
+        links = None if expansion is None else services.sync.links_to_follow()
         if expansion is None or links is None:
             return visible
         linked = visible
@@ -305,7 +305,7 @@ class SearchCall:
             return told, embedding
         texts = [spoken, *told.texts]
         made = self._embedded(texts, [embedding, *(None for _ in told.texts)], [False] * len(texts))
-        accept = self.services.remember.vectors.accept
+        accept = self.services.sync.vectors.accept
         variants = tuple(
             Variant(
                 text,
@@ -319,7 +319,7 @@ class SearchCall:
     def _sought(self, spoken: str) -> Sought:
         from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
 
-        return Sought(self.services.remember.texts(), spoken, self.profile.query_words)
+        return Sought(self.services.sync.texts(), spoken, self.profile.query_words)
 
     def _embedded(
         self,
@@ -331,7 +331,7 @@ class SearchCall:
 
         Those that are mute get none: the vector channel is not asked.
         """
-        maker = self.services.remember.vectors
+        maker = self.services.sync.vectors
         bare = [
             n
             for n, query in enumerate(queries)
@@ -355,7 +355,7 @@ class SearchCall:
         require_text("query", query)
         vector = None
         if embedding is not None:
-            unit = self.services.remember.vectors.accept(FIELDS["embedding"].check(embedding))
+            unit = self.services.sync.vectors.accept(FIELDS["embedding"].check(embedding))
             vector = b"" if unit is None else unit.tobytes()
         options, limits = self.options, self.limits
         return (
@@ -410,7 +410,7 @@ class SearchCall:
             if response:
                 ids = tuple(response.ids)
                 direct = response.direct_ids
-                self.services.remember.reinforce(
+                self.services.sync.reinforce(
                     ReinforcementEvent(
                         ids,
                         self.now,
@@ -434,7 +434,7 @@ def query_vector(
         query: what it says in words.
         embedding: its vector; None: the embedder's.
     """
-    vectors = scope.services.remember.vectors
+    vectors = scope.services.sync.vectors
     if embedding is not None:
         vector = vectors.accept(FIELDS["embedding"].check(embedding))
         return vector, "" if vector is not None else "absent: the embedding is a zero vector"

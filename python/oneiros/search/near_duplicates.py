@@ -224,7 +224,7 @@ def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
 def _likeness(scope: Scope, where: Where | None, profile: Profile | str | None) -> Likeness:
     rule = scope.profile(profile).duplicates or Duplicates()
     scope.follow_others()
-    scope.services.remember.texts()
+    scope.services.sync.texts()
     return Likeness(rule, scope.services.projections, scope.matching(where))
 
 

@@ -65,7 +65,7 @@ def _search(
         response, _ = _answered(call, query, embedding, scope)
         return call.reinforced([response])[0]
     load, recent = scope.loader, call.services.recent
-    key, revision = call.key(query, embedding), call.services.remember.content_revision
+    key, revision = call.key(query, embedding), call.services.sync.content_revision
     kept = recent.get(key, revision=revision, now=call.now)
     if kept is not None:
         return call.reinforced([kept.again(call.now, started, load)])[0]
