@@ -183,6 +183,11 @@ class Engine(Memories):
                 self.close()
                 raise
 
+    @property
+    def _parts(self) -> EngineServices:
+        """The services, by the name under which programs that measure engines reach them."""
+        return self._scope.services
+
     def flush(self) -> None:
         """Write the waiting reinforcement to the store now.
 
