@@ -26,7 +26,7 @@ QUERY = "w40 w300 w2000"
 START = """
 import os, sys
 from oneiros import Engine, Profile
-from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.scoring.fusion import ReciprocalRankFusion
 fused = Profile(name="fused", fusion=ReciprocalRankFusion(k=60.0), factors=(), reinforcement=None)
 """
 ANSWERED = """

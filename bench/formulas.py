@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from bench.formula import COUNT, DAYS, HOURS, SHARE, STABILITY, Formula, uniform, whole
-from oneiros.fields import ENUMS, PRIORITY_BY_KIND
-from oneiros.kinds import with_aliases
-from oneiros.ranking.factors import WeibullRecency
-from oneiros.ranking.factors.omega_tables import KIND_RATES, KIND_WEIGHTS
+from oneiros.model.fields import ENUMS, PRIORITY_BY_KIND, with_aliases
+from oneiros.scoring.factors import WeibullRecency
+from oneiros.scoring.factors.omega import KIND_RATES, KIND_WEIGHTS
 
 Array = np.ndarray[Any, Any]
 

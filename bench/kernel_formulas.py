@@ -1,6 +1,6 @@
-"""The formulas of ``oneiros.kernels``, as one text each, with columns to compute them over.
+"""The formulas of ``oneiros.scoring.kernels``, as one text each, with columns to compute them over.
 
-Source of each: docs/systems, by rule. Every public name of ``oneiros.kernels`` stands either in
+Source of each: docs/systems, by rule. Every public name of ``oneiros.scoring.kernels`` stands either in
 ``KERNELS`` or in ``LEFT_OUT``.
 """
 
@@ -27,7 +27,7 @@ from bench.formula import (
 )
 from bench.formulas import CIAR, FEEDBACK, KINDS, LIFE, by_kind
 from oneiros import kernels
-from oneiros.ranking.factors.omega_tables import KIND_WEIGHTS
+from oneiros.scoring.factors.omega import KIND_WEIGHTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

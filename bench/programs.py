@@ -7,8 +7,8 @@ from math import nan
 from bench.formula import Array, Form, Work
 from bench.formulas import KINDS, Chain
 from oneiros import Expression, _core, profiles
-from oneiros.ranking.factor import operation_of
-from oneiros.ranking.program import ProgramBuilder, Unit
+from oneiros.scoring.factor import operation_of
+from oneiros.scoring.program import ProgramBuilder, Unit
 
 _AGE_OF = {"created_at": "age", "updated_at": "updated", "last_accessed_at": "idle"}
 

@@ -14,13 +14,20 @@ from typing import TypeVar
 import pytest
 
 from oneiros import Engine, Expression, kernels, profiles, where
-from oneiros.fields import PRIORITY_BY_KIND, PRIORITY_OTHERWISE
-from oneiros.kinds import ALIASES, kinds_of, table_of, with_aliases, words_with_aliases
-from oneiros.ranking.factors import FlooredDecay, KindWeight, Preference, WeibullRecency
-from oneiros.ranking.phases.omega import Forgetting
-from oneiros.ranking.phases.reverie import Place, Promote, Prune
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.selection import Selection
+from oneiros.model.fields import (
+    ALIASES,
+    PRIORITY_BY_KIND,
+    PRIORITY_OTHERWISE,
+    kinds_of,
+    table_of,
+    with_aliases,
+    words_with_aliases,
+)
+from oneiros.scoring.factors import FlooredDecay, KindWeight, Preference, WeibullRecency
+from oneiros.scoring.phases.omega import Forgetting
+from oneiros.scoring.phases.reverie import Place, Promote, Prune
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.selection import Selection
 from tests.oracles import kinds as oracle
 
 Part = TypeVar("Part")

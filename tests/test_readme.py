@@ -22,9 +22,8 @@ import pytest
 
 import oneiros
 from oneiros import profiles
-from oneiros.evaluation.baselines import BASELINES
 from oneiros.evaluation.collection import read
-from oneiros.evaluation.tasks import measure, task_of
+from oneiros.evaluation.tasks import BASELINES, measure, task_of
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 README = Path(__file__).parent.parent / "README.md"

@@ -13,10 +13,10 @@ import pytest
 
 import oneiros
 from oneiros import kernels, profiles
-from oneiros.ranking.factors import Thompson
-from oneiros.ranking.query_words import QueryWords
+from oneiros.scoring.factors import Thompson
+from oneiros.scoring.understanding import QueryWords
 from oneiros.simulation.workload import Workload
-from tests.batch.forms import rescore
+from tests.rescoring.forms import rescore
 
 NOW = 1_750_000_000.0
 HUGE = 10**400

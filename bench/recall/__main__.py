@@ -172,7 +172,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sizes", type=_counts, default="10000,100000,1000000")
     parser.add_argument(
         "--profiles",
-        type=_names((PLAIN.name, *oneiros.profiles.names())),
+        type=_names((PLAIN.name, *oneiros.scoring.profiles.names())),
         default=",".join(PROFILES),
     )
     parser.add_argument(

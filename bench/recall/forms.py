@@ -16,9 +16,9 @@ import numpy as np
 
 import oneiros
 from bench.recall.memories import DAY, NOW, Memories, Vectors
-from oneiros.profiles import get
-from oneiros.ranking.factors import FlooredDecay, KindWeight, Priority
-from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.scoring.factors import FlooredDecay, KindWeight, Priority
+from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.profiles import get
 
 __all__ = [
     "DEPTH",

@@ -175,7 +175,7 @@ py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::s
 void register_analysis(py::module_& module) {
   module.attr("unicode_version") = character_tables.unicode_version;
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(
-      module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.analyzers.")
+      module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.lexical.analyzers.")
       .def(py::init([](std::vector<std::string> stop_words, bool identifiers,
                        const std::string& folding, const py::object& stem) {
              return std::make_shared<Analyzer>(AnalyzerOptions{std::move(stop_words), identifiers,

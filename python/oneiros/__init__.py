@@ -9,14 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from oneiros import analyzers as analyzers
-    from oneiros import kernels as kernels
-    from oneiros import profiles as profiles
-    from oneiros.association import Link as Link
-    from oneiros.batch.factoring import factors as factors
-    from oneiros.batch.promoting import promote as promote
-    from oneiros.batch.rescoring import rescore as rescore
-    from oneiros.dream.drift_over import drift_over as drift_over
+    from oneiros.dream.drift import drift_over as drift_over
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
@@ -39,14 +32,21 @@ if TYPE_CHECKING:
     from oneiros.errors import UnknownProfile as UnknownProfile
     from oneiros.explain.explanation import Explanation as Explanation
     from oneiros.explain.why_not import WhyNot as WhyNot
-    from oneiros.lexical import LexicalIndex as LexicalIndex
-    from oneiros.memory import Memory as Memory
-    from oneiros.query.context import Context as Context
-    from oneiros.ranking.callable_factor import CallableFactor as CallableFactor
-    from oneiros.ranking.expression import Expression as Expression
-    from oneiros.ranking.profile import Profile as Profile
-    from oneiros.ranking.reciprocal_ranks import rrf as rrf
-    from oneiros.scopes import where as where
+    from oneiros.filters import where as where
+    from oneiros.graph import Link as Link
+    from oneiros.lexical import analyzers as analyzers
+    from oneiros.lexical.index import LexicalIndex as LexicalIndex
+    from oneiros.model.memory import Memory as Memory
+    from oneiros.rescoring.rescore import factors as factors
+    from oneiros.rescoring.rescore import promote as promote
+    from oneiros.rescoring.rescore import rescore as rescore
+    from oneiros.scoring import kernels as kernels
+    from oneiros.scoring import profiles as profiles
+    from oneiros.scoring.callable_factor import CallableFactor as CallableFactor
+    from oneiros.scoring.expression import Expression as Expression
+    from oneiros.scoring.profile import Profile as Profile
+    from oneiros.scoring.rrf import rrf as rrf
+    from oneiros.search.query.context import Context as Context
     from oneiros.search.response import SearchResponse as SearchResponse
     from oneiros.search.response import SearchResult as SearchResult
     from oneiros.search.response import SearchTrace as SearchTrace
@@ -55,8 +55,8 @@ __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module it lives in
     "AsyncEngine": "engine.async_engine",
-    "CallableFactor": "ranking.callable_factor",
-    "Context": "query.context",
+    "CallableFactor": "scoring.callable_factor",
+    "Context": "search.query.context",
     "DreamBusy": "errors",
     "DreamSchedule": "dream.schedule",
     "DuplicateId": "errors",
@@ -64,14 +64,14 @@ _HOME = {  # public name -> the module it lives in
     "Engine": "engine",
     "EngineClosed": "errors",
     "Explanation": "explain.explanation",
-    "Expression": "ranking.expression",
-    "LexicalIndex": "lexical",
-    "Link": "association",
-    "Memory": "memory",
+    "Expression": "scoring.expression",
+    "LexicalIndex": "lexical.index",
+    "Link": "graph",
+    "Memory": "model.memory",
     "DamagedMemoriesWarning": "errors",
     "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
-    "Profile": "ranking.profile",
+    "Profile": "scoring.profile",
     "QueryTooLarge": "errors",
     "SearchResponse": "search.response",
     "SearchResult": "search.response",
@@ -86,14 +86,18 @@ _HOME = {  # public name -> the module it lives in
     "UnknownMemory": "errors",
     "UnknownProfile": "errors",
     "WhyNot": "explain.why_not",
-    "drift_over": "dream.drift_over",
-    "factors": "batch.factoring",
-    "promote": "batch.promoting",
-    "rescore": "batch.rescoring",
-    "rrf": "ranking.reciprocal_ranks",
-    "where": "scopes",
+    "drift_over": "dream.drift",
+    "factors": "rescoring.rescore",
+    "promote": "rescoring.rescore",
+    "rescore": "rescoring.rescore",
+    "rrf": "scoring.rrf",
+    "where": "filters",
 }
-_MODULES = ("analyzers", "kernels", "profiles")
+_MODULES = {  # public module -> where it is
+    "analyzers": "lexical.analyzers",
+    "kernels": "scoring.kernels",
+    "profiles": "scoring.profiles",
+}
 
 __all__ = [
     "AsyncEngine",
@@ -145,7 +149,9 @@ def __getattr__(name: str) -> object:
     import importlib
 
     if name in _MODULES:
-        return importlib.import_module(f"oneiros.{name}")
+        module = importlib.import_module(f"oneiros.{_MODULES[name]}")
+        globals()[name] = module
+        return module
     home = _HOME.get(name)
     if home is None:
         msg = f"module 'oneiros' has no attribute {name!r}"

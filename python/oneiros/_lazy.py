@@ -1,11 +1,39 @@
-"""Modules of a package imported when they are first used."""
+"""Imports that wait until they are needed: the doors of packages, NumPy, optional packages."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["door"]
+__all__ = ["door", "import_whole", "needed", "np"]
+
+
+def import_whole(name: str) -> ModuleType:
+    """Import a module on a thread of its own and return it; at once where it is imported already.
+
+    An interrupt ends the waiting, and the import goes on.
+
+    Raises:
+        ImportError: as ``import``.
+    """
+    module = sys.modules.get(name)
+    if module is None and threading.current_thread() is threading.main_thread():
+        thread = threading.Thread(target=_tried, args=(name,), daemon=True)
+        with contextlib.suppress(RuntimeError):  # while the interpreter shuts down, none starts
+            thread.start()
+            thread.join()
+    return import_module(name)  # waits for an import that is still going on
+
+
+def _tried(name: str) -> None:
+    with contextlib.suppress(BaseException):  # raised again by the caller's own import
+        import_module(name)
 
 
 def door(
@@ -30,3 +58,33 @@ def door(
         return found
 
     return find
+
+
+class _NumpyOnUse:
+    """Stands for the module, whose names become its own as they are asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        value: object = getattr(import_whole("numpy"), name)
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = _NumpyOnUse()
+
+
+def needed(module: str, extra: str) -> Any:
+    """Return an optional module.
+
+    Raises:
+        ImportError: it is not installed; the message says what to install.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # installed, but something of its own is missing
+        msg = f"{module} is not installed; run: pip install 'oneiros[{extra}]'"
+        raise ImportError(msg, name=module) from error

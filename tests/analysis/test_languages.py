@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros import analyzers, stop_words
+from oneiros.lexical import analyzers
 
 # language: words, their terms, a word that finds a text of the first one
 TERMS = {
@@ -113,7 +113,7 @@ def test_stop_words_are_left_out(language: str) -> None:
 
 @pytest.mark.parametrize("language", sorted(set(TERMS) - set(STOPPED)))
 def test_languages_without_a_good_list_leave_out_nothing(language: str) -> None:
-    assert stop_words.of(language) == []
+    assert analyzers.of(language) == []
 
 
 def test_stop_words_are_told_with_their_accents() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from oneiros import _core
+from oneiros.channels.vector_index import hnsw_snapshot, snapshot
 from oneiros.channels.vector_index import index as vector_index
-from oneiros.channels.vector_index import kept_graph, snapshot, upkeep
 from oneiros.channels.vector_index.hnsw import library
+from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
 from oneiros.channels.vector_index.index import SCANS_WITHOUT_GRAPH, VectorIndex
-from oneiros.channels.vector_index.kept_graph import KeptGraph
 from oneiros.channels.vector_index.sealed import hashes_of
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
@@ -248,7 +248,7 @@ def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
     index, _ = lived(dead=False)
     index.remove(range(900))
     assert index.lasting is not None
-    monkeypatch.setattr(upkeep, "FEWEST_DEAD", 800)
+    monkeypatch.setattr(index, "FEWEST_DEAD", 800)
     assert index.has_graph
     assert index.lasting is None
     assert VectorIndex(WIDTH).lasting is None
@@ -258,14 +258,14 @@ def test_a_twin_is_compared_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes can be forged: a twin whose vector has the hash of its head is no twin."""
     index, held = lived(dead=False)
     kept, forged = kept_of(index), VECTORS[COUNT + 500]
-    honest = kept_graph.hashes_of
+    honest = hnsw_snapshot.hashes_of
 
     def forgeable(vectors: np.ndarray) -> np.ndarray:
         found = honest(vectors)
         found[(vectors == forged).all(axis=1)] = kept.hashes[kept.heads[0]]
         return found
 
-    monkeypatch.setattr(kept_graph, "hashes_of", forgeable)
+    monkeypatch.setattr(hnsw_snapshot, "hashes_of", forgeable)
     held[int(kept.rows[len(kept.hashes)])] = forged
     again = back(kept, held)
     assert not came_back(again)
@@ -298,7 +298,7 @@ def test_each_growth_after_a_return_draws_levels_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index, held = lived(dead=False)
-    monkeypatch.setattr(upkeep, "FEWEST_FRESH", 250)  # what comes back grows at once
+    monkeypatch.setattr(index, "FEWEST_FRESH", 250)  # what comes back grows at once
     drawn = []
     for start in (3_000, 3_300):
         kept = kept_of(index)
@@ -382,7 +382,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
 ) -> None:
     index, held = lived()
     kept, rng = kept_of(index), np.random.default_rng(3)
-    monkeypatch.setattr(upkeep, "FEWEST_FRESH", 400)  # what comes back grows at once
+    monkeypatch.setattr(index, "FEWEST_FRESH", 400)  # what comes back grows at once
     arrays = {name: getattr(kept.links, name) for name in ("levels", "neighbours")}
     names = ("heads", "rows", "live", "hashes", "dead_vectors")
     arrays |= {name: getattr(kept, name) for name in names}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from oneiros.channels.vector_index import hnsw, snapshot
-from oneiros.channels.vector_index.index import VectorIndex
-from oneiros.channels.vector_index.upkeep import FLAT_LIMIT
+from oneiros.channels.vector_index.index import FLAT_LIMIT, VectorIndex
 from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 COUNT, WIDTH = 6_000, 32

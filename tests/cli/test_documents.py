@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from oneiros.cli.documents import plain, write
+from oneiros.cli.terminal import plain, write
 
 
 def test_a_document_is_one_json_value_in_ascii(capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,7 +182,7 @@ def test_what_changed_while_the_question_stood_is_left_out_and_named(
         with Engine(store, clock=lambda: NOW) as other:
             other.update("old", text="remembered in time")
 
-    monkeypatch.setattr("oneiros.cli.dreaming.confirm", answer)
+    monkeypatch.setattr("oneiros.cli.dream.confirm", answer)
     outcome = run("dream", "-s", store, *REVERIE)
     assert outcome.exit_code == 0
     assert "left as they are, because they changed after the plan (1): old" in outcome.stdout

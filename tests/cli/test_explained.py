@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from oneiros.cli.explained import parts, rich_tree
-from oneiros.display import Branch
+from oneiros.cli.search import parts, rich_tree
+from oneiros.display.tables import Branch
 from tests.cli.test_rendering import HOSTILE, explained, memory, response
 
 

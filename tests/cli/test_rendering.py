@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from oneiros.cli.documents import plain
-from oneiros.cli.rendering import memory_document, response_document, results_table, summary
+from oneiros.cli.search import memory_document, response_document, results_table, summary
+from oneiros.cli.terminal import plain
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.search.response import SearchResponse, SearchTrace, StageTrace
 from tests.search import responses
 

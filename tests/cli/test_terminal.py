@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oneiros.cli.terminal import show_table, text
-from oneiros.visible_text import OBEYED, one_line, snippet, visible
+from oneiros.display.escaping import OBEYED, one_line, snippet, visible
 
 HOSTILE = [
     ("\x1b[2Jgone", "␛[2Jgone"),  # clears the screen

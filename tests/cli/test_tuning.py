@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.profile import Profile
 from tests.cli.conftest import Run
 
 WEIGHT = ("--over", "fusion.weight=0.4")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiros.cli.watching_dreams import schedule_of
+from oneiros.cli.dream import schedule_of
 from oneiros.dream.lock import Begun, CycleLock
 from oneiros.dream.schedule import DreamSchedule
 from oneiros.engine import Engine

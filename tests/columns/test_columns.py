@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import _core
-from oneiros.ranking.reinforcement import Reinforcement
+from oneiros.scoring.reinforcement import Reinforcement
 from tests.oracles import reverie
 
 NOW = 1_750_000_000.0

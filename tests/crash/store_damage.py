@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import oneiros
 from oneiros.errors import OneirosError
-from oneiros.projections import snapshot
+from oneiros.index import snapshot
 from tests.folders import IN_MEMORY
 
 __all__ = ["Report", "run"]

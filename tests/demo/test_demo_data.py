@@ -10,8 +10,8 @@ import pytest
 
 from oneiros import demo
 from oneiros.demo import ASKED_IN, QUESTION_TYPES, DemoData
-from oneiros.field_checks import time
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
+from oneiros.model.validation import time
 
 NOW = time("now")("2026-01-01T00:00:00Z")
 

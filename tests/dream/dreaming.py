@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from oneiros.dream.draft import Draft
 from oneiros.dream.phases import run_phase
-from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.phases.reverie import PHASES
-from oneiros.ranking.rails import SafetyRails
-from oneiros.store.cycle_reading import DayTaken
+from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.phases.reverie import PHASES
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.store.cycles import DayTaken
 from tests.dream.worlds import NOW, World
 
 __all__ = ["CYCLE", "dreamt"]

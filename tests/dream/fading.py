@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oneiros.dream.draft import Draft
 from oneiros.dream.phases import run_phase
-from oneiros.fields import ENUMS
+from oneiros.model.fields import ENUMS
 from tests.dream.worlds import DAY, NOW, Fields, World, changes_of
 
 __all__ = ["MEMORIES", "after_changes", "drafted", "fading", "rows_of"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.dream.conflicts import VERDICTS
-from oneiros.ranking.phases.cognitive import Conflicts, Cooling
-from oneiros.ranking.rails import SafetyRails
+from oneiros.dream.phases.judge import VERDICTS
+from oneiros.scoring.phases.cognitive import Conflicts, Cooling
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, after_changes, drafted
 from tests.dream.worlds import DAY, NOW, Fields, World, after
 from tests.oracles import maintenance

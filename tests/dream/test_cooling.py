@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.ranking.factors import Retention
-from oneiros.ranking.phases.cognitive import Cooling
-from oneiros.ranking.rails import SafetyRails
+from oneiros.scoring.factors import Retention
+from oneiros.scoring.phases.cognitive import Cooling
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, after_changes, drafted, fading, rows_of
 from tests.dream.worlds import DAY, NOW, World, after
 from tests.oracles import maintenance

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import kernels, profiles
-from oneiros.dream.decay import CURVE_DAYS, MOST_KINDS, decay_curves
+from oneiros.dream.distributions import CURVE_DAYS, MOST_KINDS, decay_curves
 from oneiros.dream.draft import Draft
-from oneiros.ranking.callable_factor import CallableFactor
-from oneiros.ranking.expression import Expression
-from oneiros.ranking.factors import Strength, TimeDecay
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.callable_factor import CallableFactor
+from oneiros.scoring.expression import Expression
+from oneiros.scoring.factors import Strength, TimeDecay
+from oneiros.scoring.profile import Profile
 from tests.dream.test_distributions import BOUNDS
 from tests.dream.worlds import DAY, NOW, World
 from tests.oracles import dreams

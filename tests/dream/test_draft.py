@@ -8,8 +8,8 @@ import numpy as np
 
 from oneiros.dream.changes import LinkChange
 from oneiros.dream.draft import Draft
-from oneiros.ranking.factors import KindWeight, Retention
-from oneiros.ranking.rails import SafetyRails
+from oneiros.scoring.factors import KindWeight, Retention
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.worlds import DAY, NOW, World, changes_of
 
 

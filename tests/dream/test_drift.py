@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from oneiros.dream.draft import Draft
 from oneiros.dream.drift import TOP, access_gini, drift_of, half_life_days
-from oneiros.ranking.phases.reverie import Prune
-from oneiros.ranking.tables import Table
+from oneiros.scoring.phases.reverie import Prune
+from oneiros.scoring.tables import Table
 from tests.dream.worlds import DAY, NOW, World
 from tests.oracles import dreams
 

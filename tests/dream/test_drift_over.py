@@ -7,7 +7,7 @@ from typing import Any
 
 import oneiros
 from oneiros.clock import VirtualClock
-from oneiros.dream.drift_over import Drift, drift_over
+from oneiros.dream.drift import Drift, drift_over
 from oneiros.dream.report import DreamReport
 from oneiros.engine import Engine
 

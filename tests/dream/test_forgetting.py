@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.ranking.factors import KindWeight
-from oneiros.ranking.phases.omega import Forgetting
-from oneiros.ranking.rails import SafetyRails
-from oneiros.ranking.tables import Table
+from oneiros.scoring.factors import KindWeight
+from oneiros.scoring.phases.omega import Forgetting
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.scoring.tables import Table
 from tests.dream.fading import MEMORIES, after_changes, drafted, rows_of
 from tests.dream.worlds import DAY, NOW, World, after
 from tests.oracles import maintenance

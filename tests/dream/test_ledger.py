@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import _core
-from oneiros.dream import ledger
+from oneiros.dream import undo_log
 from oneiros.errors import StoreCorrupt
-from oneiros.projections.column_write import LongNumbers
+from oneiros.index.columns import LongNumbers
 
 SCHEMA = _core.Columns.schema()
 SEQUENCES = st.lists(st.integers(1, 2**40), max_size=20, unique=True).map(sorted)
@@ -33,7 +33,7 @@ STATES = st.none() | st.tuples(st.integers(0, 3), st.floats(0, 1), TIMES, st.non
 
 
 @st.composite
-def _columns(draw: st.DrawFn) -> ledger.KeptColumn:
+def _columns(draw: st.DrawFn) -> undo_log.KeptColumn:
     field = draw(st.sampled_from(list(VALUES)))
     dtype = np.dtype(SCHEMA[field])
     sequences = draw(SEQUENCES)
@@ -41,7 +41,7 @@ def _columns(draw: st.DrawFn) -> ledger.KeptColumn:
     drawn = st.lists(values, min_size=len(sequences), max_size=len(sequences))
     before, after = (np.array(draw(drawn), dtype) for _ in range(2))
     long = draw(_long_numbers(before)) if dtype == np.float32 else None
-    return ledger.KeptColumn(field, np.array(sequences, np.int64), before, after, long)
+    return undo_log.KeptColumn(field, np.array(sequences, np.int64), before, after, long)
 
 
 @st.composite
@@ -53,7 +53,7 @@ def _long_numbers(draw: st.DrawFn, before: np.ndarray[Any, Any]) -> LongNumbers 
 
 
 LINKS = st.builds(
-    lambda ends, before, after: ledger.KeptLink(*ends, before, after), ENDS, STATES, STATES
+    lambda ends, before, after: undo_log.KeptLink(*ends, before, after), ENDS, STATES, STATES
 )
 LEDGERS = st.tuples(
     st.lists(_columns(), max_size=4, unique_by=lambda column: column.field),
@@ -63,9 +63,9 @@ LEDGERS = st.tuples(
 
 @given(LEDGERS)
 def test_what_is_kept_comes_back(kept: tuple[list[Any], list[Any]]) -> None:
-    blob = ledger.encoded(*kept, revision=7)
-    assert ledger.revision_of(blob) == 7
-    columns, links = ledger.decoded(blob)
+    blob = undo_log.encoded(*kept, revision=7)
+    assert undo_log.revision_of(blob) == 7
+    columns, links = undo_log.decoded(blob)
     assert links == kept[1]
     assert len(columns) == len(kept[0])
     for found, wanted in zip(columns, kept[0], strict=True):
@@ -79,21 +79,21 @@ def test_what_is_kept_comes_back(kept: tuple[list[Any], list[Any]]) -> None:
 
 @given(LEDGERS, st.data())
 def test_a_flipped_bit_is_told(kept: tuple[list[Any], list[Any]], data: st.DataObject) -> None:
-    blob = bytearray(ledger.encoded(*kept, revision=7))
+    blob = bytearray(undo_log.encoded(*kept, revision=7))
     bit = data.draw(st.integers(0, 8 * len(blob) - 1))
     blob[bit // 8] ^= 1 << bit % 8
     with pytest.raises(StoreCorrupt, match="damaged changes"):
-        ledger.decoded(bytes(blob))
+        undo_log.decoded(bytes(blob))
 
 
 @given(LEDGERS, st.data())
 def test_what_is_cut_or_longer_is_told(
     kept: tuple[list[Any], list[Any]], data: st.DataObject
 ) -> None:
-    blob = ledger.encoded(*kept, revision=7)
+    blob = undo_log.encoded(*kept, revision=7)
     for damaged in (blob[: data.draw(st.integers(0, len(blob) - 1))], blob + b"\0"):
         with pytest.raises(StoreCorrupt, match="damaged changes"):
-            ledger.decoded(damaged)
+            undo_log.decoded(damaged)
 
 
 def _sealed(header: str, blocks: bytes = b"") -> bytes:
@@ -123,13 +123,13 @@ def _column(rows: object, sizes: object, field: object = "strength") -> str:
 )  # fmt: skip
 def test_a_hostile_header_is_told(header: str) -> None:
     with pytest.raises(StoreCorrupt, match="damaged changes"):
-        ledger.decoded(_sealed(header))
+        undo_log.decoded(_sealed(header))
 
 
 def test_a_block_that_swells_is_told() -> None:
     block = zlib.compress(bytes(10**7))
     with pytest.raises(StoreCorrupt, match="bytes for 2 values"):
-        ledger.decoded(_sealed(_column(2, [len(block)] * 3), block * 3))
+        undo_log.decoded(_sealed(_column(2, [len(block)] * 3), block * 3))
 
 
 def _of_steps(steps: list[int], field: str = "strength") -> bytes:
@@ -142,7 +142,7 @@ def _of_steps(steps: list[int], field: str = "strength") -> bytes:
 
 
 def test_numbers_that_rise_are_read() -> None:
-    ((column,), _) = ledger.decoded(_of_steps([3, 1, 2**62]))
+    ((column,), _) = undo_log.decoded(_of_steps([3, 1, 2**62]))
     assert column.sequences.tolist() == [3, 4, 4 + 2**62]
 
 
@@ -151,13 +151,13 @@ def test_numbers_that_rise_are_read() -> None:
 )
 def test_numbers_that_do_not_rise_are_told(steps: list[int]) -> None:
     with pytest.raises(StoreCorrupt, match="numbers of memories that do not rise"):
-        ledger.decoded(_of_steps(steps))
+        undo_log.decoded(_of_steps(steps))
 
 
 @pytest.mark.parametrize("field", ["kind", "superseded", "asks", "topic_code"])
 def test_a_field_that_no_cycle_changes_is_told(field: str) -> None:
     with pytest.raises(StoreCorrupt, match="damaged changes"):
-        ledger.decoded(_of_steps([1], field))
+        undo_log.decoded(_of_steps([1], field))
 
 
 @pytest.mark.parametrize(
@@ -173,23 +173,23 @@ def test_a_value_that_no_memory_holds_is_told(field: str, value: float, place: s
     fine = {"depth": 1, "session_spread": 1, "priority": 1}.get(field, 0)
     values = {"before": fine, "after": fine} | {place: value}
     held = {name: np.array([fine, number], SCHEMA[field]) for name, number in values.items()}
-    blob = ledger.encoded([ledger.KeptColumn(field, np.array([4, 9]), **held)], [], revision=7)
+    blob = undo_log.encoded([undo_log.KeptColumn(field, np.array([4, 9]), **held)], [], revision=7)
     with pytest.raises(StoreCorrupt, match=f"damaged changes .*{field}: must be"):
-        ledger.decoded(blob)
+        undo_log.decoded(blob)
 
 
 def test_a_field_told_twice_is_damage() -> None:
     value = np.ones(1, np.float32)
-    column = ledger.KeptColumn("strength", np.array([1]), value, value)
+    column = undo_log.KeptColumn("strength", np.array([1]), value, value)
     with pytest.raises(StoreCorrupt, match="a field twice"):
-        ledger.decoded(ledger.encoded([column, column], [], revision=7))
+        undo_log.decoded(undo_log.encoded([column, column], [], revision=7))
 
 
 def _with_long(places: list[int], values: list[float], field: str = "strength") -> bytes:
     held = np.array([0.5, 0.25], SCHEMA[field])
     long = LongNumbers(np.array(places, np.int64), np.array(values))
-    column = ledger.KeptColumn(field, np.array([4, 9]), held, held, long)
-    return ledger.encoded([column], [], revision=7)
+    column = undo_log.KeptColumn(field, np.array([4, 9]), held, held, long)
+    return undo_log.encoded([column], [], revision=7)
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def _with_long(places: list[int], values: list[float], field: str = "strength") 
 def test_long_numbers_that_no_memory_held_are_told(
     places: list[int], values: list[float], field: str
 ) -> None:
-    ((column,), _) = ledger.decoded(_with_long([0], [0.5 + 2.0**-40]))
+    ((column,), _) = undo_log.decoded(_with_long([0], [0.5 + 2.0**-40]))
     assert column.long is not None
     assert column.long.values.tolist() == [0.5 + 2.0**-40]
     with pytest.raises(StoreCorrupt, match="damaged changes"):
-        ledger.decoded(_with_long(places, values, field))
+        undo_log.decoded(_with_long(places, values, field))
 
 
 SOUND = [1, 2, [0, 0.5, 1.0, None], [0, 0.6, 1.0, 2.0]]
@@ -227,6 +227,6 @@ def test_a_link_that_makes_no_sense_is_told(place: int, value: object) -> None:
     def sealed(link: list[Any]) -> bytes:
         return _sealed(json.dumps({"columns": [], "links": [link]}))
 
-    assert len(ledger.decoded(sealed(SOUND))[1]) == 1
+    assert len(undo_log.decoded(sealed(SOUND))[1]) == 1
     with pytest.raises(StoreCorrupt, match="damaged changes"):
-        ledger.decoded(sealed([*SOUND[:place], value, *SOUND[place + 1 :]]))
+        undo_log.decoded(sealed([*SOUND[:place], value, *SOUND[place + 1 :]]))

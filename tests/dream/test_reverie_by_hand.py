@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.phases.reverie import Consolidate, Place, Promote, Prune, Scan
-from oneiros.ranking.phases.reverie_tables import LIMITS_DAYS
-from oneiros.ranking.rails import SafetyRails
-from oneiros.ranking.tables import Table
+from oneiros.scoring.phases.reverie import LIMITS_DAYS, Consolidate, Place, Promote, Prune, Scan
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.scoring.tables import Table
 from tests.dream.dreaming import CYCLE, dreamt
 from tests.dream.worlds import DAY, HOUR, NOW, World, after
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros.dream.draft import Draft
-from oneiros.ranking.phases.phase import Phase
-from oneiros.ranking.phases.reverie import (
+from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.phases.reverie import (
     PHASES,
     Downscale,
     Scan,
 )
-from oneiros.ranking.rails import SafetyRails
-from oneiros.store.cycle_reading import DayTaken
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.store.cycles import DayTaken
 from tests.dream.dreaming import CYCLE, dreamt
 from tests.dream.random_worlds import PREVIOUS, WORLDS
 from tests.dream.worlds import DAY, NOW, World, after

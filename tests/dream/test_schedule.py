@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from oneiros.clock import VirtualClock
-from oneiros.dream.dreamer import CycleCounts
 from oneiros.dream.lock import Begun
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
+from oneiros.dream.scheduler import CycleCounts
 from oneiros.engine import Engine
 from oneiros.errors import DreamBusy
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros.dream.drift_over import drift_over
+from oneiros.dream.drift import drift_over
 from oneiros.dream.report import DreamReport
-from oneiros.dream.stored_report import noted_top, stored_report
-from oneiros.store.cycle_reading import StoredCycle
+from oneiros.dream.report_record import noted_top, stored_report
+from oneiros.store.cycles import StoredCycle
 from tests.dream.worlds import NOW
 from tests.engine.dream_stores import filled_mind
 

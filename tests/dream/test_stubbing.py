@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.dream.stubbing import beginning
-from oneiros.ranking.phases.cognitive import Stubbing
-from oneiros.ranking.rails import SafetyRails
+from oneiros.dream.phases.stub import beginning
+from oneiros.scoring.phases.cognitive import Stubbing
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, drafted, fading, rows_of
 from tests.dream.worlds import DAY, NOW, World, after
 from tests.oracles import maintenance

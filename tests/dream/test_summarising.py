@@ -13,8 +13,8 @@ import oneiros
 from oneiros import profiles
 from oneiros.dream.draft import Draft
 from oneiros.errors import TextEncodingError
-from oneiros.ranking.phases.cognitive import Summarising
-from oneiros.ranking.rails import SafetyRails
+from oneiros.scoring.phases.cognitive import Summarising
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, drafted, fading
 from tests.dream.worlds import DAY, NOW, Fields, World, after
 from tests.oracles import maintenance

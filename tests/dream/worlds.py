@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.dream.draft import Draft
-from oneiros.fields import COLUMN_DEFAULTS, ENUMS, FIELDS, LAYER_BY_DEPTH
+from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS, LAYER_BY_DEPTH
 from tests.oracles import records, texts
 from tests.oracles.associations import PlainGraph, PlainLink
 from tests.oracles.records import DEFAULTS

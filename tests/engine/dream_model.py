@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from oneiros.dream.report import DreamReport, FieldChange
-from oneiros.fields import ENUMS
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.rails import SafetyRails
+from oneiros.model.fields import ENUMS
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.worlds import DAY
 from tests.engine.dream_stores import as_held, links, memories
 from tests.oracles.ieee import as_float32

@@ -12,8 +12,8 @@ import apsw
 
 import oneiros
 from oneiros import _core
-from oneiros.fields import FIELDS
-from oneiros.ranking.profile import Profile
+from oneiros.model.fields import FIELDS
+from oneiros.scoring.profile import Profile
 from tests.dream.worlds import DAY, NOW, World
 from tests.oracles.ieee import as_float32
 
@@ -36,7 +36,7 @@ _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 def called(profile: Profile | str, **callables: Any) -> dict[str, Any]:
     """Return those arguments of ``dream`` that a phase of the profile calls: others are refused."""
-    chosen = oneiros.profiles.get(profile) if isinstance(profile, str) else profile
+    chosen = oneiros.scoring.profiles.get(profile) if isinstance(profile, str) else profile
     phases = {phase.name for phase in chosen.phases}
     return {name: given for name, given in callables.items() if name in phases}
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import oneiros
-from oneiros.fields import ENUMS
-from oneiros.ranking.phases import PHASES
-from oneiros.ranking.rails import SafetyRails
-from oneiros.remember import write_behind
+from oneiros.model.fields import ENUMS
+from oneiros.scoring.phases import PHASES
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.write import reinforce
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_model import State
 from tests.engine.dream_records import RECORDS
@@ -27,13 +27,14 @@ from tests.folders import IN_MEMORY
 
 __all__ = ["Life"]
 
-EVERY_PHASE = oneiros.profiles.get("reverie").replace(
+EVERY_PHASE = oneiros.scoring.profiles.get("reverie").replace(
     name="every-phase",
     phases=tuple(phase() for phase in PHASES),
     rails=SafetyRails(youngest_days=2.0, most_pruned=0.4, most_changed=0.7),
 )
 PROFILES = {
-    name: oneiros.profiles.get(name) for name in ("oneiros", "reverie", "cognitive", "omega")
+    name: oneiros.scoring.profiles.get(name)
+    for name in ("oneiros", "reverie", "cognitive", "omega")
 } | {"every-phase": EVERY_PHASE}
 REINFORCED = {
     *("access_count", "last_accessed_at", "stability", "sessions", "session_spread"),
@@ -65,7 +66,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         # What searches leave is written when a rule says so, and never by the clock.
-        self.patience = mock.patch.object(write_behind, "FLUSH_SECONDS", 3_600.0)
+        self.patience = mock.patch.object(reinforce, "FLUSH_SECONDS", 3_600.0)
         self.patience.start()
         self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=IN_MEMORY)
         self.now, self.count, self.places = NOW, 0, 0

@@ -12,8 +12,8 @@ import pytest
 
 import oneiros
 from oneiros import Engine
-from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.link_expansion import AssociativeExpansion, GraphExpansion
+from oneiros.scoring.profile import Profile
 from oneiros.store import StoredLink
 from tests.engine.random_world import NOW, Store, Vector, random_store
 from tests.engine.test_profiles_against_oracles import (

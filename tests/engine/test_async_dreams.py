@@ -12,7 +12,7 @@ import pytest
 
 import oneiros
 from oneiros.dream.plan import DreamPlan
-from oneiros.engine.async_dream_plan import AsyncDreamPlan
+from oneiros.engine.async_engine import AsyncDreamPlan
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import filled_mind, memories
 

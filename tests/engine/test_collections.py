@@ -13,8 +13,8 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.evaluation import collection
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.fusion import ReciprocalRankFusion
 from tests.oracles.metrics import ndcg
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 import oneiros
-from oneiros.dream import ledger
+from oneiros.dream import undo_log
 from oneiros.dream.report import DreamReport
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import filled_mind, links, memories
@@ -88,9 +88,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
 
 def _profile(*names: str, only: str = "") -> oneiros.Profile:
     """Return a profile with the phases of others, or those of one name."""
-    every = (phase for name in names for phase in oneiros.profiles.get(name).phases)
+    every = (phase for name in names for phase in oneiros.scoring.profiles.get(name).phases)
     phases = tuple(phase for phase in every if phase.name == only or not only)
-    return oneiros.profiles.get("cognitive").replace(name="trial", phases=phases)
+    return oneiros.scoring.profiles.get("cognitive").replace(name="trial", phases=phases)
 
 
 def _damage(path: Path, table: str, column: str, value: object, where: str) -> None:
@@ -233,7 +233,7 @@ def test_a_ledger_that_was_altered_and_sealed_anew_writes_nothing(
     path = tmp_path / "mind.db"
     path.write_bytes(sound.file)
     id, changes = _kept(path)
-    columns, kept_links = ledger.decoded(changes)
+    columns, kept_links = undo_log.decoded(changes)
     place = next(n for n, column in enumerate(columns) if column.field == "strength")
     column = columns[place]
     altered = [
@@ -243,7 +243,7 @@ def test_a_ledger_that_was_altered_and_sealed_anew_writes_nothing(
         column._replace(field="importance_tag"),
     ]
     for one in altered:
-        blob = ledger.encoded(
+        blob = undo_log.encoded(
             [*columns[:place], one, *columns[place + 1 :]], kept_links, revision=1
         )
         _damage(path, "dream_cycle", "changes", blob, f"id = '{id}'")

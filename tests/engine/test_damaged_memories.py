@@ -12,7 +12,7 @@ import pytest
 
 import oneiros
 from oneiros import StoreCorrupt
-from oneiros.projections import snapshot
+from oneiros.index import snapshot
 from tests.engine.embedders import LetterCounts
 
 NOW = 1_770_000_000.0

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import Engine, profiles
-from oneiros.ranking.factors import Expression
-from oneiros.ranking.selection import Selection
+from oneiros.scoring.factors import Expression
+from oneiros.scoring.selection import Selection
 from tests.engine.random_world import NOW, Store, random_question, random_store
 from tests.engine.test_profiles_against_oracles import engine_of
 from tests.oracles.cognitive import is_expired, penalty
 from tests.oracles.records import DAY, value
 
 FEW = settings(max_examples=500 if os.environ.get("ONEIROS_LONG") else 5, deadline=None)
-WHOLE = oneiros.profiles.get("cognitive").replace(
+WHOLE = oneiros.scoring.profiles.get("cognitive").replace(
     selection=Selection(hide_superseded=False, hide_expired=False)
 )
 

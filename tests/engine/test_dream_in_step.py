@@ -11,7 +11,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
-from oneiros.remember import write_behind
+from oneiros.write import reinforce
 
 DAY = 86_400.0
 KINDS = ("note", "session", "bug", "config", "preference")
@@ -155,7 +155,7 @@ def test_what_is_purged_counts_in_no_half_life(tmp_path: Path) -> None:
 def test_who_follows_a_cycle_keeps_what_its_own_searches_strengthened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # nothing is written yet
+    monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)  # nothing is written yet
     mind, clock = world(tmp_path / "agent.db", "reverie")
     with mind, oneiros.Engine(tmp_path / "agent.db", profile="reverie", clock=clock) as other:
         mind.dream()

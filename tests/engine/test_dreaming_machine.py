@@ -20,8 +20,8 @@ from hypothesis.stateful import precondition, rule
 
 from oneiros.dream.plan import DreamPlan
 from oneiros.dream.report import DreamReport
-from oneiros.remember import sync
-from oneiros.store import cycle_writing
+from oneiros.store import cycles
+from oneiros.write import sync
 from tests.engine.dream_model import State, after_cycle, after_undoing, within_rails
 from tests.engine.dream_stores import called, tables
 from tests.engine.dreaming_life import CHANGES, ONE, WHICH, Life
@@ -46,7 +46,7 @@ def relinked(was: State, now: State) -> set[str]:
 
 
 PLACES: dict[str, type] = {
-    "add_dream_cycle": cycle_writing.CycleWriting,  # the last thing before the commit
+    "add_dream_cycle": cycles.CycleWriting,  # the last thing before the commit
     "_take_up": sync.Sync,  # the first after it
 }
 JUDGES = st.sampled_from([None, judged])

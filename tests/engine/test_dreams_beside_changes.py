@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.dream.stored_source import StoredSource
+from oneiros.dream.source import StoredSource
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import columns, filled_mind, links, memories
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import oneiros
-from oneiros.projections.snapshot import FEWEST_ROWS
+from oneiros.index.snapshot import FEWEST_ROWS
 from tests.dream.worlds import DAY, NOW
 
 LATER = NOW + DAY

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.display import Table
+from oneiros.display.tables import DisplayTable
 from oneiros.explain.explanation import (
     ChannelScore,
     Explanation,
@@ -343,7 +343,7 @@ def test_hostile_ids_and_queries_stay_text(mind: oneiros.Engine) -> None:
 
 @given(name=st.text(max_size=60), value=st.floats())
 def test_no_name_and_no_value_breaks_a_table(name: str, value: float) -> None:
-    table = Table((name, "id", "value"), ((1, name, value), (None, name, None)))
+    table = DisplayTable((name, "id", "value"), ((1, name, value), (None, name, None)))
     assert len(str(table).splitlines()) == 3
     page = Page(table._repr_html_())
     assert page.tags == {"table", "thead", "tbody", "tr", "th", "td"}
@@ -351,6 +351,6 @@ def test_no_name_and_no_value_breaks_a_table(name: str, value: float) -> None:
 
 
 def test_long_ids_are_cut_in_tables_only() -> None:
-    table = Table(("rank", "id"), ((1, "x" * 256),))
+    table = DisplayTable(("rank", "id"), ((1, "x" * 256),))
     assert max(map(len, str(table).splitlines())) < 60
     assert table.rows[0][1] == "x" * 256

@@ -10,7 +10,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
-from oneiros.projections import snapshot
+from oneiros.index import snapshot
 from tests.engine.test_dream_in_step import DAY, state
 
 STEPS: dict[str, Callable[[Any], tuple[Any, str]]] = {

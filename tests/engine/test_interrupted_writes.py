@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.remember.sync import Sync
+from oneiros.write.sync import Sync
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ engine.search("memory", session="s")
 def test_an_interrupted_close_is_ended_by_the_exit(path: Path) -> None:
     code = """
 import os, signal, sys, oneiros
-from oneiros.remember.sync import Sync
+from oneiros.write.sync import Sync
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = oneiros.Engine(sys.argv[1])
 engine.add_many({"id": f"m{n}", "text": f"memory {n}"} for n in range(300))

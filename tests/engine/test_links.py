@@ -16,8 +16,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 import oneiros
 from oneiros import Engine, Link
-from oneiros.association import Associations
 from oneiros.errors import StoreCorrupt, UnknownMemory
+from oneiros.graph import Associations
 from oneiros.store import KINDS, Store, StoredLink, schema
 from oneiros.store.salvage import salvage
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import oneiros
-from oneiros.display import Table, columns_of, fitted, padded
+from oneiros.display.tables import DisplayTable, columns_of, fitted, padded
 
 NOW = 1_750_000_000.0
 
@@ -76,7 +76,7 @@ def test_a_text_is_cut_by_the_columns_it_takes(text: str, columns: int, shown: s
 
 
 def test_columns_stand_below_each_other_whatever_the_width_of_letters() -> None:
-    table = Table(("name", "x"), (("東京", 1), ("ant", 22), ("é", 3)))
+    table = DisplayTable(("name", "x"), (("東京", 1), ("ant", 22), ("é", 3)))
     assert str(table).splitlines() == ["name   x", "東京   1", "ant   22", "é      3"]
 
 

@@ -12,7 +12,7 @@ import pytest
 import oneiros
 from oneiros.dream.plan import DreamPlan
 from oneiros.dream.report import DreamReport
-from oneiros.store.cycle_writing import CycleWriting
+from oneiros.store.cycles import CycleWriting
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import columns, filled_mind, links, memories
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from oneiros import Engine, Memory, profiles
-from oneiros.ranking.channels import LexicalChannel
-from oneiros.ranking.initial_stability import InitialStability
+from oneiros.scoring.channels import LexicalChannel
+from oneiros.scoring.ingest import InitialStability
 
 SHORT = profiles.get("reverie").replace(name="short", channels=(LexicalChannel(k1=0.9, b=0.4),))
 FRAGILE = profiles.get("reverie").replace(name="fragile", initial_stability=InitialStability())

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.query.expander import Rephrased
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.profile import Profile
+from oneiros.search.query.expansion import Rephrased
 from tests.engine.random_world import DIMENSIONS, NOW, random_question, random_store
 from tests.engine.test_profiles_against_oracles import engine_of
 from tests.oracles import omega
 
-OPEN = oneiros.profiles.get("omega").replace(
+OPEN = oneiros.scoring.profiles.get("omega").replace(
     fast_path=None, strong_signal=None, abstention=None, duplicates=None, keep=()
 )
 """All that is found is returned."""

@@ -9,8 +9,8 @@ import pytest
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.factors import Context, Overlap
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.factors import ContextMatch, Overlap
+from oneiros.scoring.profile import Profile
 from tests.oracles import fusion
 from tests.oracles.omega_tables import INTENTS, PROFILES
 
@@ -117,14 +117,14 @@ def test_the_single_kind_that_is_asked_for_is_the_hint(mind: oneiros.Engine) -> 
 
 
 def test_hint_and_intent_weigh_the_factors_of_words_and_context() -> None:
-    from oneiros.query.understood import ranked_by, understand  # noqa: PLC0415
+    from oneiros.search.query.parsed import ranked_by, understand  # noqa: PLC0415
 
     omega = profiles.get("omega")
     understood = understand("why is it so", omega, "lesson_learned", None, None)
     weighed = ranked_by(omega, understood)
     by_name = {factor.name: factor for factor in weighed.factors}
     assert by_name["overlap"] == Overlap(weight=0.5 * 0.3)
-    assert by_name["context"] == Context(weight=0.8)
+    assert by_name["context"] == ContextMatch(weight=0.8)
     assert ranked_by(omega, understood) is weighed
     assert ranked_by(omega, understand("tea", omega, None, None, None)) is omega
 

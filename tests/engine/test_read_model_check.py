@@ -11,7 +11,7 @@ import pytest
 
 import oneiros
 from oneiros import Engine
-from oneiros.projections.snapshot import FEWEST_ROWS
+from oneiros.index.snapshot import FEWEST_ROWS
 from tests.engine.embedders import LetterCounts
 
 COUNT = 30

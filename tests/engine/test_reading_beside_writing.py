@@ -10,7 +10,7 @@ import pytest
 
 import oneiros
 from oneiros.errors import UnknownMemory
-from oneiros.remember import write_behind
+from oneiros.write import reinforce
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = mind.add("ant")
-    monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
+    monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
     mind.search("ant")
     store = mind._scope.services.store
     load_each = store.load_each

@@ -16,7 +16,7 @@ import pytest
 
 import oneiros
 from oneiros import StoreCorrupt, UnknownMemory
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import reading as store_reading
 from oneiros.store.loading import MOST_AT_ONCE
 

@@ -6,7 +6,7 @@ import pytest
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.projections.indexes import Indexes
+from oneiros.index.indexes import Indexes
 from tests.engine.embedders import LetterCounts, Meddling
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")

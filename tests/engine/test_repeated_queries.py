@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.ranking.factors import Spread
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.scoring.factors import Spread
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.reinforcement import SpacedReinforcement
 from tests.oracles import house
 from tests.oracles.records import DAY
 
 NOW = 1_750_000_000.0
-HOUSE = oneiros.profiles.get("oneiros")
+HOUSE = oneiros.scoring.profiles.get("oneiros")
 TARGET = "black coffee ada"
 RELEVANT, WEAK, SPAM = ("r0", "r1", "r2"), "weak", "spam"
 BAIT = ("spam offer", "spam offer coffee", "coffee offer")

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.factors import Rerank
-from oneiros.ranking.finishing import Surfacing
-from oneiros.ranking.reranking import Reranking, with_place
-from oneiros.rerank import Judged
+from oneiros.models.rerankers import Judged
+from oneiros.scoring.factors import Rerank
+from oneiros.scoring.stages import Reranking, Surfacing, with_place
 from tests.oracles import reranking as oracle
 
 NOW = 1_750_000_000.0

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.batch import rescore
-from oneiros.ranking import row_scores
-from oneiros.ranking.factors import Strength
-from tests.batch.forms import DAY, NOW, records, tables
+from oneiros.rescoring.rescore import rescore
+from oneiros.scoring import row_scores
+from oneiros.scoring.factors import Strength
+from tests.rescoring.forms import DAY, NOW, records, tables
 
 PROFILES = profiles.names()
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.caching import ResponseCache
-from oneiros.ranking.selection import Selection
+from oneiros.scoring.selection import Selection
+from oneiros.scoring.stages import ResponseCache
 from oneiros.search.cache import Kept, RecentAnswers
 from oneiros.search.response import SearchResponse
 from tests.oracles.recent_answers import Recent

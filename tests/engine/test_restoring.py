@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import oneiros
-from oneiros.fields import ENUMS
+from oneiros.model.fields import ENUMS
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, filled_mind, memories, tables
 

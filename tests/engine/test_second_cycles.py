@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros.dream.report import FieldChange
-from oneiros.ranking.rails import SafetyRails
+from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES
 from tests.dream.random_worlds import WORLDS
 from tests.dream.worlds import DAY, HOUR, NOW, World
 from tests.engine.dream_stores import called, random_mind
 from tests.oracles.ieee import as_float32
 
-HOUSE = oneiros.profiles.get("oneiros")
+HOUSE = oneiros.scoring.profiles.get("oneiros")
 UNBOUNDED = SafetyRails(youngest_days=7.0)
 PROFILES = {
     "oneiros": HOUSE.replace(rails=UNBOUNDED),
-    **{name: oneiros.profiles.get(name) for name in ("reverie", "cognitive", "omega")},
+    **{name: oneiros.scoring.profiles.get(name) for name in ("reverie", "cognitive", "omega")},
 }
 EVERY_WORLD = WORLDS | st.lists(MEMORIES, max_size=24).map(World)
 SOME = settings(max_examples=25, deadline=None)

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.neighbours import Neighbours
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
 
 NOW = 1_750_000_000.0
-HOUSE = oneiros.profiles.get("oneiros").replace(expansion=None)
+HOUSE = oneiros.scoring.profiles.get("oneiros").replace(expansion=None)
 WORDS = ("ant", "bee", "cat")
 
 

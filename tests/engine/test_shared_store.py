@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.memory import Memory
-from oneiros.remember import write_behind
+from oneiros.model.memory import Memory
+from oneiros.write import reinforce
 from tests.engine.embedders import LetterCounts
 
 
@@ -198,7 +198,7 @@ def test_an_interrupt_after_the_commit_of_events_counts_them_once(
 ) -> None:
     with oneiros.Engine(path) as mind:
         id = mind.add("ant")
-        monkeypatch.setattr(write_behind, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
+        monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)  # writes by hand only
         mind.search("ant")
         whole = mind._scope.services.store.write
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.finishing import Duplicates
+from oneiros.scoring.stages import Duplicates
 from oneiros.search.near_duplicates import NearDuplicate, Similar
 from tests.engine.embedders import LetterCounts
 from tests.oracles import finishing, texts

@@ -17,8 +17,8 @@ import pytest
 
 import oneiros
 from oneiros import _core
-from oneiros.projections import snapshot
-from oneiros.projections.parts import PartWriter
+from oneiros.index import snapshot
+from oneiros.index.snapshot_parts import PartWriter
 from oneiros.store import reading
 from oneiros.store.salvage import salvage
 
@@ -250,7 +250,7 @@ def test_a_snapshot_that_the_system_refuses_costs_nothing_else(path: Path, troub
     assert len(before) > 100_000
     program = f"""
     import ctypes, os, resource, struct, oneiros
-    from oneiros.projections import snapshot
+    from oneiros.index import snapshot
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine(":memory:") as mind:
         mind.add("all that is imported later is imported")
@@ -297,7 +297,7 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     program = f"""
     import os, signal, oneiros
     from oneiros import _core
-    from oneiros.projections import snapshot
+    from oneiros.index import snapshot
     snapshot.FEWEST_ROWS = 1
     save = _core.save_store_snapshot
     def killed(**given):
@@ -368,7 +368,7 @@ def test_another_version_s_snapshot_is_not_used(
 def test_what_another_process_wrote_since_is_there(path: Path) -> None:
     program = f"""
     import oneiros
-    from oneiros.projections import snapshot
+    from oneiros.index import snapshot
     snapshot.FEWEST_ROWS = 1
     with oneiros.Engine({str(path)!r}) as mind:
         mind.add_many({{"text": f"fresh word{{i}}"}} for i in range(40))

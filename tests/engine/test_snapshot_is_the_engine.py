@@ -15,8 +15,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.channels.vector_index import upkeep
-from oneiros.projections import snapshot
+from oneiros.channels.vector_index import index
+from oneiros.index import snapshot
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1.8e9
@@ -166,7 +166,7 @@ def test_reopened_closed_and_made_anew_are_one(
         patch.setattr(snapshot, "FEWEST_ROWS", 1)
         patch.setattr(snapshot, "_SHARE_CHANGED", 10**9)
         for name in ("LEAST_GRAPH", "FEWEST_FRESH", "FEWEST_DEAD"):
-            patch.setattr(upkeep, name, 8)  # so few are searched exactly for all that
+            patch.setattr(index, name, 8)  # so few are searched exactly for all that
         path = Path(folder) / "mind.db"
         mind = oneiros.Engine(path, vector_index="hnsw")
         count = do(mind, "add", first, 0)

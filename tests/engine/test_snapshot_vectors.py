@@ -20,11 +20,11 @@ import pytest
 import oneiros
 from oneiros.channels.vector_index import hnsw
 from oneiros.channels.vector_index import snapshot as vector_snapshot
+from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
 from oneiros.channels.vector_index.index import VectorIndex
-from oneiros.channels.vector_index.kept_graph import KeptGraph
 from oneiros.channels.vector_index.sealed import hashes_of
-from oneiros.projections import snapshot, stored_vectors
-from oneiros.projections.stored_vectors import graph_part
+from oneiros.index import snapshot, stored_vectors
+from oneiros.index.stored_vectors import graph_part
 from oneiros.store.embedding_bytes import encoded
 from tests.channels.vectors import clustered
 
@@ -308,7 +308,7 @@ def test_a_build_that_a_close_cut_off_leaves_the_former_graph(
             time.sleep(0.01)
 
     monkeypatch.setattr("oneiros.channels.vector_index.index.build", held_up)
-    monkeypatch.setattr("oneiros.channels.vector_index.upkeep.FEWEST_FRESH", 200)
+    monkeypatch.setattr("oneiros.channels.vector_index.index.FEWEST_FRESH", 200)
     with opened(path) as mind:
         before = fresh_count(mind)
         mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 240))

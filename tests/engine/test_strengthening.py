@@ -11,8 +11,8 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
-from oneiros.ranking.reinforcement import SpacedReinforcement
-from oneiros.remember import ReinforcementEvent
+from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.write import ReinforcementEvent
 from tests.oracles import reverie
 
 NOW = 1_750_000_000.0

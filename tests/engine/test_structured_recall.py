@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.channels import LexicalChannel
-from oneiros.ranking.fusion import Blend
+from oneiros.scoring.channels import LexicalChannel
+from oneiros.scoring.fusion import Blend
 from tests.engine.embedders import LetterCounts
 
 NOW = 1_750_000_000.0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import Engine
-from oneiros.projections.snapshot import FEWEST_ROWS
+from oneiros.index.snapshot import FEWEST_ROWS
 from tests.dream.worlds import DAY, NOW
 from tests.engine.test_erasing_dreams import LATER, secretive, written
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.projections import Projections
+from oneiros.index import Projections
 from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, called, filled_mind, links, memories
@@ -223,7 +223,7 @@ def test_what_was_stored_comes_back_bit_for_bit(tmp_path: Path, profile: str, wh
         before = memories(path), links(path), exported(mind, tmp_path)
         assert exported(other, tmp_path) == before[2]
         report = mind.dream(LATER, **called(profile, summarise=" and ".join))
-        changes = oneiros.profiles.get(profile).phases
+        changes = oneiros.scoring.profiles.get(profile).phases
         assert (exported(mind, tmp_path) != before[2]) == bool(changes)
         assert exported(other, tmp_path) == exported(mind, tmp_path)
         if where == "here":

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.profiles import get, names
-from oneiros.ranking.channels import LexicalChannel, TemporalChannel
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.profiles import get, names
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.selection import Selection
+from oneiros.scoring.selection import Selection
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0

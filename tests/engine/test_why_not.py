@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.explain.why_not import WhyNot
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.expression import Expression
-from oneiros.ranking.fusion import Blend
-from oneiros.ranking.keep_rules import FeedbackAbove
+from oneiros.scoring.candidate_filters import FeedbackAbove
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.expression import Expression
+from oneiros.scoring.fusion import Blend
 from tests.engine.embedders import LetterCounts
 from tests.engine.test_explanations import HOSTILE, Page
 from tests.engine.world import PROJECTS, QUESTIONS, Fields, queries, records
@@ -195,7 +195,7 @@ def test_a_deleted_memory_says_so_and_no_more(mind: oneiros.Engine) -> None:
     ],
 )  # fmt: skip
 def test_a_filter_is_told_by_the_conditions_that_do_not_hold(
-    mind: oneiros.Engine, where: oneiros.scopes.Where, words: list[str]
+    mind: oneiros.Engine, where: oneiros.filters.Where, words: list[str]
 ) -> None:
     mind.add("ant", id="a", project="y", tags=["blue"], metadata={"n": 1})
     told = mind.why_not("ant", "a", where=where)
@@ -393,7 +393,7 @@ def outside(mind: oneiros.Engine) -> None:
 @pytest.mark.parametrize("id", ["theirs", "gone", "moved"])
 @pytest.mark.parametrize("where", [None, oneiros.where(project="y"), ~oneiros.where(kind="fact")])
 def test_a_scope_says_of_what_lies_outside_what_it_says_of_nothing(
-    mind: oneiros.Engine, id: str, where: oneiros.scopes.Where | None
+    mind: oneiros.Engine, id: str, where: oneiros.filters.Where | None
 ) -> None:
     outside(mind)
     mind.add("canary mine", id="mine", project="x", embedding=[1.0, 0.0])

@@ -6,14 +6,13 @@ import pytest
 
 from oneiros import profiles
 from oneiros.evaluation.ablation import ablate, without_each_part
-from oneiros.evaluation.baselines import BASELINES
-from oneiros.evaluation.tasks import Asked, Task
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.factors import HalfLifeRecency, Priority
-from oneiros.ranking.fusion import ReciprocalRankFusion, WeightedSum
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.profile_parts import OPTIONAL_PARTS
+from oneiros.evaluation.tasks import BASELINES, JudgedQuery, Task
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.factors import HalfLifeRecency, Priority
+from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum
+from oneiros.scoring.parts import OPTIONAL_PARTS
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.relevance_adjustments import Neighbours
 
 WORDS, MEANING = LexicalChannel(), VectorChannel()
 RECENCY, PRIORITY = HalfLifeRecency(damping=0.5), Priority(damping=0.5)
@@ -61,7 +60,7 @@ def test_what_a_part_costs_is_told() -> None:
         for age, days in ages.items()
     ]
     questions = [
-        Asked(
+        JudgedQuery(
             id=f"q{n}",
             type="all",
             text=f"kettle {n}",

@@ -8,7 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from oneiros.evaluation.significance import paired_gain
+from oneiros.evaluation.metrics import paired_gain
 
 
 def test_the_bounds_are_those_of_the_normal_law_where_questions_are_many() -> None:

@@ -14,7 +14,7 @@ import pytest
 from oneiros import profiles
 from oneiros.evaluation.collection import Collection, Document, Query, read
 from oneiros.evaluation.tasks import STANDSTILL, demo_task, measure, task_of
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.profile import Profile
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 HOUSE = {"locomo-dev": 0.60, "scifact-train": 0.735, "cranfield": 0.40, "cisi": 0.45}

@@ -9,14 +9,21 @@ import pytest
 
 from oneiros import profiles
 from oneiros.evaluation.metrics import mean
-from oneiros.evaluation.parameters import PARAMETERS, Parameter, fitting, value_at, with_value
-from oneiros.evaluation.tasks import Asked, Task, demo_task, measure
-from oneiros.evaluation.trials import Trials
-from oneiros.evaluation.tuning import Tuning, tune
-from oneiros.ranking.channels import LexicalChannel
-from oneiros.ranking.factors import HalfLifeRecency
-from oneiros.ranking.fusion import Blend
-from oneiros.ranking.profile import Profile
+from oneiros.evaluation.tasks import JudgedQuery, Task, demo_task, measure
+from oneiros.evaluation.tuning import (
+    PARAMETERS,
+    Parameter,
+    ProfileTrials,
+    Tuning,
+    fitting,
+    tune,
+    value_at,
+    with_value,
+)
+from oneiros.scoring.channels import LexicalChannel
+from oneiros.scoring.factors import HalfLifeRecency
+from oneiros.scoring.fusion import Blend
+from oneiros.scoring.profile import Profile
 
 HOUSE = profiles.get("oneiros")
 DAY = 86_400.0
@@ -38,7 +45,7 @@ def kettles(count: int, *, is_old: bool | None) -> Task:
             records.append({"id": f"{age}{n}", "text": f"kettle k{n}", "created_at": created})
         wants_old = n % 4 < 2 if is_old is None else is_old
         questions.append(
-            Asked(
+            JudgedQuery(
                 id=f"q{n}",
                 type="odd" if n % 2 else "even",
                 text=f"kettle k{n}",
@@ -79,7 +86,7 @@ def test_a_trial_is_what_a_search_finds(name: str) -> None:
     profile = profiles.get(name)
     changes = [profile, profile.replace(abstention=None)]
     changes += [with_value(profile, one.path, one.values[1]) for one in fitting(profile)[:4]]
-    with Trials([task]) as trials:
+    with ProfileTrials([task]) as trials:
         for changed in changes:
             report = measure(task, changed)
             assert mean(trials.figures(changed)) == pytest.approx(report.overall.ndcg, abs=1e-12)

@@ -12,7 +12,7 @@ import numpy as np
 import oneiros
 from oneiros import profiles
 from oneiros.explain.explanation import Explanation
-from oneiros.ranking.compiled import compile_profile
+from oneiros.scoring.compiled import compile_profile
 from tests.frozen.corpus import KINDS
 from tests.frozen.scenarios import SCENARIOS, SEQUENCES, Answer, Ask, World
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import oneiros
 from oneiros import kernels, profiles
-from oneiros.scopes import Where
+from oneiros.filters import Where
 from tests.frozen.corpus import NOW
 
 __all__ = ["messages"]

@@ -12,15 +12,20 @@ import numpy.typing as npt
 
 import oneiros
 from oneiros import demo, profiles
-from oneiros.query.expander import Rephrased
-from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing, WeakBest
-from oneiros.ranking.keep_rules import RelevanceGate
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
-from oneiros.ranking.reranking import Reranking
-from oneiros.ranking.short_cuts import FastPath
-from oneiros.rerank import Judged
-from oneiros.scopes import Where
+from oneiros.filters import Where
+from oneiros.models.rerankers import Judged
+from oneiros.scoring.candidate_filters import RelevanceGate
+from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.stages import (
+    AdaptiveRetry,
+    ByBest,
+    Duplicates,
+    FastPath,
+    Reranking,
+    Surfacing,
+    WeakBest,
+)
+from oneiros.search.query.expansion import Rephrased
 from tests.frozen import questions
 from tests.frozen.corpus import DAY, NOW, demo_engine, made_up, opened
 from tests.frozen.vectors import along_axes, axis_of, exact, meaning_of

@@ -111,7 +111,7 @@ def test_tokens_are_told_as_others_tell_them(spans: tuple[Any, Any]) -> None:
     assert rerank.attributes["gen_ai.usage.input_tokens"] == 120
     assert rerank.attributes["gen_ai.usage.output_tokens"] == 7
     assert "gen_ai.usage.input_tokens" not in last.attributes
-    assert whole.attributes["oneiros.query"] == "q"
+    assert whole.attributes["oneiros.search.query"] == "q"
     assert whole.start_time <= rerank.start_time  # whatever a trace says of its length
 
 

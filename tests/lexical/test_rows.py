@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros.lexical_rows import IdRows
+from oneiros.lexical.rows import IdRows
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 

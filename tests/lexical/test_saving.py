@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import _core
 from oneiros.errors import SnapshotDamaged
-from oneiros.lexical_rows import IdRows
+from oneiros.lexical.rows import IdRows
 
 QUERIES = ["red", "red fox", "running foxes", "blue dog red", "nobody"]
 WORDS = ["red", "fox", "blue", "dog", "runs", "foxes", "running", "der", "the"]

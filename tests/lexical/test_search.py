@@ -19,7 +19,7 @@ def small(**settings: object) -> LexicalIndex:
     return index
 
 
-def pairs(hits: oneiros.lexical.Hits) -> list[tuple[int | str, float]]:
+def pairs(hits: oneiros.lexical.index.Hits) -> list[tuple[int | str, float]]:
     return list(hits)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros.clock import Deadline, VirtualClock, system_clock
-from oneiros.ulid import new_ulid
+from oneiros.model.ids import new_ulid
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneiros.memory import Memory, validate_changes
+from oneiros.model.memory import Memory, validate_changes
 
 NOW = 1_780_000_000.0
 TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"

@@ -8,8 +8,8 @@ import sys
 
 def test_memories_and_clocks_come_without_numpy_and_sqlite() -> None:
     program = """
-import sys, oneiros.memory, oneiros.clock
-oneiros.memory.Memory.from_record({"text": "x"}, now=0.0)
+import sys, oneiros.model.memory, oneiros.clock
+oneiros.model.memory.Memory.from_record({"text": "x"}, now=0.0)
 print([name for name in ("numpy", "apsw", "faiss", "pyroaring") if name in sys.modules])
 """
     command = [sys.executable, "-c", program]

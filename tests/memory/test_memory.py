@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from oneiros.errors import TextEncodingError
-from oneiros.fields import FIELDS
-from oneiros.memory import Memory, validate_changes
+from oneiros.model.fields import FIELDS
+from oneiros.model.memory import Memory, validate_changes
 
 NOW = 1_780_000_000.0
 TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.fields import ENUMS, FIELDS
-from oneiros.memory import Memory
+from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.memory import Memory
 
 NOW = 1_780_000_000.0
 TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"

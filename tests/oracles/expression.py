@@ -1,4 +1,4 @@
-"""The expression language by NumPy, node by node: contract of ``oneiros.ranking.expression``.
+"""The expression language by NumPy, node by node: contract of ``oneiros.scoring.expression``.
 
 Nothing here knows the core: each node of Python's own tree is one NumPy call over float64 arrays.
 A field of words is an array of text.

@@ -19,7 +19,7 @@ from typing import Any, cast
 import pytest
 
 import oneiros
-from oneiros import declaring
+from oneiros.runtime import declaring
 
 SOURCE = """
 from __future__ import annotations
@@ -279,5 +279,5 @@ def test_every_class_of_the_package_is_one_to_the_standard_library() -> None:
 
 
 def test_making_classes_compiles_nothing() -> None:
-    code = "import sys, oneiros.ranking.profile; assert 'dataclasses' not in sys.modules"
+    code = "import sys, oneiros.scoring.profile; assert 'dataclasses' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -24,25 +24,28 @@ NOT_FOR_WORDS = (
     *("faiss", "rich", "typer", "click", "pyarrow"),
     *("dataclasses", "pathlib", "hashlib", "_hashlib"),
     *("logging", "secrets", "tempfile", "html", "difflib", "random", "pkgutil"),
-    *(f"oneiros.{name}" for name in ("cli", "evaluation", "kernels", "demo", "display")),
-    *(f"oneiros.batch.{name}" for name in ("factoring", "of_store", "rescored", "rescoring")),
-    *("oneiros.engine.maintenance", "oneiros.explain.absence", "oneiros.dream.cycles"),
-    *(f"oneiros.{name}" for name in ("explain.explanation", "explain.why_not", "exporting")),
-    *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
-    *("oneiros.scopes.conditions", "oneiros.ranking.weighted_fusion"),
-    *(f"oneiros.remember.{name}" for name in ("applying", "undoing", "followed_cycle")),
-    *("oneiros.dream.report", "oneiros.dream.ledger"),
     *(
-        "oneiros.ranking.expression",
-        "oneiros.ranking.callable_factor",
-        "oneiros.ranking.row_scores",
+        f"oneiros.{name}"
+        for name in ("cli", "evaluation", "scoring.kernels", "demo", "display.tables")
+    ),
+    *(f"oneiros.rescoring.{name}" for name in ("rescore", "scorer", "store")),
+    *("oneiros.engine.maintenance", "oneiros.explain.absence", "oneiros.dream.cycles"),
+    *(f"oneiros.{name}" for name in ("explain.explanation", "explain.why_not", "runtime.files")),
+    *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
+    "oneiros.filters.conditions",
+    *("oneiros.dream.apply", "oneiros.dream.undo", "oneiros.write.cycle_columns"),
+    *("oneiros.dream.report", "oneiros.dream.undo_log"),
+    *(
+        "oneiros.scoring.expression",
+        "oneiros.scoring.callable_factor",
+        "oneiros.scoring.row_scores",
     ),
     *(
-        f"oneiros.profiles.{name}"
+        f"oneiros.scoring.profiles.{name}"
         for name in ("ciar", "cognitive", "mnemosyne", "omega", "reverie")
     ),
-    *(f"oneiros.ranking.factors.{name}" for name in ("ciar", "cognitive", "mnemosyne", "thompson")),
-    "oneiros.ranking.factors.omega_query",
+    *(f"oneiros.scoring.factors.{name}" for name in ("ciar", "cognitive", "mnemosyne", "thompson")),
+    "oneiros.scoring.factors.omega_query",
 )
 
 
@@ -139,8 +142,8 @@ with Engine(":memory:") as mind:
 
 def test_an_engine_loads_the_systems_that_its_profile_asks_for(tmp_path: Path) -> None:
     code = f"from oneiros import Engine\nEngine({str(tmp_path / 'mind.db')!r}, profile='omega')"
-    assert "oneiros.ranking.factors.thompson" in new_modules(code)
-    assert "oneiros.profiles.omega" in new_modules(code)
+    assert "oneiros.scoring.factors.thompson" in new_modules(code)
+    assert "oneiros.scoring.profiles.omega" in new_modules(code)
 
 
 def test_the_command_parses_no_argument_at_import() -> None:

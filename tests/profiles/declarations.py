@@ -8,31 +8,34 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
-from oneiros.ranking.factors import FACTORS, Expression
-from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing, WeakBest
-from oneiros.ranking.fusion import (
+from oneiros.scoring.candidate_filters import FeedbackAbove, RelevanceGate
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.factors import FACTORS, Expression
+from oneiros.scoring.fusion import (
     Blend,
     ReciprocalRankFusion,
     RetentionWeightedUnion,
     WeightedMean,
     WeightedSum,
 )
-from oneiros.ranking.ingest import IngestAssociation
-from oneiros.ranking.initial_stability import InitialStability
-from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.promotion import Promotion
-from oneiros.ranking.query_words import QueryWords
-from oneiros.ranking.rails import SafetyRails
-from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
-from oneiros.ranking.reranking import Reranking
-from oneiros.ranking.selection import Selection
-from oneiros.ranking.short_cuts import FastPath
-from oneiros.ranking.understanding import INTENTS, KEYWORD_SIGNS, Understanding
+from oneiros.scoring.ingest import IngestAssociation, InitialStability
+from oneiros.scoring.link_expansion import AssociativeExpansion, GraphExpansion
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.promotion import Promotion
+from oneiros.scoring.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.scoring.selection import Selection
+from oneiros.scoring.stages import (
+    AdaptiveRetry,
+    ByBest,
+    Duplicates,
+    FastPath,
+    Reranking,
+    Surfacing,
+    WeakBest,
+)
+from oneiros.scoring.understanding import INTENTS, KEYWORD_SIGNS, QueryWords, Understanding
 from tests.profiles.phase_declarations import PHASES
 from tests.profiles.values import SHARE, TABLE, WEIGHT, WORD, WORDS
 

@@ -6,9 +6,9 @@ import math
 
 from hypothesis import strategies as st
 
-from oneiros.ranking.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
-from oneiros.ranking.phases.omega import Forgetting
-from oneiros.ranking.phases.reverie import (
+from oneiros.scoring.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
+from oneiros.scoring.phases.omega import Forgetting
+from oneiros.scoring.phases.reverie import (
     Consolidate,
     Downscale,
     Place,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.factors import CiarDecay
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.factors import CiarDecay
+from oneiros.scoring.profile import Profile
 
 SOURCE = """
 ciar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oneiros import UnknownProfile, profiles
-from oneiros.ranking.environment_settings import VARIABLES
+from oneiros.scoring.profile_settings import VARIABLES
 
 OMEGA = profiles.get("omega")
 

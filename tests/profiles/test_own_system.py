@@ -15,7 +15,7 @@ import pytest
 import oneiros
 from oneiros import CallableFactor, Expression, Profile, profiles
 from oneiros.errors import UnknownProfile
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from tests.conftest import NOW
 
 DAY = 86_400.0
@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from oneiros import Expression, Profile
-from oneiros.ranking.channels import LexicalChannel
-from oneiros.ranking.fusion import ReciprocalRankFusion
+from oneiros.scoring.channels import LexicalChannel
+from oneiros.scoring.fusion import ReciprocalRankFusion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def test_a_name_makes_it_known_everywhere(seventh: Profile) -> None:
 def test_a_file_in_the_folder_is_all_it_takes(tmp_path: Path) -> None:
     (tmp_path / "seventh.py").write_text(SEVENTH, encoding="utf-8")
     code = (
-        "import sys, oneiros.profiles as profiles\n"
+        "import sys, oneiros.scoring.profiles as profiles\n"
         "profiles.__path__.append(sys.argv[1])\n"
         "print(profiles.names())\n"
         "print([factor.name for factor in profiles.get('seventh').factors])\n"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
-from oneiros.ranking.phases.omega import Forgetting
-from oneiros.ranking.phases.reverie import (
+from oneiros.scoring.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
+from oneiros.scoring.phases.omega import Forgetting
+from oneiros.scoring.phases.reverie import (
     Consolidate,
     Downscale,
     Place,
@@ -18,7 +18,7 @@ from oneiros.ranking.phases.reverie import (
     Prune,
     Scan,
 )
-from oneiros.ranking.profile import Profile
+from oneiros.scoring.profile import Profile
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import profiles
-from oneiros.ranking.channels import LexicalChannel, VectorChannel
-from oneiros.ranking.deep_recall import DeepRecall
-from oneiros.ranking.factors import (
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.factors import (
     Expression,
     HalfLifeRecency,
     KindWeight,
@@ -27,9 +26,10 @@ from oneiros.ranking.factors import (
     Strength,
     TimeDecay,
 )
-from oneiros.ranking.fusion import Blend, ReciprocalRankFusion, WeightedSum
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.reinforcement import SpacedReinforcement
+from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedSum
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.search.plan import DeepRecall
 from tests.profiles.declarations import PROFILES
 from tests.profiles.values import WEIGHT, WORD
 

@@ -10,12 +10,12 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import UnknownProfile
-from oneiros.ranking.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.ranking.expansion import AssociativeExpansion, GraphExpansion
-from oneiros.ranking.factors import (
+from oneiros.scoring.candidate_filters import FeedbackAbove, RelevanceGate
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
+from oneiros.scoring.factors import (
     CiarDecay,
     CiarReinforcement,
-    Context,
+    ContextMatch,
     Depth,
     Feedback,
     FlooredDecay,
@@ -38,26 +38,31 @@ from oneiros.ranking.factors import (
     Veracity,
     WeibullRecency,
 )
-from oneiros.ranking.finishing import AdaptiveRetry, ByBest, Duplicates, Surfacing, WeakBest
-from oneiros.ranking.fusion import (
+from oneiros.scoring.fusion import (
     Blend,
     ReciprocalRankFusion,
     RetentionWeightedUnion,
     WeightedMean,
     WeightedSum,
 )
-from oneiros.ranking.ingest import IngestAssociation
-from oneiros.ranking.initial_stability import InitialStability
-from oneiros.ranking.keep_rules import FeedbackAbove, RelevanceGate
-from oneiros.ranking.neighbours import Neighbours
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.promotion import Promotion
-from oneiros.ranking.query_words import QueryWords
-from oneiros.ranking.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.ranking.relevance_terms import HotSet, NamedTime, Statements
-from oneiros.ranking.reranking import Reranking
-from oneiros.ranking.selection import Selection
-from oneiros.ranking.short_cuts import FastPath, StrongSignal
+from oneiros.scoring.ingest import IngestAssociation, InitialStability
+from oneiros.scoring.link_expansion import AssociativeExpansion, GraphExpansion
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.promotion import Promotion
+from oneiros.scoring.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
+from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.selection import Selection
+from oneiros.scoring.stages import (
+    AdaptiveRetry,
+    ByBest,
+    Duplicates,
+    FastPath,
+    Reranking,
+    StrongSignal,
+    Surfacing,
+    WeakBest,
+)
+from oneiros.scoring.understanding import QueryWords
 from tests.oracles.mnemosyne import STOP_WORDS, WEIBULL
 from tests.oracles.omega_tables import KIND_WEIGHT
 from tests.oracles.texts import SUFFIXES
@@ -218,8 +223,8 @@ def test_omega_reads_like_its_page() -> None:
     kind, feedback, priority, decay, *_ = profile.factors
     assert isinstance(kind, KindWeight)
     assert dict(kind.table) == KIND_WEIGHT
-    assert oneiros.kernels.kind_weight("file_claimed") == 0.7
-    assert oneiros.kernels.kind_weight("file_claim") == 1.0  # no kind of O11
+    assert oneiros.scoring.kernels.kind_weight("file_claimed") == 0.7
+    assert oneiros.scoring.kernels.kind_weight("file_claim") == 1.0  # no kind of O11
     (overlap,) = (one for one in profile.factors if isinstance(one, Overlap))
     assert overlap == Overlap(gain=0.5, disliked=0.5, suffixes=SUFFIXES)  # O18
     assert feedback == Feedback(gain=0.15, most=10, loss=0.2, floor=0.2)
@@ -294,7 +299,7 @@ def test_the_presets_of_omega(
     assert profile.fusion == ReciprocalRankFusion(k=60, weights=weights, normalise="channel")
     by_name = {factor.name: factor for factor in profile.factors}
     assert by_name["overlap"] == Overlap(weight=word)
-    assert by_name["context"] == Context(weight=context)
+    assert by_name["context"] == ContextMatch(weight=context)
     assert profile.expansion == GraphExpansion(weight=graph)
     assert list(by_name) == [factor.name for factor in profiles.get("omega").factors]
 
@@ -363,7 +368,7 @@ def test_every_name_gives_its_profile() -> None:
     for name in NAMES:
         assert profiles.get(name).name == name
         assert Profile.from_toml(profiles.get(name).to_toml()) == profiles.get(name)
-    assert oneiros.profiles is profiles
+    assert oneiros.scoring.profiles is profiles
 
 
 @pytest.mark.parametrize("name", NAMES)

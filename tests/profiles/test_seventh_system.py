@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from oneiros.ranking.factors import FlooredDecay, KindWeight, Priority, Strength
-from oneiros.ranking.fusion import WeightedMean
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.program import ProgramBuilder
+from oneiros.scoring.factors import FlooredDecay, KindWeight, Priority, Strength
+from oneiros.scoring.fusion import WeightedMean
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.program import ProgramBuilder
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oneiros import profiles
-from oneiros.profiles.omega import UNDERSTANDING
-from oneiros.query.compound import parts_of
+from oneiros.scoring.profiles.omega import UNDERSTANDING
+from oneiros.search.query.subqueries import parts_of
 from tests.oracles import omega_tables
 from tests.oracles import questions as oracle
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros.query.dates import range_in
+from oneiros.search.query.dates import range_in
 
 WEDNESDAY = datetime(2025, 6, 18, 12, tzinfo=UTC)
 NOW = WEDNESDAY.timestamp()

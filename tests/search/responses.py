@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from oneiros.explain.explanation import Explanation
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import SearchTrace
 from oneiros.store.loading import OwnRow

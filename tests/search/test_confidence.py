@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.easing import eased_profile
-from oneiros.ranking.finishing import AdaptiveRetry, Surfacing, WeakBest
+from oneiros.scoring.stages import AdaptiveRetry, Surfacing, WeakBest
+from oneiros.search.plan import eased_profile
 from oneiros.search.response import SearchResponse
 from tests.oracles import omega
 

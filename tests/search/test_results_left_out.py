@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import _core, profiles
-from oneiros.ranking.finishing import Duplicates, Surfacing, WeakBest
+from oneiros.scoring.stages import Duplicates, Surfacing, WeakBest
 from tests.oracles import finishing as oracle
 
 NOW = 1_750_000_000.0

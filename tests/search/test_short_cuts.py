@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.finishing import AdaptiveRetry
-from oneiros.ranking.relevance_terms import NamedTime, Statements
-from oneiros.ranking.short_cuts import FastPath, StrongSignal
+from oneiros.scoring.relevance_adjustments import NamedTime, Statements
+from oneiros.scoring.stages import AdaptiveRetry, FastPath, StrongSignal
 from tests.oracles import omega, texts
 
 NOW = 1_750_000_000.0

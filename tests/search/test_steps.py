@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.reranking import Reranking
+from oneiros.scoring.stages import Reranking
 from oneiros.search.callbacks import Callbacks
 
 NOW = 1_750_000_000.0

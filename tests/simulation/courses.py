@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneiros.simulation.figures import Checkpoint, Course
-from oneiros.simulation.forgotten import Forgotten
+from oneiros.simulation.figures import Course, DayFigures, Forgotten
 
 __all__ = ["CHECKPOINT", "course"]
 
@@ -40,6 +39,6 @@ def course(
         is_dreaming=is_dreaming,
         dreams=30 if is_dreaming else 0,
         dream_seconds=1.0,
-        checkpoints=tuple(Checkpoint(**CHECKPOINT | month) for month in months),
+        checkpoints=tuple(DayFigures(**CHECKPOINT | month) for month in months),
         forgotten=forgotten,
     )

@@ -8,8 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from oneiros.simulation.demand import Demand
-from oneiros.simulation.workload import Workload
+from oneiros.simulation.workload import Demand, Workload
 
 ASKED = 40_000
 

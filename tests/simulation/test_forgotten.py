@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from oneiros.dream.report import FieldChange
-from oneiros.memory import Memory
-from oneiros.simulation.forgotten import Forgotten, Takings
+from oneiros.model.memory import Memory
+from oneiros.simulation.figures import Forgotten, Takings
 from oneiros.simulation.run import simulate
 from oneiros.simulation.workload import Workload
 

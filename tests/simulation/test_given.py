@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oneiros import demo
-from oneiros.simulation.given import demo_script, read_script
+from oneiros.simulation.script import demo_script, read_script
 from oneiros.simulation.workload import Workload
 
 LINES: list[dict[str, object]] = [

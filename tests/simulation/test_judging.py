@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiros.simulation.judging import Outcome, Shown, judged
+from oneiros.simulation.world import Outcome, Shown, judged
 
 CURRENT = {"new": "the port is 81", "again": "the port is 81, still"}
 UNTRUE = {"old": "the port is 80", "wrong": "the port is 99"}

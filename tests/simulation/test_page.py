@@ -7,9 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from oneiros.simulation.figures import grouped
-from oneiros.simulation.page import page
-from oneiros.simulation.telling import Told
+from oneiros.simulation.figures import Told, grouped
+from oneiros.simulation.plots import page
 from tests.simulation.courses import course
 
 pytest.importorskip("matplotlib")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oneiros.simulation.figures import grouped
-from oneiros.simulation.plot import drawn
+from oneiros.simulation.plots import drawn
 from tests.simulation.courses import course
 
 pytest.importorskip("matplotlib", reason="plots need it: pip install 'oneiros[plots]'")

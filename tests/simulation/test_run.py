@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from oneiros.simulation.embedder import HashedGrams
 from oneiros.simulation.figures import Course
-from oneiros.simulation.run import simulate, step_count
+from oneiros.simulation.run import HashedGrams, simulate, step_count
 from oneiros.simulation.script import Fact, Phrase
 from oneiros.simulation.workload import Workload
-from oneiros.simulation.world import Asked, Session, Telling, World
+from oneiros.simulation.world import FactQuery, Session, Telling, World
 
 SMALL = Workload(days=120.0, memories=150, seed=5)
 FACTS = (
@@ -32,7 +31,7 @@ def told(
 
 def world(*supersedes: str) -> World:
     """Two facts in two months; the first one's value changes on day 40."""
-    final = (Asked(70.0, 0, 0), Asked(70.1, 1, 0))
+    final = (FactQuery(70.0, 0, 0), FactQuery(70.1, 1, 0))
     return World(
         60.0,
         (

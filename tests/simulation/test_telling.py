@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from oneiros.simulation.figures import grouped
-from oneiros.simulation.forgotten import Forgotten
-from oneiros.simulation.telling import fared, forgot
+from oneiros.simulation.figures import Forgotten, fared, forgot, grouped
 from tests.simulation.courses import course
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from oneiros.simulation.script import NEVER_TRUE, Fact, Phrase
-from oneiros.simulation.world import Asked, Session, Standing, Telling, World
+from oneiros.simulation.world import FactQuery, FactStanding, Session, Telling, World
 
 
 def telling(id: str, fact: int | None, version: int = 0) -> Telling:
     return Telling({"id": id, "text": f"text of {id}"}, fact, version, ())
 
 
-def session(at: float, *asked: Asked, tells: tuple[Telling, ...] = ()) -> Session:
+def session(at: float, *asked: FactQuery, tells: tuple[Telling, ...] = ()) -> Session:
     return Session(f"s{at}", at, asked, at, tells)
 
 
@@ -20,9 +20,9 @@ WORLD = World(
     300.0,
     (
         session(10.0, tells=(telling("a", 0), telling("b", 1))),
-        session(20.0, Asked(20.0, 0, 1)),
-        session(200.0, Asked(200.0, 0, 0)),
-        session(330.0, Asked(330.0, 1, 0)),  # in the aftermath
+        session(20.0, FactQuery(20.0, 0, 1)),
+        session(200.0, FactQuery(200.0, 0, 0)),
+        session(330.0, FactQuery(330.0, 1, 0)),  # in the aftermath
     ),
     FACTS,
     2,
@@ -48,15 +48,15 @@ def test_relevant_is_what_is_asked_in_the_next_90_days_or_was_in_the_last_30() -
 
 
 def test_of_sessions_that_overlap_the_question_put_next_counts() -> None:
-    long = Session("long", 20.0, (Asked(20.0, 0, 0), Asked(20.5, 0, 0)), 21.0, ())
-    short = Session("short", 20.1, (Asked(20.2, 0, 1),), 20.3, ())
+    long = Session("long", 20.0, (FactQuery(20.0, 0, 0), FactQuery(20.5, 0, 0)), 21.0, ())
+    short = Session("short", 20.1, (FactQuery(20.2, 0, 1),), 20.3, ())
     world = World(30.0, (session(10.0, tells=(telling("a", 0),)), long, short), FACTS, 1)
     assert [probe.phrase for probe in world.still_relevant(20.1)] == [SECOND]
     assert [probe.phrase for probe in world.still_relevant(20.3)] == [FIRST]
 
 
 def test_the_value_told_last_holds() -> None:
-    standing = Standing()
+    standing = FactStanding()
     assert standing.current(0) == {} == standing.untrue(0)
     standing.tell(telling("chat", None))
     standing.tell(telling("a", 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store, StoredMemory
 
 NOW = 1_780_000_000.0

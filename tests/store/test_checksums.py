@@ -13,7 +13,7 @@ from oneiros import _core
 from oneiros.errors import StoreCorrupt
 from oneiros.store import Store, checksums, schema
 from oneiros.store.checksums import COVERED
-from oneiros.store.cycle_reading import StoredContent, StoredCycle
+from oneiros.store.cycles import StoredContent, StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.salvage import salvage
 from oneiros.store.transaction import Transaction

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 from tests.store.samples import memory
 

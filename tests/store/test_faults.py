@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oneiros.errors import OneirosError, StoreFull, StoreIOError, StorePoisoned
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 from tests.store.faulty_vfs import FAILURES, Plan, registered
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 
 NOW = 1_780_000_000.0

@@ -15,13 +15,13 @@ import apsw
 import pytest
 
 from oneiros.errors import OneirosError, StoreCorrupt
-from oneiros.fields import FIELDS
-from oneiros.memory import Memory
+from oneiros.model.fields import FIELDS
+from oneiros.model.ids import new_ulid
+from oneiros.model.memory import Memory
 from oneiros.store import Store, checksums, schema
-from oneiros.store.cells import cell, text_digest
 from oneiros.store.index_checking import index_damage
 from oneiros.store.links import StoredLink
-from oneiros.ulid import new_ulid
+from oneiros.store.rows import cell, text_digest
 from tests.store.samples import FULL, NOW, memory, rows
 
 

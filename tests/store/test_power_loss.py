@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 from tests.folders import IN_MEMORY
 from tests.store.faulty_vfs import Event, registered

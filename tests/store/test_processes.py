@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from oneiros.errors import StoreBusy
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 
 SECONDS = 60.0 if os.environ.get("ONEIROS_LONG") else 2.0

@@ -34,7 +34,7 @@ def test_what_is_said_twice_is_found_in_order_of_insertion() -> None:
 
 
 def test_texts_of_one_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oneiros.store.cells.text_digest", lambda _text: 7)
+    monkeypatch.setattr("oneiros.store.rows.text_digest", lambda _text: 7)
     with said("a", "b", "a", "c", "b", "a") as store:
         assert groups(store) == [[1, 3, 6], [2, 5]]
 

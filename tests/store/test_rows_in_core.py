@@ -13,7 +13,7 @@ import pytest
 
 from oneiros import _core
 from oneiros.errors import StoreCorrupt
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store, connections, loading
 from oneiros.store.connections import StoreConnection
 from oneiros.store.loading import load_memories, load_own_rows, load_rows

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from oneiros.errors import StoreCorrupt
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store
 from oneiros.store.salvage import salvage
 from tests.folders import IN_MEMORY

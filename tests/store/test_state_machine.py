@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from oneiros.errors import DuplicateId, UnknownMemory
-from oneiros.memory import Memory, validate_changes
+from oneiros.model.memory import Memory, validate_changes
 from oneiros.store import Store
 from oneiros.store.transaction import Transaction
 

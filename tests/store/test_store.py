@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oneiros.errors import EngineClosed
-from oneiros.fields import ENUMS
+from oneiros.model.fields import ENUMS
 from oneiros.store import Store
 from tests.store.samples import FULL, add, memory, rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import Store, StoredLink
 from tests.store.samples import FULL, add, memory, rows
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
-from oneiros.texts.asking import asking_share
+from oneiros.index.texts import asking_share
 from tests.oracles import house
 
 HOUSE = profiles.get("oneiros")

@@ -9,10 +9,10 @@ import pytest
 
 import oneiros
 from oneiros import profiles
-from oneiros.ranking.channels import VectorChannel
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.relevance_terms import HotSet
-from oneiros.ranking.weighted_fusion import WeightedSum
+from oneiros.scoring.channels import VectorChannel
+from oneiros.scoring.fusion import WeightedSum
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.relevance_adjustments import HotSet
 
 NOW = 1_750_000_000.0
 PLAIN = profiles.get("omega").replace(

@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import _core, profiles
-from oneiros.ranking.query_words import QueryWords
-from oneiros.texts.memory_texts import MemoryTexts
-from oneiros.texts.normalised import canonical, is_normalised_by_letter, normalised, words_of
-from oneiros.texts.sought import Sought
+from oneiros.index.texts import (
+    MemoryTexts,
+    canonical,
+    is_normalised_by_letter,
+    normalised,
+    words_of,
+)
+from oneiros.scoring.understanding import QueryWords
+from oneiros.search.text_match import Sought
 from tests.oracles import mnemosyne
 from tests.oracles import texts as oracle
 

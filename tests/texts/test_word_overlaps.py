@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import _core
-from oneiros.texts.memory_texts import word_overlaps
-from oneiros.texts.normalised import normalised, words_of
+from oneiros.index.texts import normalised, word_overlaps, words_of
 from tests.oracles import texts as oracle
 
 WRITTEN = st.lists(

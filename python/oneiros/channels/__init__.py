@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from oneiros.dataclasses_on_use import NamedTuple
-from oneiros.numpy_on_use import np
+from oneiros._lazy import np
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,21 +7,16 @@ from typing import Annotated
 import typer
 
 from oneiros import __version__
-from oneiros.cli.asking import get, search, why_not
-from oneiros.cli.checking import doctor, stats
-from oneiros.cli.dreaming import dream
-from oneiros.cli.drifting import drift
-from oneiros.cli.embedding import embed
-from oneiros.cli.evaluating import evaluate
+from oneiros.cli.demo import demo
+from oneiros.cli.dream import dream
+from oneiros.cli.dream_tables import drift
+from oneiros.cli.evaluate import evaluate, tune
 from oneiros.cli.failures import CommandGroup
 from oneiros.cli.importing import import_memories
-from oneiros.cli.promoting import promote
-from oneiros.cli.purging import purge
-from oneiros.cli.rescoring import rescore
-from oneiros.cli.restoring import restore
-from oneiros.cli.showing import demo
-from oneiros.cli.simulating import simulate
-from oneiros.cli.tuning import tune
+from oneiros.cli.rescore import promote, rescore
+from oneiros.cli.search import get, search, why_not
+from oneiros.cli.simulate import simulate
+from oneiros.cli.store import doctor, embed, purge, restore, stats
 
 __all__ = ["application"]
 

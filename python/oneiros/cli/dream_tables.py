@@ -1,24 +1,28 @@
-"""Reports of dream cycles as tables for people; whatever they hold is shown literally."""
+"""Reports of dream cycles as tables, and ``oneiros drift``."""
 
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+import typer
 from rich import box
 from rich.table import Table
 
-from oneiros.cli.moments import moment
-from oneiros.cli.terminal import output, show_table, text
-from oneiros.dream.rule_words import RULE_WORDS, held_words
-from oneiros.visible_text import snippet
+from oneiros.cli import terminal
+from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.cli.terminal import moment, output, show_table, text
+from oneiros.display.escaping import snippet
+from oneiros.dream.report import RULE_WORDS, held_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from oneiros.dream.drift import CycleDrift, Drift
     from oneiros.dream.report import DreamReport, FieldChange
 
-__all__ = ["MOST_NAMED", "show_removals", "show_report", "show_reports"]
+__all__ = ["MOST_NAMED", "drift", "show_removals", "show_report", "show_reports"]
+
 
 MOST_NAMED: Final = 50
 """Rows of a table for a terminal; --json has all that the report names."""
@@ -192,3 +196,75 @@ def _table(*groups: Iterable[str]) -> Table:
         for name in names:
             table.add_column(name, justify="right" if place % 2 else "left", overflow="fold")
     return table
+
+
+_KINDS: Final = 4  # half-lives told on a terminal; --json tells all
+_KIND: Final = 24  # characters of a kind
+_LEAST_DRIFT_WIDTH: Final = 100  # columns of a terminal for a table
+
+
+def drift(
+    store: StoreOption = DEFAULT_STORE,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "-n", "--limit", min=1, max=10_000, help="Of the last so many cycles and undoings."
+        ),
+    ] = 20,
+    json: JsonOption = False,
+) -> None:
+    """Tell how the store drifts: a line for each of the last dream cycles, the oldest first.
+
+    Live memories; the share that is as stale as what is pruned; how concentrated accesses are (Gini,
+    0 to 1); how much the 50 recalled most changed since the cycle before; the age at which half of a
+    kind is gone, in days.
+    """
+    with opened(existing(store)) as engine:
+        found = engine.drift(limit)
+        has_dreamt = bool(found.cycles or engine.dreams(1))
+    if json:
+        terminal.write(found.record())
+    elif found.cycles:
+        _show(found)
+    else:
+        typer.echo(
+            f"no figures in the last {limit} reports, which are of undoings or damaged: see --limit"
+            if has_dreamt
+            else "no dream cycle ran on this store"
+        )
+
+
+def _show(found: Drift) -> None:
+    from rich import box  # noqa: PLC0415  (--json needs no rich)
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import show_table, text  # noqa: PLC0415
+    from oneiros.display.tables import moment  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("cycle", "when"):  # whole: people take ids over into "dream --undo"
+        table.add_column(name, no_wrap=True)
+    table.add_column("by", overflow="fold")
+    for name in ("live", "stale", "Gini", "churn"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("half-life, days", overflow="fold")
+    for cycle in found.cycles:
+        table.add_row(
+            text(cycle.id),
+            text(moment(cycle.now)),
+            text(cycle.profile + (", undone" if cycle.is_undone else "")),
+            str(cycle.live),
+            f"{cycle.stale_share:.1%}",
+            f"{cycle.access_gini:.3f}",
+            "-" if cycle.churn is None else f"{cycle.churn:.1%}",
+            text(_lives(cycle)),
+        )
+    show_table(table, _LEAST_DRIFT_WIDTH)
+
+
+def _lives(cycle: CycleDrift) -> str:
+    from oneiros.display.escaping import snippet  # noqa: PLC0415
+
+    known = [(kind, days) for kind, days in cycle.half_life_days.items() if days is not None]
+    told = ", ".join(f"{snippet(kind, _KIND)} {days:.4g}" for kind, days in known[:_KINDS])
+    return told + (", ..." if len(known) > _KINDS else "") or "-"

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from oneiros.display.escaping import one_line
 from oneiros.errors import OneirosError
-from oneiros.visible_text import one_line
 
 __all__ = [
     "FAILED",

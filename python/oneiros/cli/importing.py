@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneiros.cli import documents
+from oneiros._lazy import np
+from oneiros.cli import terminal
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
 from oneiros.cli.stores import (
     DEFAULT_STORE,
@@ -25,19 +26,18 @@ from oneiros.cli.stores import (
 )
 from oneiros.cli.terminal import progress_bar
 from oneiros.clock import system_clock
-from oneiros.dataclasses_on_use import asdict, dataclass, field
-from oneiros.embedders import check, name_of
+from oneiros.display.escaping import one_line
 from oneiros.errors import DuplicateId, OneirosError
-from oneiros.numpy_on_use import np
-from oneiros.visible_text import one_line
+from oneiros.models.embedders import check, name_of
+from oneiros.runtime.dataclasses import asdict, dataclass, field
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.cli.sources import Row
-    from oneiros.embedders import Embedder
     from oneiros.engine import Engine
-    from oneiros.remember import AddReport
+    from oneiros.models.embedders import Embedder
+    from oneiros.write import AddReport
 
     Placed = tuple[str, dict[str, Any]]
 
@@ -282,7 +282,7 @@ def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
 
 def _placed(rows: list[Placed], error: Exception) -> str:
     """Return the message with the place of the first record that breaks a rule by itself."""
-    from oneiros.memory import Memory  # noqa: PLC0415  (heavy)
+    from oneiros.model.memory import Memory  # noqa: PLC0415  (heavy)
 
     now = system_clock()
     for place, record in rows:
@@ -308,7 +308,7 @@ def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:
 
 def _report(tally: Tally, store: Path, seconds: float, *, json: bool) -> None:
     if json:
-        documents.write(asdict(tally) | {"store": str(store), "seconds": seconds})
+        terminal.write(asdict(tally) | {"store": str(store), "seconds": seconds})
     else:
         for error in tally.errors:
             sys.stderr.write(f"{error['place']}: {one_line(error['problem'])}\n")

@@ -1,4 +1,4 @@
-"""The store a command works on: which file, which embedder, and opening it."""
+"""The store and the profiles that a command works on."""
 
 from __future__ import annotations
 
@@ -13,19 +13,60 @@ import typer
 from oneiros.cli.failures import CommandError
 
 if TYPE_CHECKING:
-    from oneiros.embedders import Embedder
     from oneiros.engine import Engine
+    from oneiros.models.embedders import Embedder
+    from oneiros.scoring.profile import Profile
 
 __all__ = [
     "DEFAULT_STORE",
+    "PROFILE_HELP",
     "EmbedderOption",
     "JsonOption",
     "StoreOption",
     "embedder_of",
     "existing",
+    "named_profile",
     "opened",
     "without_vector",
 ]
+
+
+PROFILE_HELP = "A name, NAME:PRESET, a .toml file, or FILE:PRESET."
+_FILES = (".toml", ".yaml", ".yml")
+
+
+def named_profile(option: str, written: str) -> Profile:
+    """Return the profile of a name, of ``name:preset``, of a TOML file, or of presets in a file.
+
+    Raises:
+        CommandError: there is none; what the profile's own rules refuse, in their words.
+    """
+    from oneiros.scoring import profiles  # noqa: PLC0415  (--help must not pay for it)
+
+    name, _, preset = written.rpartition(":") if ":" in written else (written, "", "")
+    try:
+        if name.endswith(_FILES):
+            return _from_file(Path(name), preset)
+        if preset:
+            return profiles.get(name, preset=preset).replace(name=f"{name}-{preset}")
+        return profiles.get(name)
+    except (TypeError, ValueError) as error:
+        msg = f"{option}: {error}"
+        raise CommandError(msg) from error
+
+
+def _from_file(path: Path, preset: str) -> Profile:
+    from oneiros.scoring import profiles  # noqa: PLC0415
+    from oneiros.scoring.profile import Profile  # noqa: PLC0415
+
+    if not preset:
+        return Profile.from_toml(path.read_text(encoding="utf-8"))
+    presets = profiles.presets_from(path)
+    if preset not in presets:
+        msg = f"{path.name}: no preset {preset!r}; known: {', '.join(presets)}"
+        raise ValueError(msg)
+    return presets[preset].replace(name=f"ciar-{preset}")
+
 
 DEFAULT_STORE = Path("oneiros.db")
 
@@ -77,7 +118,7 @@ def embedder_of(given: str) -> Embedder:
     if not kind or not name:
         msg = f"--embedder: must be kind:model or module:attribute, got {given!r}"
         raise CommandError(msg)
-    from oneiros.embedders import name_of  # noqa: PLC0415  (--help must not pay for it)
+    from oneiros.models.embedders import name_of  # noqa: PLC0415  (--help must not pay for it)
 
     try:
         made = _ADAPTERS[kind](name) if kind in _ADAPTERS else _of_module(kind, name)
@@ -89,19 +130,19 @@ def embedder_of(given: str) -> Embedder:
 
 
 def _onnx(folder: str) -> Embedder:
-    from oneiros.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
+    from oneiros.models.onnx import OnnxEmbedder  # noqa: PLC0415
 
     return OnnxEmbedder(folder)
 
 
 def _model2vec(model: str) -> Embedder:
-    from oneiros.embedders.model2vec import Model2VecEmbedder  # noqa: PLC0415
+    from oneiros.models.model2vec import Model2VecEmbedder  # noqa: PLC0415
 
     return Model2VecEmbedder(model)
 
 
 def _sentence_transformers(model: str) -> Embedder:
-    from oneiros.embedders.sentence_transformers import (  # noqa: PLC0415
+    from oneiros.models.sentence_transformers import (  # noqa: PLC0415
         SentenceTransformerEmbedder,
     )
 
@@ -145,7 +186,7 @@ def opened(
     from oneiros.engine import QuietEngine  # noqa: PLC0415  (--help must not pay for it)
 
     if analyzer is not None:
-        from oneiros import analyzers  # noqa: PLC0415
+        from oneiros.lexical import analyzers  # noqa: PLC0415
 
         try:
             analyzers.make(analyzer)

@@ -1,22 +1,148 @@
-"""What the commands write on a terminal: literal text, consoles, progress, questions."""
+"""Output of the commands: literal text, tables, progress, questions, times, JSON documents."""
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from oneiros.cli.failures import FAILED, CommandError
-from oneiros.visible_text import visible
+from oneiros.display.escaping import visible
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["confirm", "output", "progress_bar", "show_table", "text"]
+__all__ = [
+    "confirm",
+    "moment",
+    "output",
+    "plain",
+    "progress_bar",
+    "range_of",
+    "require_writable",
+    "seconds_of",
+    "show_table",
+    "text",
+    "write",
+]
+
+
+def require_writable(option: str, path: Path, others: Mapping[str, Path | None]) -> None:
+    """Refuse a file that could not be written in the end, or that the command itself needs.
+
+    Args:
+        option: that names it.
+        path: of the file.
+        others: what the command reads or writes besides, by option; None: not given.
+
+    Raises:
+        CommandError: there is no such folder, nothing can be written there, or another option
+            names the same file.
+        ValueError: it is a symbolic link, a folder or a device.
+    """
+    from oneiros.runtime.files import require_replaceable  # noqa: PLC0415  (few write)
+
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        msg = f"{option}: {path.parent}: no such folder"
+        raise CommandError(msg)
+    if path.is_dir():
+        msg = f"{option}: must be a file's name, got the folder {str(path)!r}"
+        raise CommandError(msg)
+    require_replaceable(option, path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f"{option}: {path.parent}: nothing can be written in this folder"
+        raise CommandError(msg)
+    for name, other in others.items():
+        if other is not None and os.path.realpath(other) == os.path.realpath(path):
+            msg = f"{option}: must be another file than that of {name}, got {str(path)!r}"
+            raise CommandError(msg)
+
+
+def write(document: Mapping[str, object]) -> None:
+    """Write one document and a newline to stdout.
+
+    ASCII only: control characters and bidirectional marks in stored text stay escaped, so that even
+    a document shown on a terminal is harmless.
+    """
+    json.dump(plain(document), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
+    sys.stdout.write("\n")
+
+
+def plain(value: object) -> object:
+    """Return ``value`` as JSON has it: NaN and infinities as None, arrays and sets as lists.
+
+    Raises:
+        TypeError: a value that has no JSON form.
+    """
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(held) for key, held in value.items()}
+    if isinstance(value, AbstractSet):
+        return sorted((plain(held) for held in value), key=str)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [plain(held) for held in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars
+        return plain(value.tolist())
+    msg = f"no JSON form of {type(value).__name__}"
+    raise TypeError(msg)
+
+
+def seconds_of(name: str, written: str | None) -> float | None:
+    """Return seconds since the epoch of ISO 8601 with an offset, or of a plain number; None of None.
+
+    Raises:
+        ValueError: anything else, naming the option and the value.
+    """
+    from oneiros.model.validation import moment as check  # noqa: PLC0415  (--help needs it not)
+
+    if written is None:
+        return None
+    try:
+        given: float | str = float(written)
+    except ValueError:
+        given = written
+    return float(check(name)(given))
+
+
+def range_of(name: str, written: str | None) -> tuple[float | None, float | None] | None:
+    """Return the pair of times of ``START/END``, either of which may be left out; None of None.
+
+    Raises:
+        CommandError: no "/", or two.
+        ValueError: a time that :func:`seconds_of` refuses.
+    """
+    if written is None:
+        return None
+    ends = written.split("/")
+    if len(ends) != 2:
+        msg = f"{name}: expected START/END, got {written!r}"
+        raise CommandError(msg)
+    start, end = (seconds_of(name, end.strip() or None) for end in ends)
+    return start, end
+
+
+def moment(seconds: float) -> str:
+    """Return ISO 8601 in UTC, or the number itself outside the calendar's years."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
+
 
 Advance = Callable[[int], None]
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
-    from oneiros.dream import checking as checking
     from oneiros.dream import cycles as cycles
-    from oneiros.dream import dreamer as dreamer
-    from oneiros.dream import drift_over as drift_over
+    from oneiros.dream import drift as drift
     from oneiros.dream import history as history
     from oneiros.dream import schedule as schedule
+    from oneiros.dream import scheduler as scheduler
     from oneiros.dream import trials as trials
 else:
     __getattr__ = door(
         __name__,
-        ("checking", "cycles", "dreamer", "drift_over", "history", "schedule", "trials"),
+        ("checking", "cycles", "drift", "history", "schedule", "scheduler", "trials"),
     )

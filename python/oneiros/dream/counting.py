@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from oneiros._lazy import np
 from oneiros.dream.report import REMOVALS
-from oneiros.fields import ENUMS
-from oneiros.numpy_on_use import np
+from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

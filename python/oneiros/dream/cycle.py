@@ -5,16 +5,15 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from oneiros.dataclasses_on_use import replace
+from oneiros._lazy import np
 from oneiros.dream.counting import counted, memory_counts, removed_counts
-from oneiros.dream.decay import decay_curves
-from oneiros.dream.distributions import distributions
+from oneiros.dream.distributions import decay_curves, distributions
 from oneiros.dream.drift import drift_of
 from oneiros.dream.phases import run_phase
 from oneiros.dream.plan import DreamPlan
 from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
-from oneiros.numpy_on_use import np
-from oneiros.ranking.phases.reverie import Prune
+from oneiros.runtime.dataclasses import replace
+from oneiros.scoring.phases.reverie import Prune
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from oneiros.dream.changes import Held
     from oneiros.dream.draft import Draft
     from oneiros.dream.plan import Applier
-    from oneiros.ranking.profile import Profile
+    from oneiros.scoring.profile import Profile
 
 __all__ = ["planned"]
 

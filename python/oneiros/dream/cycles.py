@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.argument_checks import count, require_callable, require_flag, require_utf8, texts
 from oneiros.dream.cycle import planned
 from oneiros.dream.draft import Draft
 from oneiros.dream.history import noted_top
 from oneiros.dream.impact import impact_of
 from oneiros.dream.lock import Begun
 from oneiros.dream.report import DreamReport
-from oneiros.dream.stored_source import StoredSource
-from oneiros.kinds import kinds_of
-from oneiros.ulid import new_ulid
+from oneiros.dream.source import StoredSource
+from oneiros.model.fields import kinds_of
+from oneiros.model.ids import new_ulid
+from oneiros.model.validation import count, require_callable, require_flag, require_utf8, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
     from oneiros.engine.scope import EngineServices, Scope
-    from oneiros.ranking.profile import Profile
+    from oneiros.scoring.profile import Profile
 
     Judge = Callable[[str, str], str]
     Summarise = Callable[[Sequence[str]], str]
 
-__all__ = ["Cycles", "run", "undo"]
+__all__ = ["DreamCycles", "run", "undo"]
 
 _LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
 _CALLING_PHASES = {"summarise": "Summarising", "judge": "Conflicts"}
@@ -121,7 +121,7 @@ def _planned(
             profile,
             id=id,
             revision=revision,
-            applier=Cycles(parts),
+            applier=DreamCycles(parts),
             top_before=noted_top(scope, _LOOKED_BACK),
         )
 
@@ -136,7 +136,7 @@ def _require_called(name: str, profile: Profile) -> None:
         raise ValueError(msg)
 
 
-class Cycles:
+class DreamCycles:
     """Applies the plans of one engine, or tries them on a copy of its store."""
 
     def __init__(self, services: EngineServices) -> None:

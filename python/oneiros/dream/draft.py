@@ -1,32 +1,104 @@
-"""The store as a cycle drafts it: phases read it and change it, and nothing else is touched."""
+"""The store as a cycle drafts it: phases read and change the draft, nothing else is touched."""
 
 from __future__ import annotations
 
+from array import array
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
-from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held
-from oneiros.dream.links import ChangedLinks
-from oneiros.dream.source import Source
-from oneiros.fields import ENUMS, FIELDS
-from oneiros.numpy_on_use import np
-from oneiros.ranking.rails import SafetyRails
-from oneiros.store.cycle_reading import DayTaken
+from oneiros._lazy import np
+from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
+from oneiros.dream.source import DraftSource
+from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.store.cycles import DayTaken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.dream.changes import Rows
-    from oneiros.ranking.factor import Factor
+    from oneiros.scoring.factor import Factor
 
+__all__ = ["ChangedLinks", "Draft", "DraftSource", "LinksOfRule"]
+
+
+_NUMBER: Final = "q"  # int64: a number below 0 is a memory that is added
+
+
+class LinksOfRule(NamedTuple):
+    """Links that one rule changes in one way; what the fields say is told of :class:`LinkChange`."""
+
+    phase: str
+    rule: str
+    gain: float
+    weight: float | None
+    kind: str
+    ones: array[int]
+    others: array[int]
+    """One for each of ``ones``."""
+
+
+class ChangedLinks:
+    """All links that a cycle changes, in the order in which rules change them.
+
+    Iterating makes a :class:`LinkChange` of each, and keeps none.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[LinksOfRule] = []
+
+    @property
+    def parts(self) -> Sequence[LinksOfRule]:
+        """The same, those together that one rule changes in one way, one after the other."""
+        return self._parts
+
+    def add(
+        self,
+        phase: str,
+        rule: str,
+        ones: npt.ArrayLike,
+        others: npt.ArrayLike,
+        *,
+        gain: float,
+        weight: float | None,
+        kind: str,
+    ) -> None:
+        """Add links of pairs: numbers of one shape, a number each or (n,) each."""
+        pairs = np.asarray(ones, np.int64), np.asarray(others, np.int64)
+        if not pairs[0].size:
+            return
+        way = (phase, rule, gain, weight, kind)
+        if not self._parts or self._parts[-1][: len(way)] != way:
+            self._parts.append(LinksOfRule(*way, array(_NUMBER), array(_NUMBER)))
+        part = self._parts[-1]
+        part.ones.frombytes(pairs[0].tobytes())
+        part.others.frombytes(pairs[1].tobytes())
+
+    def without(self, rule: str) -> ChangedLinks:
+        """Return the same without those that a rule changes."""
+        rest = ChangedLinks()
+        rest._parts = [part for part in self._parts if part.rule != rule]
+        return rest
+
+    def __len__(self) -> int:
+        """Return how many links are changed, each as often as it is."""
+        return sum(len(part.ones) for part in self._parts)
+
+    def __iter__(self) -> Iterator[LinkChange]:
+        """Yield them one by one."""
+        for phase, rule, gain, weight, kind, ones, others in self._parts:
+            for one, other in zip(ones, others, strict=True):
+                yield LinkChange(phase, rule, one, other, gain, weight, kind)
+
+
+if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Judge = Callable[[str, str], str]
     Summarise = Callable[[Sequence[str]], str]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["Draft", "Source"]
 
 _DAY: Final = 86_400.0
 _RESISTANT_TAGS: Final = tuple(
@@ -61,7 +133,7 @@ class Draft:
 
     def __init__(
         self,
-        source: Source,
+        source: DraftSource,
         *,
         now: float,
         previous: float | None = None,

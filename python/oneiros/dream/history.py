@@ -1,20 +1,27 @@
-"""The reports of a store's dream cycles, and the cycle that a crash interrupted."""
+"""The reports of a store's dream cycles, the cycle that a crash interrupted, and checks of both."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from oneiros.dream import stored_report
+from oneiros.dream import report_record, undo_log
+from oneiros.dream.kept_contents import require_sense
+from oneiros.dream.report_record import is_clock, stored_report
+from oneiros.errors import StoreCorrupt
+from oneiros.store.reading import MOST_REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from oneiros.dream.lock import Begun
     from oneiros.dream.report import DreamReport
     from oneiros.engine.scope import EngineServices, Scope
+    from oneiros.store import Reading
+    from oneiros.store.cycles import StoredCycle
 
-__all__ = ["interrupted", "log_interrupted", "noted_top", "reports"]
+__all__ = ["interrupted", "log_interrupted", "noted_top", "problems_of_cycles", "reports"]
+
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +31,7 @@ def reports(scope: Scope, most: int) -> Iterator[DreamReport]:
     with scope.services.store.read() as reading:
         cycles = reading.cycles.dream_cycles(most)
     for cycle in cycles:
-        yield stored_report.stored_report(cycle)
+        yield report_record.stored_report(cycle)
 
 
 def noted_top(scope: Scope, most: int) -> list[str] | None:
@@ -35,7 +42,7 @@ def noted_top(scope: Scope, most: int) -> list[str] | None:
     """
     with scope.services.store.read() as reading:
         cycles = reading.cycles.dream_cycles(most)
-    found = (stored_report.noted_top(cycle) for cycle in cycles)
+    found = (report_record.noted_top(cycle) for cycle in cycles)
     return next((top for top in found if top is not None), None)
 
 
@@ -57,3 +64,49 @@ def log_interrupted(services: EngineServices) -> None:
             services.store.path,
             begun.id,
         )
+
+
+def problems_of_cycles(reading: Reading) -> list[str]:
+    """Return what is wrong with what cycles left in the store, as sentences; empty for nothing.
+
+    Args:
+        reading: one state of the store.
+    """
+    found: list[str] = []
+    try:
+        for cycle in reading.cycles.every_dream_cycle():
+            report = stored_report(cycle)
+            found += [f"dream cycle {report.id!r}: {one}" for one in _wrong(reading, cycle)]
+            if report.damage:
+                found.append(f"dream cycle {report.id!r}: its report is damaged ({report.damage})")
+        found += reading.cycles.dream_orphans()
+    except StoreCorrupt as error:
+        found.append(f"dream cycles: {error}")
+    return found
+
+
+def _wrong(reading: Reading, cycle: StoredCycle) -> Iterator[str]:
+    if cycle.number < 1 or cycle.number > MOST_REVISIONS:
+        yield f"its number is {cycle.number}"
+    if cycle.revision < 1 or cycle.revision > MOST_REVISIONS:
+        yield f"its revision is {cycle.revision}"
+    if not is_clock(cycle.dreamed_at):
+        yield f"its clock is {cycle.dreamed_at}"
+
+    def changes() -> None:
+        held: Any = reading.cycles.dream_changes(cycle.number)
+        if held is not None:
+            undo_log.decoded(held)
+
+    def contents() -> None:
+        require_sense(reading.cycles.dream_contents(cycle.number))
+
+    yield from _raised(changes)
+    yield from _raised(contents)
+
+
+def _raised(look: Callable[[], None]) -> Iterator[str]:
+    try:
+        look()
+    except StoreCorrupt as error:
+        yield str(error)

@@ -6,9 +6,9 @@ from collections import Counter
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from oneiros.dataclasses_on_use import asdict, dataclass, replace
-from oneiros.dream.rule_words import rule_name
-from oneiros.visible_text import one_line, shortened
+from oneiros.display.escaping import one_line, shortened
+from oneiros.dream.report import rule_name
+from oneiros.runtime.dataclasses import asdict, dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ __all__ = [
     "Impact",
     "QueryImpact",
     "Shift",
-    "Trials",
+    "StoreCopies",
     "compared",
     "impact_of",
     "named_rules",
@@ -127,7 +127,7 @@ class Impact:
         return "\n".join(lines)
 
 
-class Trials(Protocol):
+class StoreCopies(Protocol):
     """Copies of the store that a plan was made for, to search and to change."""
 
     def answers(
@@ -144,7 +144,7 @@ class Trials(Protocol):
         """
 
 
-def impact_of(plan: DreamPlan, queries: Sequence[str], k: int, trials: Trials) -> Impact:
+def impact_of(plan: DreamPlan, queries: Sequence[str], k: int, trials: StoreCopies) -> Impact:
     """Rank questions before and after a plan, and find the rules that the differences depend on.
 
     A rule is responsible if the difference goes away without it: the plan is applied once more for

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dream.stored_report import is_clock
+from oneiros.dream.report_record import is_clock
 from oneiros.errors import StoreCorrupt
-from oneiros.fields import FIELDS
+from oneiros.model.fields import FIELDS
 from oneiros.store.embedding_bytes import decoded
 from oneiros.store.rows import metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from oneiros.store.cycle_reading import StoredContent
+    from oneiros.store.cycles import StoredContent
 
 __all__ = ["require_sense"]
 

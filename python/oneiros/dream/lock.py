@@ -7,9 +7,9 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import DreamBusy
-from oneiros.fork_safe_lock import fork_safe_lock
+from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.runtime.locks import fork_safe_lock
 from oneiros.store.connections import MEMORY
 
 if TYPE_CHECKING:

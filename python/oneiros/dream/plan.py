@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from oneiros.argument_checks import texts
+from oneiros._lazy import np
 from oneiros.dream.counting import removals
 from oneiros.dream.report import REMOVALS, FieldChange
 from oneiros.dream.words import said
-from oneiros.numpy_on_use import np
+from oneiros.model.validation import texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -312,7 +312,7 @@ class DreamPlan:
 
 def _fields(given: Collection[str]) -> set[str]:
     """Return the fields that were asked for."""
-    from oneiros.fields import FIELDS  # noqa: PLC0415 - few ask for some alone
+    from oneiros.model.fields import FIELDS  # noqa: PLC0415 - few ask for some alone
 
     known = {*FIELDS, *_MADE}
     wanted = set(texts("fields", given))

@@ -1,12 +1,11 @@
-"""What a cycle did, or would do: counts, distributions, and memories by name with the reason."""
+"""The report of a cycle: counts, distributions, and memories by name with the reason."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import asdict, dataclass, field, replace
-from oneiros.dream.rule_words import rule_name
-from oneiros.visible_text import one_line
+from oneiros.display.escaping import one_line
+from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,15 +13,70 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
 
 __all__ = [
+    "HELD_WORDS",
     "REMOVALS",
+    "RULE_NAMES",
+    "RULE_WORDS",
     "DecayCurve",
     "Distribution",
     "DreamReport",
     "FieldChange",
+    "KindAgeGroup",
     "LeftAlone",
     "PhaseReport",
-    "Standing",
+    "held_words",
+    "rule_name",
 ]
+
+
+RULE_NAMES: Final = {
+    "R11": "replay",
+    "R12": "weakening",
+    "R13": "pruning",
+    "R14": "placing",
+    "R15": "promotion",
+    "C19": "cooling",
+    "C20": "stubbing",
+    "C21": "summarising",
+    "C22": "judging",
+    "O31": "forgetting",
+    "R19": "undoing",
+}
+"""By rule, its name in a list."""
+
+RULE_WORDS: Final = {
+    "R11": "replayed: strength and links grow",
+    "R12": "weakened a little, as all are",
+    "R13": "not used for long, superseded, never used and weak, or a duplicate: removed",
+    "R14": "used or old enough: consolidated; weak and not used for long: archived",
+    "R15": "depth follows use",
+    "C19": "at the lowest retention for a week, or superseded: cold",
+    "C20": "cold for half a year: cut to a stub",
+    "C21": "several alike: one summary",
+    "C22": "a judge found a conflict or a duplicate",
+    "O31": "old, not used and of little weight: archived",
+    "R19": "a cycle undone",
+}
+"""By rule, what it does."""
+
+HELD_WORDS: Final = {
+    "protected": "pinned, core, or tagged explicit or schema_violation",
+    "young": "too young to be removed",
+    "prune budget": "the profile's limit for removals is reached",
+    "change budget": "the profile's limit for changes is reached",
+    "changed since": "changed after the cycle was planned",
+}
+"""By reason of a report, why memories are left as they are."""
+
+
+def rule_name(rule: str) -> str:
+    """Return the name of a rule; what has none is returned as it is."""
+    return RULE_NAMES.get(rule, rule)
+
+
+def held_words(reason: str) -> str:
+    """Return why memories are left as they are; a reason without words is returned as it is."""
+    return HELD_WORDS.get(reason, reason)
 
 
 REMOVALS: Final = {
@@ -110,7 +164,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class KindAgeGroup:
     """Memories of one kind and about one age."""
 
     days: float
@@ -132,7 +186,7 @@ class DecayCurve:
     """Since a memory was added that is never recalled."""
     values: tuple[float, ...]
     """What the profile's factors make of it by then, of a relevance of 1; one a day."""
-    standing: tuple[Standing, ...]
+    standing: tuple[KindAgeGroup, ...]
     """The live memories of the kind, by age."""
 
 
@@ -186,7 +240,7 @@ class DreamReport:
     drift: Mapping[str, Any] = field(default_factory=dict)
     """Figures to follow over cycles: see :func:`oneiros.dream.drift.drift_of`."""
     decay: tuple[DecayCurve, ...] = ()
-    """Of the kinds with the most memories: see :func:`oneiros.dream.decay.decay_curves`."""
+    """Of the kinds with the most memories: see :func:`oneiros.dream.distributions.decay_curves`."""
     damage: str = ""
     """What is wrong with the report that the store holds; then nothing but ``id``, ``now`` and
     ``undoes`` is told, as far as they are known. "": nothing."""
@@ -304,7 +358,7 @@ def _curve(record: Mapping[str, Any]) -> DecayCurve:
         kind=record["kind"],
         days=tuple(record["days"]),
         values=tuple(record["values"]),
-        standing=tuple(Standing(**one) for one in record["standing"]),
+        standing=tuple(KindAgeGroup(**one) for one in record["standing"]),
     )
 
 

@@ -7,9 +7,8 @@ import re
 import reprlib
 from typing import Final
 
-from oneiros.argument_checks import as_float
-from oneiros.dataclasses_on_use import dataclass
-from oneiros.ranking.declaration import require_int, settle_flags
+from oneiros.model.validation import as_float, require_int, settle_flags
+from oneiros.runtime.dataclasses import dataclass
 
 __all__ = ["DreamSchedule", "duration_seconds"]
 

@@ -8,16 +8,16 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from oneiros.embedders import check, name_of
-from oneiros.numpy_on_use import np
+from oneiros._lazy import np
+from oneiros.models.embedders import check, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneiros.dream.plan import DreamPlan
-    from oneiros.embedders import Embedder
     from oneiros.engine import Engine
     from oneiros.engine.scope import EngineServices
+    from oneiros.models.embedders import Embedder
 
 __all__ = ["StoreTrials"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneiros.fields import ENUMS, FIELDS
-from oneiros.numpy_on_use import np
+from oneiros._lazy import np
+from oneiros.model.fields import ENUMS, FIELDS
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,16 +1,20 @@
-"""The engine for ``asyncio``: the same methods, awaited, a bounded number of them at work at once."""
+"""The engine for ``asyncio``: the same methods, awaited, with a bounded number running at once."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import partial, update_wrapper
 from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
+    Final,
     Generic,
     Literal,
     ParamSpec,
@@ -20,27 +24,226 @@ from typing import (
     overload,
 )
 
-from oneiros.engine import Engine
-from oneiros.engine.async_workers import Workers, noting_never_began
+from oneiros.engine.engine import Engine
 from oneiros.engine.memories import Memories
-from oneiros.named_calls import named_calls, plain_function
-from oneiros.ranking.declaration import require_int
+from oneiros.errors import EngineClosed
+from oneiros.model.calls import named_calls, plain_function
+from oneiros.model.validation import require_int
+from oneiros.runtime.warnings import CallSite, caller, pointing_at
 from oneiros.search.response import SearchResponse
-from oneiros.warning_places import Place, caller, pointing_at
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from types import TracebackType
 
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
-    from oneiros.dream.report import DreamReport
-    from oneiros.engine.async_dream_plan import AsyncDreamPlan
-    from oneiros.ranking.profile import Profile
+    from oneiros.dream.draft import Draft
+    from oneiros.dream.impact import Impact
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport, FieldChange
+    from oneiros.scoring.profile import Profile
 
-__all__ = ["AsyncEngine", "AsyncMemories"]
+__all__ = ["AsyncDreamPlan", "AsyncEngine", "AsyncMemories", "Workers", "noting_never_began"]
+
+
+Told = TypeVar("Told")
+
+_NEVER_BEGAN: Final = "oneiros: the call never began; nothing of it is stored"
+
+
+class Workers:
+    """A bounded number of threads, and no queue before them: who waits, waits in the loop."""
+
+    def __init__(self, count: int) -> None:
+        self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
+        self._free = asyncio.Semaphore(count)
+        self._count = count
+        self._has_ended = False
+        self.is_closed = False
+
+    async def run(self, call: Callable[[], Told], *, is_noted: bool = True) -> Told:
+        """Run a call on a thread. Cancelled while it waits for one, it never starts.
+
+        Args:
+            call: on the thread.
+            is_noted: a ``CancelledError`` gets a note on what becomes of the call.
+        """
+        with noting_never_began() if is_noted else nullcontext():
+            await self._free.acquire()
+        if self.is_closed:
+            self._free.release()
+            msg = "the engine is closed"
+            raise EngineClosed(msg)
+        return await self._started(call, is_noted=is_noted)
+
+    async def close(self, last: Callable[[], None]) -> None:
+        """Refuse what waits, let what runs end, then run the last call, once."""
+        self.is_closed = True
+        taken = 0
+        try:
+            for _ in range(self._count):
+                await self._free.acquire()
+                taken += 1
+            if not self._has_ended:
+                self._has_ended = True
+                taken -= 1  # its thread gives that one back
+                await asyncio.shield(asyncio.ensure_future(self._ended(last)))
+        finally:
+            for _ in range(taken):
+                self._free.release()
+
+    async def _ended(self, last: Callable[[], None]) -> None:
+        try:
+            await self._started(last, is_noted=False)
+        finally:
+            self._executor.shutdown(wait=False)
+
+    async def _started(self, call: Callable[[], Told], *, is_noted: bool) -> Told:
+        """Run a call. REQUIRES: one thread is free, and taken; it is given back when the call ends."""
+        loop = asyncio.get_running_loop()
+
+        def ended(_: Future[Told]) -> None:
+            # A thread outlives an await that was cancelled, and may outlive the loop.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._free.release)
+
+        try:
+            future = self._executor.submit(contextvars.copy_context().run, call)
+        except BaseException:
+            self._free.release()
+            raise
+        future.add_done_callback(ended)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError as error:
+            if is_noted:
+                error.add_note(_outcome(future))
+            raise
+
+
+@contextmanager
+def noting_never_began() -> Iterator[None]:
+    """Note on a ``CancelledError`` out of the block that the call never began."""
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        error.add_note(_NEVER_BEGAN)
+        raise
+
+
+def _outcome(future: Future[Any]) -> str:
+    """Return what becomes of a call whose await was cancelled."""
+    if future.cancel():  # as it was already, or it waited for its thread
+        return _NEVER_BEGAN
+    if not future.done():
+        return "oneiros: the call goes on in the background; what it writes is stored whole or not at all"
+    failure = future.exception()
+    if failure is None:
+        return "oneiros: the call had ended; what it wrote is stored"
+    return f"oneiros: the call had failed with {type(failure).__name__}: {failure}"
+
+
+class AsyncDreamPlan:
+    """A planned cycle: :class:`oneiros.dream.plan.DreamPlan` for ``asyncio``.
+
+    Made by ``AsyncEngine.dream(dry_run=True)``. Attributes and ``changes`` need no await; ``apply``,
+    ``impact`` and ``html`` run on a thread of the engine's. An await that is cancelled before its
+    call began leaves no trace; a running call is completed.
+    """
+
+    def __init__(self, plan: DreamPlan, workers: Workers) -> None:
+        self._plan = plan
+        self._workers = workers
+
+    @property
+    def report(self) -> DreamReport:
+        """What the cycle would do."""
+        return self._plan.report
+
+    @property
+    def revision(self) -> int:
+        """Of the store, that it was planned on."""
+        return self._plan.revision
+
+    @property
+    def draft(self) -> Draft:
+        """The store as the cycle would leave it."""
+        return self._plan.draft
+
+    @property
+    def id(self) -> str:
+        """By which the cycle can be undone, once it is applied."""
+        return self._plan.id
+
+    @property
+    def now(self) -> float:
+        """The cycle's clock, seconds UTC."""
+        return self._plan.now
+
+    def __len__(self) -> int:
+        """Return how many changes of single fields it holds."""
+        return len(self._plan)
+
+    def __repr__(self) -> str:
+        return repr(self._plan)
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
+        """Yield every change of a field, as :meth:`oneiros.dream.plan.DreamPlan.changes` does.
+
+        Each is made when it is asked for; the store is not read.
+
+        Args:
+            fields: only of these; default: of all.
+
+        Raises:
+            TypeError, ValueError: no collection of str, or no such field.
+        """
+        return self._plan.changes(fields)
+
+    def named(self, most: int) -> tuple[FieldChange, ...]:
+        """Return the first changes to tell by name: those that take away or move a memory first.
+
+        Args:
+            most: how many.
+        """
+        return self._plan.named(most)
+
+    async def apply(self) -> DreamReport:
+        """Apply it, as :meth:`oneiros.dream.plan.DreamPlan.apply` does, and with its errors."""
+        return await self._workers.run(self._plan.apply)
+
+    async def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
+        """Rank questions before and after, as :meth:`oneiros.dream.plan.DreamPlan.impact` does.
+
+        Args:
+            queries: the questions.
+            k: how many results count as answers, at least 1.
+
+        Raises:
+            As there.
+        """
+        return await self._workers.run(partial(self._plan.impact, queries, k))
+
+    async def html(
+        self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()
+    ) -> str:
+        """Return it as a page, as :meth:`oneiros.dream.plan.DreamPlan.html` does.
+
+        Args:
+            impact: what :meth:`impact` returned, for a section of its own.
+            earlier: reports of cycles before it, the newest first.
+
+        Raises:
+            As there.
+        """
+        return await self._workers.run(partial(self._plan.html, impact=impact, earlier=earlier))
+
 
 Given = ParamSpec("Given")
-Told = TypeVar("Told")
 Mind = TypeVar("Mind", bound=Memories)
 
 _MOST_WORKERS = 1_024
@@ -65,7 +268,7 @@ def _awaited(
 
 
 def _loaded(
-    place: Place | None,
+    place: CallSite | None,
     method: Callable[Concatenate[Any, Given], Told],
     mind: Memories,
     *args: Given.args,
@@ -91,7 +294,7 @@ class AsyncMemories(Generic[Mind]):
         self,
         open_one: Callable[[], Awaitable[Mind]],
         workers: Workers,
-        place: Place | None,
+        place: CallSite | None,
         shown: str = "",
     ) -> None:
         self._opened = open_one
@@ -237,13 +440,12 @@ class AsyncEngine(AsyncMemories[Engine]):
 
         Returns:
             :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
-            :class:`oneiros.engine.async_dream_plan.AsyncDreamPlan`, to be applied and tried by awaiting.
+            :class:`oneiros.engine.async_engine.AsyncDreamPlan`, to be applied and tried by awaiting.
 
         Raises:
             As :meth:`oneiros.Engine.dream`.
         """
         from oneiros.dream.plan import DreamPlan  # noqa: PLC0415
-        from oneiros.engine.async_dream_plan import AsyncDreamPlan  # noqa: PLC0415 - a search dreams not
 
         with noting_never_began():
             mind = await self._open()

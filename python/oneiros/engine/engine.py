@@ -6,30 +6,29 @@ import os
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine
-from oneiros.argument_checks import (
+from oneiros.channels import Kind
+from oneiros.clock import Clock, system_clock
+from oneiros.engine.memories import Memories
+from oneiros.engine.scope import EngineServices, Scope, Watch, require_watch
+from oneiros.errors import MissingEmbedderWarning
+from oneiros.index import Projections
+from oneiros.index.read_model import checked_options, recorded_options
+from oneiros.model.calls import named_calls
+from oneiros.model.validation import (
     count,
     require_callable,
     require_choice,
     require_flag,
     require_instance,
 )
-from oneiros.channels import Kind
-from oneiros.clock import Clock, system_clock
-from oneiros.embedders import name_of
-from oneiros.engine.indexing_options import checked_options, recorded_options
-from oneiros.engine.memories import Memories
-from oneiros.engine.observers import Watch, require_watch
-from oneiros.engine.scope import EngineServices, Scope
-from oneiros.errors import MissingEmbedderWarning
-from oneiros.named_calls import named_calls
-from oneiros.profiles import resolved
-from oneiros.projections import Projections
-from oneiros.remember import Remember
-from oneiros.rerank import require_reranker
+from oneiros.models.embedders import name_of
+from oneiros.models.rerankers import require_reranker
+from oneiros.runtime.warnings import warn
+from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded_later
-from oneiros.warning_places import warn
+from oneiros.write import Remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,18 +38,18 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
-    from oneiros.dream.dreamer import Dreamer, Told
-    from oneiros.dream.drift_over import Drift
-    from oneiros.dream.impact import Trials
+    from oneiros.dream.drift import Drift
+    from oneiros.dream.impact import StoreCopies
     from oneiros.dream.lock import Begun
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import DreamSchedule
-    from oneiros.embedders import Embedder
-    from oneiros.memory import Memory
-    from oneiros.query.expander import Expander
-    from oneiros.ranking.profile import Profile
-    from oneiros.rerank import Reranker
+    from oneiros.dream.scheduler import Dreamer, Told
+    from oneiros.model.memory import Memory
+    from oneiros.models.embedders import Embedder
+    from oneiros.models.rerankers import Reranker
+    from oneiros.scoring.profile import Profile
+    from oneiros.search.query.expansion import Expander
 
 __all__ = ["Engine", "QuietEngine"]
 
@@ -67,11 +66,11 @@ class Engine(Memories):
         embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
             searches are found by meaning only where ``embedding=`` is given.
         reranker: judges the first results of a search again: a callable (query, texts) -> scores, or
-            an object with ``predict(pairs)``; None: nobody. See :mod:`oneiros.rerank`.
+            an object with ``predict(pairs)``; None: nobody. See :mod:`oneiros.models.rerankers`.
         query_expander: says a conceptual question in other words, which are searched, too, where the
             profile reads questions and fuses ranks (OMEGA): a callable query -> texts, or ->
-            :class:`oneiros.query.expander.Rephrased` to count tokens; None: nobody.
-        analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple", "code",
+            :class:`oneiros.search.query.expansion.Rephrased` to count tokens; None: nobody.
+        analyzer: a name of :data:`oneiros.lexical.analyzers.NAMES` ("english", "german", "simple", "code",
             "cjk", ...); None: what the store was last opened with, at first "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
         variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
         k1: BM25's term saturation, >= 0.
@@ -474,7 +473,7 @@ class Engine(Memories):
             limit: of at most so many reports, undoings among them, >= 0.
 
         Returns:
-            :class:`oneiros.dream.drift_over.Drift`, the oldest cycle first; without those whose
+            :class:`oneiros.dream.drift.Drift`, the oldest cycle first; without those whose
             report is damaged.
 
         Raises:
@@ -483,7 +482,7 @@ class Engine(Memories):
         Source: docs/systems/reverie.md R19.
         """
         reports = dream.history.reports(self._scope, count("limit", limit, low=0))
-        return dream.drift_over.drift_over(reports)
+        return dream.drift.drift_over(reports)
 
     def interrupted_dream(self) -> Begun | None:
         """Return the cycle that a crash ended before it was applied; None where there is none.
@@ -511,7 +510,7 @@ class Engine(Memories):
                 wait with ``DreamBusy``, by the thread that dreams; default: failures are logged.
 
         Returns:
-            :class:`oneiros.dream.dreamer.Dreamer`, to be stopped, or used as a context manager.
+            :class:`oneiros.dream.scheduler.Dreamer`, to be stopped, or used as a context manager.
 
         Raises:
             EngineClosed: the engine is closed.
@@ -526,8 +525,8 @@ class Engine(Memories):
         dreams_by = None if profile is None else self._scope.profile(profile)
         clock = self._scope.services.clock
         self._stop_dreaming()
-        counts = dream.dreamer.CycleCounts(self._scope)
-        self._dreamer = dream.dreamer.Dreamer(
+        counts = dream.scheduler.CycleCounts(self._scope)
+        self._dreamer = dream.scheduler.Dreamer(
             self, chosen, clock, counts, profile=dreams_by, told=told
         )
         return self._dreamer
@@ -584,6 +583,6 @@ class QuietEngine(Engine):
         """Do not warn."""
 
 
-def _trials(services: EngineServices, now: float) -> AbstractContextManager[Trials]:
+def _trials(services: EngineServices, now: float) -> AbstractContextManager[StoreCopies]:
     """Return copies of an engine's store for a block, their clock standing still."""
     return dream.trials.StoreTrials(QuietEngine, services, now)

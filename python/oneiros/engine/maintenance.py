@@ -6,28 +6,27 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import file_name, require_flag, require_utf8, texts
-from oneiros.dataclasses_on_use import asdict
-from oneiros.display import progress_bar
-from oneiros.dream.checking import problems_of_cycles
-from oneiros.embedders import name_of
+from oneiros.display.tables import progress_bar
+from oneiros.dream.history import problems_of_cycles
 from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
-from oneiros.exporting import foreign_file, write_jsonl
-from oneiros.projections.comparing import SUMMED
-from oneiros.ranking.declaration import require_number
+from oneiros.index.comparison import SUMMED
+from oneiros.model.validation import file_name, require_flag, require_number, require_utf8, texts
+from oneiros.models.embedders import name_of
+from oneiros.runtime.dataclasses import asdict
+from oneiros.runtime.files import foreign_file, write_jsonl
+from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
-from oneiros.warning_places import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from oneiros.clock import Time
-    from oneiros.embedders import Embedder
     from oneiros.engine.scope import Scope
-    from oneiros.memory import Memory
-    from oneiros.projections import LexicalOptions
+    from oneiros.index import LexicalOptions
+    from oneiros.model.memory import Memory
+    from oneiros.models.embedders import Embedder
 
 __all__ = [
     "backup",

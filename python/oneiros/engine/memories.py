@@ -7,37 +7,37 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from oneiros import batch, engine, explain
-from oneiros.argument_checks import count, require_choice, require_flag, require_utf8, texts
-from oneiros.association import linking
-from oneiros.dataclasses_on_use import replace
+from oneiros import engine, explain, rescoring
 from oneiros.engine.scope import Scope
 from oneiros.errors import (
     MissingEmbedderWarning,
     UnknownMemory,
 )
-from oneiros.fields import FIELDS, VERDICTS
-from oneiros.memory import Memory
-from oneiros.named_calls import named_calls
-from oneiros.records import records_of
-from oneiros.remember import Bounds, unknown
-from oneiros.search import near_duplicates, searching
+from oneiros.graph import linking
+from oneiros.model.calls import named_calls
+from oneiros.model.fields import FIELDS, VERDICTS
+from oneiros.model.memory import Memory
+from oneiros.model.validation import count, require_choice, require_flag, require_utf8, texts
+from oneiros.runtime.dataclasses import replace
+from oneiros.runtime.warnings import warn
+from oneiros.search import near_duplicates, searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
 from oneiros.search.response import readable
-from oneiros.warning_places import warn
+from oneiros.write import Bounds, unknown
+from oneiros.write.batch import records_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.association import Link
-    from oneiros.batch.rescored import PromotionReport, Rescored
     from oneiros.clock import Time
     from oneiros.explain.why_not import WhyNot
-    from oneiros.ranking.profile import Profile
-    from oneiros.remember import AddReport
-    from oneiros.scopes import Where
+    from oneiros.filters import Where
+    from oneiros.graph import Link
+    from oneiros.rescoring.store import PromotionReport, Rescored
+    from oneiros.scoring.profile import Profile
     from oneiros.search.near_duplicates import NearDuplicate, Similar
     from oneiros.search.response import SearchResponse
+    from oneiros.write import AddReport
 
     # The class has a method called list, which hides the type from the hints in it.
     Links = list[Link]
@@ -133,7 +133,7 @@ class Memories:
         Raises:
             As :meth:`add`; the error's note tells the record's place.
         """
-        from oneiros.remember.batch import OnFirstLook  # noqa: PLC0415 - many processes only search
+        from oneiros.write.batch import OnFirstLook  # noqa: PLC0415 - many processes only search
 
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
@@ -329,7 +329,7 @@ class Memories:
             context: what the caller is doing, an :class:`oneiros.Context`: favours memories that
                 belong to it, where the profile asks for that (docs/systems/omega.md O16, O20).
             reranker: judges the first results again, where the profile's ``rerank`` says, or where
-                :class:`oneiros.ranking.reranking.Reranking` does of itself; default: the engine's.
+                :class:`oneiros.scoring.stages.Reranking` does of itself; default: the engine's.
             deadline: seconds from now, > 0, after which a reranker is waited for no longer: its
                 place in the trace then says so, and the order is that without it. Default: as long
                 as the profile's ``rerank`` says; infinity: however long it takes. It ends the wait
@@ -350,7 +350,7 @@ class Memories:
             ValueError, TypeError: an argument breaks its rule.
             QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
         """
-        return searching.search(self._scope, query, k, options, self.search)
+        return searcher.search(self._scope, query, k, options, self.search)
 
     @taking(BatchKeywords, embeddings=None, threads=None)
     def search_many(
@@ -391,7 +391,7 @@ class Memories:
         Raises:
             As :meth:`search`.
         """
-        return searching.search_many(self._scope, queries, k, options, self.search_many)
+        return searcher.search_many(self._scope, queries, k, options, self.search_many)
 
     @taking(WhyNotKeywords, k=10, embedding=None, explain=True)
     def why_not(self, query: str, id: str, **options: Unpack[WhyNotKeywords]) -> WhyNot:
@@ -742,7 +742,7 @@ class Memories:
 
         Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A11.
         """
-        return batch.of_store.rescore(self._scope, profile, now, where=where, threads=threads)
+        return rescoring.store.rescore(self._scope, profile, now, where=where, threads=threads)
 
     def promote(
         self,
@@ -776,7 +776,7 @@ class Memories:
 
         Source: docs/systems/ciar.md A4.
         """
-        return batch.of_store.promote(
+        return rescoring.store.promote(
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
         )
 
@@ -823,7 +823,7 @@ class Memories:
         return Memories(Scope(self._scope.services, {**self._scope.bounds, **bounds}))
 
     def __repr__(self) -> str:
-        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
 
         bounds = "".join(
             f" {name}={shortened(value, _BOUND)!r}" for name, value in self._scope.bounds.items()

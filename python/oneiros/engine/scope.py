@@ -1,20 +1,20 @@
-"""A scope: an engine's services, and the bounds of the memories that a caller may see and change."""
+"""A scope: an engine's services, and the memories that a caller may see and change."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from oneiros import scopes
+from oneiros import filters
 from oneiros.clock import system_clock
-from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
-from oneiros.field_checks import moment as moment_check
-from oneiros.profiles import resolved
-from oneiros.scopes import require_where
+from oneiros.filters import require_where
+from oneiros.model.validation import moment as moment_check
+from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
 from oneiros.store.rows import Damaged
 
@@ -22,23 +22,50 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from oneiros.clock import Clock, Time
-    from oneiros.dream.impact import Trials
-    from oneiros.engine.observers import Watch
-    from oneiros.memory import Memory
-    from oneiros.projections import Projections
-    from oneiros.query.expander import Expander
-    from oneiros.ranking.factors.thompson import Verdicts
-    from oneiros.ranking.profile import Profile
-    from oneiros.remember import Remember
-    from oneiros.remember.sync import Sync
-    from oneiros.rerank import Reranker
-    from oneiros.scopes import Where
+    from oneiros.dream.impact import StoreCopies
+    from oneiros.filters import Where
+    from oneiros.index import Projections
+    from oneiros.model.memory import Memory
+    from oneiros.models.rerankers import Reranker
+    from oneiros.scoring.factors.thompson import Verdicts
+    from oneiros.scoring.profile import Profile
+    from oneiros.search.query.expansion import Expander
+    from oneiros.search.response import SearchResponse
     from oneiros.store import Store, StoredMemory
     from oneiros.store.loading import OwnRow
+    from oneiros.write import Remember
+    from oneiros.write.sync import Sync
+
+__all__ = ["EngineServices", "Scope", "ScopeLoader", "Watch", "require_watch"]
+
+
+class Watch(Protocol):
+    """One who is there while a search runs, and is told what it answers."""
+
+    def searching(
+        self, method: str
+    ) -> AbstractContextManager[Callable[[Sequence[SearchResponse]], None]]:
+        """Enter before the search of this method begins; what it gives is called with its answers.
+
+        An exception of the search passes through it.
+        """
+        ...
+
+
+def require_watch(name: str, watch: object) -> None:
+    """Refuse what cannot watch; None is nobody, and fine.
+
+    Raises:
+        TypeError: naming the argument.
+    """
+    searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
+    if watch is not None and not callable(searching):
+        msg = f"{name}: expected an object with searching(method), got {watch!r}"
+        raise TypeError(msg)
+
 
 Read = TypeVar("Read", "Memory", "OwnRow")
 
-__all__ = ["EngineServices", "Scope", "ScopeLoader"]
 
 _check_now = moment_check("now")
 
@@ -54,7 +81,7 @@ class EngineServices:
     clock: Clock
     profile: Profile
     auto_refresh: bool
-    trials: Callable[[EngineServices, float], AbstractContextManager[Trials]]
+    trials: Callable[[EngineServices, float], AbstractContextManager[StoreCopies]]
     """Copies the store for the trials of a block, their clock standing still at a moment."""
     watch: Watch | None = None
     reranker: Reranker | None = None
@@ -133,7 +160,7 @@ class Scope:
         """Return the bounds as a filter; None: all memories."""
         if not self.bounds:
             return None
-        return scopes.where(**self.bounds)
+        return filters.where(**self.bounds)
 
     def within(self, condition: Where | None) -> Where | None:
         """Return a filter and the bounds as one filter; None: all memories.

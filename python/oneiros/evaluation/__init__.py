@@ -6,7 +6,7 @@
 - :mod:`oneiros.evaluation.tuning`: better numbers for a profile, found on some questions and believed
   on others
 - :mod:`oneiros.evaluation.ablation`: what each part of a profile is worth
-- :mod:`oneiros.evaluation.significance`: how sure a gain is
-- :mod:`oneiros.evaluation.baselines`: what profiles are measured against
+- :mod:`oneiros.evaluation.metrics`: how sure a gain is
+- :mod:`oneiros.evaluation.tasks`: what profiles are measured against
 - :mod:`oneiros.evaluation.collection`: reader of judged collections (documents, queries, grades)
 """

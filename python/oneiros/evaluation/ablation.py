@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import dataclass, fields, replace
-from oneiros.evaluation.significance import Gain, paired_gain
+from oneiros.evaluation.metrics import Gain, paired_gain
 from oneiros.evaluation.tasks import Task, measure
-from oneiros.ranking.fusion import ReciprocalRankFusion
-from oneiros.ranking.profile import Profile
-from oneiros.ranking.profile_parts import OPTIONAL_PARTS
+from oneiros.runtime.dataclasses import dataclass, fields, replace
+from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.parts import OPTIONAL_PARTS
+from oneiros.scoring.profile import Profile
 
 if TYPE_CHECKING:
     from oneiros.evaluation.run import Report

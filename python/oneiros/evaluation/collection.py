@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from oneiros.dataclasses_on_use import dataclass
 from oneiros.evaluation.metrics import mean, ndcg_at, recall_at, reciprocal_rank
+from oneiros.runtime.dataclasses import dataclass
 
 __all__ = ["JudgedQuestion", "Report", "Scores", "evaluate"]
 

@@ -1,4 +1,4 @@
-"""Profiles measured through the engine: a task's memories are added, its questions asked."""
+"""Profiles measured through the engine: a task's memories are added, its queries searched."""
 
 from __future__ import annotations
 
@@ -6,19 +6,42 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import dataclass
 from oneiros.engine import Engine
 from oneiros.evaluation.run import Report, evaluate
-from oneiros.scopes import Where, where
+from oneiros.filters import Where, where
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.profile import Profile
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from oneiros.evaluation.collection import Collection, Document
-    from oneiros.ranking.profile import Profile
 
-__all__ = ["DEPTH", "RECALL_DEPTHS", "Asked", "Task", "demo_task", "measure", "task_of"]
+__all__ = [
+    "BASELINES",
+    "DEPTH",
+    "RECALL_DEPTHS",
+    "JudgedQuery",
+    "Task",
+    "demo_task",
+    "measure",
+    "task_of",
+]
+
+
+_WORDS: Final = LexicalChannel(k1=1.2, b=0.75)
+_RANKS: Final = ReciprocalRankFusion(k=60.0)
+
+BASELINES: Final = {
+    "bm25": Profile(name="bm25", channels=(_WORDS,), fusion=_RANKS),
+    "dense": Profile(name="dense", channels=(VectorChannel(),), fusion=_RANKS),
+    "rrf": Profile(name="rrf", channels=(_WORDS, VectorChannel()), fusion=_RANKS),
+}
+"""By name. A channel alone keeps its own order; no lifecycle, no other part."""
+
 
 DEPTH: Final = 20
 """Results asked for: the depth of the MRR."""
@@ -30,7 +53,7 @@ STANDSTILL: Final = 1_700_000_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JudgedQuery:
     """One question as the engine gets it, with its judgements."""
 
     id: str
@@ -52,7 +75,7 @@ class Task:
     name: str
     records: Sequence[Mapping[str, Any]]
     """As :meth:`oneiros.Engine.add_many` takes them."""
-    questions: Sequence[Asked]
+    questions: Sequence[JudgedQuery]
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
@@ -71,7 +94,7 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
     with Engine(":memory:", profile=profile, vector_index="flat") as mind:
         mind.add_many(task.records)
 
-        def search(question: Asked) -> list[str]:
+        def search(question: JudgedQuery) -> list[str]:
             response = mind.search(
                 question.text,
                 DEPTH,
@@ -94,7 +117,7 @@ def demo_task() -> Task:
     data = load()
     pairs = zip(data.questions, data.question_vectors, strict=True)
     questions = [
-        Asked(
+        JudgedQuery(
             id=question.id,
             type=question.type,
             text=question.text,
@@ -118,7 +141,7 @@ def task_of(collection: Collection) -> Task:
     documents = zip(collection.documents, _rows(collection.document_vectors), strict=False)
     queries = zip(collection.queries, _rows(collection.query_vectors), strict=False)
     questions = [
-        Asked(
+        JudgedQuery(
             id=query.id,
             type=query.type,
             text=query.text,

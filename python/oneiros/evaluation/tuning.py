@@ -1,35 +1,270 @@
-"""Better numbers for a profile, found on judged questions and believed only on others.
-
-Source: docs/systems/house.md H5.
-"""
+"""Better numbers for a profile, found on judged queries and confirmed on others."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import random
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from oneiros.argument_checks import count, require_choice
-from oneiros.dataclasses_on_use import dataclass
-from oneiros.evaluation.metrics import mean
-from oneiros.evaluation.parameters import (
-    Parameter,
-    fitting,
-    value_at,
-    values_at,
-    with_value,
-    with_values_of,
-)
-from oneiros.evaluation.significance import Gain, paired_gain
-from oneiros.evaluation.trials import Trials
+from oneiros.engine import Engine
+from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain
+from oneiros.evaluation.tasks import DEPTH
+from oneiros.model.validation import count, require_choice, require_numbers
+from oneiros.runtime.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
-    from oneiros.evaluation.tasks import Task
-    from oneiros.ranking.profile import Profile
+    from types import TracebackType
+    from typing import Self
 
-__all__ = ["Change", "Fold", "Method", "Tuning", "tune"]
+    from oneiros.evaluation.tasks import JudgedQuery, Task
+    from oneiros.scoring.profile import Profile
+
+__all__ = [
+    "PARAMETERS",
+    "Change",
+    "Fold",
+    "Method",
+    "Parameter",
+    "ProfileTrials",
+    "Tuning",
+    "fitting",
+    "tune",
+    "value_at",
+    "values_at",
+    "with_value",
+    "with_values_of",
+]
+
+
+_ALL: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number of a profile, and the values to be tried for it."""
+
+    path: str
+    values: tuple[float, ...]
+    """At least one, finite."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self.path, self.values, low=float("-inf"))
+
+
+PARAMETERS: Final = (
+    Parameter("channels.lexical.k1", (0.3, 0.6, 0.9, 1.2, 1.6, 2.0)),
+    Parameter("channels.lexical.b", (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.75, 0.9)),
+    Parameter("fusion.k", (5.0, 10.0, 20.0, 30.0, 60.0, 100.0)),
+    Parameter("fusion.weight", (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)),
+    Parameter("neighbours.share", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)),
+    Parameter("neighbours.decay", (0.25, 0.5, 0.75)),
+    Parameter("statements.damping", (0.0, 0.25, 0.5, 0.75)),
+    Parameter("factors.*.damping", (0.0, 0.05, 0.1, 0.15, 0.25, 0.4)),
+)
+"""What is tuned unless other parameters are named: those of these that a profile has."""
+
+
+def fitting(profile: Profile) -> tuple[Parameter, ...]:
+    """Return those of :data:`PARAMETERS` that the profile has."""
+    return tuple(one for one in PARAMETERS if _places(profile, one.path))
+
+
+def value_at(profile: Profile, path: str) -> float:
+    """Return the number at a path, of several the first.
+
+    Raises:
+        ValueError: the profile has no such number.
+    """
+    return values_at(profile, path)[0]
+
+
+def values_at(profile: Profile, path: str) -> tuple[float, ...]:
+    """Return the numbers at all places that a path names.
+
+    Raises:
+        ValueError: the profile has no such number.
+    """
+    field = path.rpartition(".")[2]
+    return tuple(getattr(part, field) for _, part in _required(profile, path))
+
+
+def with_value(profile: Profile, path: str, value: float) -> Profile:
+    """Return the profile with another number at a path, at all places it names.
+
+    Raises:
+        ValueError: the profile has no such number, or the number is out of its range.
+    """
+    return _with_values(profile, path, [value] * len(_required(profile, path)))
+
+
+def with_values_of(profile: Profile, path: str, other: Profile) -> Profile:
+    """Return the profile with the numbers that another has there, whose parts are the same ones.
+
+    Raises:
+        ValueError: the profile has no such number.
+    """
+    return _with_values(profile, path, values_at(other, path))
+
+
+def _with_values(profile: Profile, path: str, values: Sequence[float]) -> Profile:
+    key, field = path.partition(".")[0], path.rpartition(".")[2]
+    held = getattr(profile, key)
+    changed = {
+        index: replace(part, **{field: _as_held(part, field, value)})
+        for (index, part), value in zip(_required(profile, path), values, strict=True)
+    }
+    if isinstance(held, tuple):
+        parts = tuple(changed.get(index, part) for index, part in enumerate(held))
+        return profile.replace(**{key: parts})
+    return profile.replace(**{key: changed[0]})
+
+
+def _as_held(part: Any, field: str, value: float) -> float:
+    """Return a whole number as such where the part holds one."""
+    is_whole = isinstance(getattr(part, field), int) and float(value).is_integer()
+    return int(value) if is_whole else value
+
+
+def _required(profile: Profile, path: str) -> Sequence[tuple[int, Any]]:
+    places = _places(profile, path)
+    if not places:
+        known = ", ".join(one.path for one in fitting(profile))
+        msg = f"{path}: profile {profile.name} has no such number; it has {known}, for example"
+        raise ValueError(msg)
+    return places
+
+
+def _places(profile: Profile, path: str) -> Sequence[tuple[int, Any]]:
+    """Return the parts that a path names, each with its place in its list."""
+    key, *names, field = path.split(".") if "." in path else (path, "")
+    held = getattr(profile, key, None) if key in profile.record() else None
+    if isinstance(held, tuple) and len(names) == 1:
+        return [
+            (index, part)
+            for index, part in enumerate(held)
+            if names[0] in (_ALL, part.name) and _is_number(part, field)
+        ]
+    if held is not None and not names and _is_number(held, field):
+        return [(0, held)]
+    return []
+
+
+def _is_number(part: Any, field: str) -> bool:
+    value = getattr(part, field, None)
+    is_declared = field in getattr(type(part), "__dataclass_fields__", {})
+    return is_declared and isinstance(value, int | float) and not isinstance(value, bool)
+
+
+NDCG_DEPTH: Final = 10
+_MOST_HELD: Final = 4
+"""Engines held open."""
+
+
+class _Engine(Engine):
+    """An engine that is asked by the questions of a task."""
+
+    def searched(self, asked: JudgedQuery, profile: Profile) -> list[str]:
+        """Return what a search returns."""
+        return self.search(
+            asked.text,
+            DEPTH,
+            now=asked.now,
+            where=asked.where,
+            embedding=asked.embedding,
+            profile=profile,
+            reinforce=False,
+        ).ids
+
+
+class ProfileTrials:
+    """Measures profiles on the answerable questions of some tasks. Links are not followed.
+
+    Args:
+        tasks: memories and questions.
+        advance: called with 1 after each profile that was measured.
+    """
+
+    def __init__(self, tasks: Sequence[Task], advance: Callable[[int], None] | None = None) -> None:
+        self._tasks = tasks
+        self._advance = advance
+        self.questions = tuple(
+            (number, question)
+            for number, task in enumerate(tasks)
+            for question in task.questions
+            if any(grade > 0 for grade in question.answers.values())
+        )
+        """Each with the number of its task."""
+        self._figures: dict[Profile, tuple[float, ...]] = {}
+        self._minds: OrderedDict[tuple[Any, ...], list[_Engine]] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def count(self) -> int:
+        """How many profiles were measured."""
+        return len(self._figures)
+
+    def close(self) -> None:
+        """Close every engine."""
+        for minds in self._minds.values():
+            _close(minds)
+        self._minds.clear()
+
+    def figures(self, profile: Profile) -> tuple[float, ...]:
+        """Return nDCG@10 of each question, in their order; a profile is measured once."""
+        held = self._figures.get(profile)
+        if held is None:
+            held = self._figures[profile] = self._measured(profile)
+            if self._advance is not None:
+                self._advance(1)
+        return held
+
+    def _measured(self, profile: Profile) -> tuple[float, ...]:
+        minds = self._minds_of(profile)
+        rankings = [minds[number].searched(asked, profile) for number, asked in self.questions]
+        return tuple(
+            ndcg_at(ranking, asked.answers, NDCG_DEPTH)
+            for (_, asked), ranking in zip(self.questions, rankings, strict=True)
+        )
+
+    def _minds_of(self, profile: Profile) -> list[_Engine]:
+        """Return an engine a task that stores and indexes as the profile has it."""
+        key = _stored_by(profile)
+        if key not in self._minds:
+            while len(self._minds) >= _MOST_HELD:
+                _, minds = self._minds.popitem(last=False)
+                _close(minds)
+            minds = self._minds[key] = []
+            for task in self._tasks:
+                mind = _Engine(":memory:", profile=profile, vector_index="flat")
+                minds.append(mind)
+                mind.add_many(task.records)
+        self._minds.move_to_end(key)
+        return self._minds[key]
+
+
+def _stored_by(profile: Profile) -> tuple[Any, ...]:
+    """Return what of a profile makes a difference to a store that is made with it."""
+    words = [one.bm25 for one in profile.channels if one.bm25 is not None]
+    return (*words, profile.initial_stability, profile.ingest)
+
+
+def _close(minds: Sequence[_Engine]) -> None:
+    for mind in minds:
+        mind.close()
+
 
 Method = Literal["ascent", "grid"]
 
@@ -141,7 +376,7 @@ def tune(
     chosen = fitting(profile) if parameters is None else tuple(parameters)
     _require_tunable(profile, chosen, method)
     search = _by_grid if method == "grid" else _by_ascent
-    with Trials(tasks, advance) as trials:
+    with ProfileTrials(tasks, advance) as trials:
         parts = _dealt([question.type for _, question in trials.questions], folds, seed)
 
         def best_on(places: Sequence[int]) -> Profile:

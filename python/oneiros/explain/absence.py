@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from oneiros.argument_checks import require_utf8
-from oneiros.dataclasses_on_use import replace
-from oneiros.display import moment
+from oneiros.display.escaping import shortened
+from oneiros.display.tables import moment
 from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
-from oneiros.explain.why_not import Hiding, Standing, WhyNot
-from oneiros.projections.row_sets import of_status
-from oneiros.ranking.finishing import Surfacing
-from oneiros.scopes.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.explain.why_not import ChannelStanding, Hiding, WhyNot
+from oneiros.filters.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.index.row_sets import of_status
+from oneiros.model.validation import require_utf8
+from oneiros.runtime.dataclasses import replace
+from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
 from oneiros.search.notes import NO_TIME, far_words
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import Found, Search, abstention_of, walked
-from oneiros.visible_text import shortened
+from oneiros.search.pipeline import FoundRows, Search, abstention_of, walked
 
 if TYPE_CHECKING:
     from oneiros.engine.scope import Scope
-    from oneiros.memory import Memory
-    from oneiros.projections import Limits, Projections, Visible
-    from oneiros.projections.row_sets import RowSets
-    from oneiros.ranking.channels import ChannelDeclaration
+    from oneiros.index import Limits, Projections, Visible
+    from oneiros.index.row_sets import RowSets
+    from oneiros.model.memory import Memory
+    from oneiros.scoring.channels import ChannelDeclaration
     from oneiros.search.options import WhyNotKeywords
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
@@ -94,7 +94,7 @@ class Placing:
         search = Search(request, projections, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
-        self._found = Found(search, outcome)
+        self._found = FoundRows(search, outcome)
         self._ranking = self._found.ranking
         self._explained = ExplanationsOfSearch(search, outcome, self._ranking)
         self._rows = outcome.rows()
@@ -186,7 +186,7 @@ class Placing:
             if found is not None and found[1] is None:
                 yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")
 
-    def _standings(self, row: int, told: Explanation | None) -> Iterator[Standing]:
+    def _standings(self, row: int, told: Explanation | None) -> Iterator[ChannelStanding]:
         for number, channel in enumerate(self._request.profile.channels):
             rank = None if told is None else told.channels[number].rank
             score = None if told is None else told.channels[number].score
@@ -197,7 +197,7 @@ class Placing:
                 score = None  # not one word
             detail = "" if rank is not None else self._missed(channel, score)
             depth = channel.depth_for(self._request.k)
-            yield Standing(channel.name, rank, score, depth, detail)
+            yield ChannelStanding(channel.name, rank, score, depth, detail)
 
     def _missed(self, channel: ChannelDeclaration, score: float | None) -> str:
         """Why a channel gives a memory no rank."""

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
-from oneiros.dataclasses_on_use import dataclass, replace
-from oneiros.display import Branch, Table, figure, tree_text
-from oneiros.ranking.expansion import GraphExpansion
+from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
+from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.link_expansion import GraphExpansion
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from oneiros import _core
-    from oneiros.ranking.compiled import CompiledProfile
-    from oneiros.ranking.factor import Operation
+    from oneiros.scoring.compiled import CompiledProfile
+    from oneiros.scoring.factor import Operation
     from oneiros.search.pipeline import Search
     from oneiros.search.plan import SearchPlan
 
@@ -181,7 +181,7 @@ class Explanation:
             branches.append(Branch(f"{channel}, {given}" if is_shown else str(channel)))
         return branches + [Branch(f"{name} {given}") for name, given in gives.items()]
 
-    def table(self) -> Table:
+    def table(self) -> DisplayTable:
         """Return one row a part: channels, what each adds, relevance, factors, score."""
         rows: list[tuple[object, ...]] = [
             (channel.name, channel.rank, channel.score, None) for channel in self.channels
@@ -198,7 +198,7 @@ class Explanation:
             rows.append((f"{sign} {factor.name}", None, factor.value, score))
         if self.divided_by is not None:
             rows.append(("÷ the best", None, self.divided_by, score / self.divided_by))
-        return Table(("part", "rank", "value", "score"), tuple(rows))
+        return DisplayTable(("part", "rank", "value", "score"), tuple(rows))
 
     def __str__(self) -> str:
         return tree_text(self.tree())

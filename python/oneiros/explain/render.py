@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.display import Table
+from oneiros.display.tables import DisplayTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["explanations_table"]
 
 
-def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> Table:
+def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
     """Return one row a result, best first.
 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
@@ -37,4 +37,4 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
         rows.append((rank, id, *figures, *added, told.relevance, *applied, *divisor, told.score))
     pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
     ends = (*factors, "÷ the best", "score") if shares else (*factors, "score")
-    return Table(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))
+    return DisplayTable(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from oneiros.dataclasses_on_use import dataclass
-from oneiros.display import Branch, Table, figure, html_text, tree_text
+from oneiros.display.escaping import shortened
+from oneiros.display.tables import Branch, DisplayTable, figure, html_text, tree_text
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
-from oneiros.visible_text import shortened
+from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["Hiding", "Standing", "WhyNot"]
+__all__ = ["ChannelStanding", "Hiding", "WhyNot"]
 
 _QUERY = 80  # characters of a query that are shown
 
@@ -26,7 +26,7 @@ class Hiding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ChannelStanding:
     """How a memory stands with one channel of the profile."""
 
     name: str
@@ -65,7 +65,7 @@ class WhyNot:
     """Whether there is such a memory here, soft-deleted ones included."""
     hidden: tuple[Hiding, ...] = ()
     """All that hides it; empty: nothing does."""
-    channels: tuple[Standing, ...] = ()
+    channels: tuple[ChannelStanding, ...] = ()
     factors: tuple[FactorValue, ...] = ()
     """What each factor of the profile gives it, whether it was found or not."""
     explanation: Explanation | None = None
@@ -145,18 +145,18 @@ class WhyNot:
             branches.append(whole._replace(branches=[relevance, *whole.branches[1:]]))
         return Branch(self._headline(), branches)
 
-    def table(self) -> Table:
+    def table(self) -> DisplayTable:
         """Return its figures beside those of the last memory returned, one row a part.
 
         Of a memory that is deleted or does not exist there are none.
         """
         if not self.channels:
-            return Table(("part", "this memory"), ())
+            return DisplayTable(("part", "this memory"), ())
         own = _figures(self.channels, self.explanation, self.factors, self.kth)
         if self.kth is None:
-            return Table(("part", "this memory"), tuple(own))
+            return DisplayTable(("part", "this memory"), tuple(own))
         kth = _figures(self.kth.channels, self.kth, self.kth.factors)
-        return Table(("part", "this memory", f"place {self.k}"), tuple(_beside(own, kth)))
+        return DisplayTable(("part", "this memory", f"place {self.k}"), tuple(_beside(own, kth)))
 
     def __str__(self) -> str:
         return tree_text(self.tree())
@@ -233,7 +233,7 @@ def _beside(
 
 
 def _figures(
-    channels: Iterable[Standing | ChannelScore],
+    channels: Iterable[ChannelStanding | ChannelScore],
     told: Explanation | None,
     factors: Iterable[FactorValue],
     beside: Explanation | None = None,

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from oneiros.argument_checks import require_instance, require_utf8
-from oneiros.dataclasses_on_use import asdict
+from oneiros._lazy import needed
 from oneiros.engine.memories import Memories
-from oneiros.optional import needed
+from oneiros.model.validation import require_instance, require_utf8
+from oneiros.runtime.dataclasses import asdict
 
 if TYPE_CHECKING:
-    from oneiros.association import Link
     from oneiros.clock import Time
-    from oneiros.scopes import Where
+    from oneiros.filters import Where
+    from oneiros.graph import Link
 
 __all__ = ["add_links", "to_networkx", "to_rustworkx"]
 

@@ -8,8 +8,8 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import __version__
-from oneiros.argument_checks import require_flag
-from oneiros.optional import needed
+from oneiros._lazy import needed
+from oneiros.model.validation import require_flag
 
 if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse
@@ -32,7 +32,7 @@ class Spans:
 
     Args:
         tracer: an OpenTelemetry tracer; default: the global provider's, called "oneiros".
-        with_query: record what was asked, too, as ``oneiros.query``: it may be private.
+        with_query: record what was asked, too, as ``oneiros.search.query``: it may be private.
 
     Raises:
         ImportError: opentelemetry-api is not installed.
@@ -71,7 +71,7 @@ class Spans:
         span.set_attribute("oneiros.results", len(response))
         span.set_attribute("oneiros.abstained", response.abstained)
         if self._with_query:
-            span.set_attribute("oneiros.query", response.query)
+            span.set_attribute("oneiros.search.query", response.query)
         # A stage lasts from the end of the one before it to its own, and the last ends now.
         end = max(began, time_ns())
         start = max(began, end - int(response.trace.total_ms * _MS))

@@ -8,12 +8,12 @@ from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from oneiros.dataclasses_on_use import dataclass
-from oneiros.fork_safe_lock import fork_safe_lock
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.locks import fork_safe_lock
 from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from oneiros.search.response import Answer, LoadMemories, SearchResponse
+    from oneiros.search.response import LoadMemories, ResponseParts, SearchResponse
 
 __all__ = ["Kept", "RecentAnswers", "Same"]
 
@@ -48,7 +48,7 @@ class _Again:
         stage: in place of all of its stages.
     """
 
-    def __init__(self, first: Answer, stage: StageTrace) -> None:
+    def __init__(self, first: ResponseParts, stage: StageTrace) -> None:
         self._stage = stage
         self.results = first.results
         self.nearest_misses = first.nearest_misses

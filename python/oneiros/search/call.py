@@ -8,34 +8,34 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
-from oneiros.argument_checks import count, require_text
-from oneiros.dataclasses_on_use import NamedTuple, replace
-from oneiros.fields import FIELDS
-from oneiros.projections import Limits
-from oneiros.query.date_words import may_name_a_time
-from oneiros.query.dates import range_in
-from oneiros.query.understood import PLAIN, Understood, asks_times, ranked_by, understand
-from oneiros.ranking.deep_recall import DeepRecall
-from oneiros.ranking.fusion import ReciprocalRankFusion
-from oneiros.ranking.reranking import with_place
-from oneiros.remember.reinforcing import ReinforcementEvent
+from oneiros.index import Limits
+from oneiros.model.fields import FIELDS
+from oneiros.model.validation import count, require_text
+from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.stages import with_place
 from oneiros.search.cache import Same
+from oneiros.search.plan import DeepRecall
+from oneiros.search.query.date_words import may_name_a_time
+from oneiros.search.query.dates import range_in
+from oneiros.search.query.parsed import PLAIN, Understood, asks_times, ranked_by, understand
 from oneiros.search.request import SearchRequest
+from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
-    from oneiros.projections import Visible
-    from oneiros.query.dates import TimeRange
-    from oneiros.query.expander import Expanded
-    from oneiros.ranking.profile import Profile
-    from oneiros.ranking.selection import Selection
-    from oneiros.scopes import Where
+    from oneiros.filters import Where
+    from oneiros.index import Visible
+    from oneiros.scoring.profile import Profile
+    from oneiros.scoring.selection import Selection
     from oneiros.search.options import SearchOptions
+    from oneiros.search.query.dates import TimeRange
+    from oneiros.search.query.expansion import Expanded
     from oneiros.search.response import SearchResponse
-    from oneiros.texts.sought import Sought
+    from oneiros.search.text_match import Sought
 
 __all__ = ["SearchCall", "query_vector"]
 
@@ -189,7 +189,7 @@ class SearchCall:
         if reader is None or self.options.syntax != "plain":
             return [query]
         require_text("query", query)
-        from oneiros.query.compound import parts_of  # noqa: PLC0415 - few profiles read questions
+        from oneiros.search.query.subqueries import parts_of  # noqa: PLC0415 - few profiles read questions
 
         return parts_of(query, reader)
 
@@ -220,7 +220,7 @@ class SearchCall:
         if understood is not PLAIN:
             ranked = ranked_by(ranked, understood)
         if expanded is not None and expanded.variants:
-            from oneiros.ranking.weighing import fused_by_shares  # noqa: PLC0415 - few
+            from oneiros.scoring.reweighting import fused_by_shares  # noqa: PLC0415 - few
 
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
             ranks, ranked = ranked.fusion, fused_by_shares(ranked)
@@ -288,7 +288,7 @@ class SearchCall:
 
         Source: docs/systems/omega.md O6.
         """
-        from oneiros.query.expander import Expanded, Variant, expanded_by  # noqa: PLC0415
+        from oneiros.search.query.expansion import Expanded, Variant, expanded_by  # noqa: PLC0415
 
         expander, reader = self.services.expander, self.profile.understanding
         assert expander is not None
@@ -317,7 +317,7 @@ class SearchCall:
         return told._replace(variants=variants), made[0]
 
     def _sought(self, spoken: str) -> Sought:
-        from oneiros.texts.sought import Sought  # noqa: PLC0415 - few profiles look into texts
+        from oneiros.search.text_match import Sought  # noqa: PLC0415 - few profiles look into texts
 
         return Sought(self.services.sync.texts(), spoken, self.profile.query_words)
 
@@ -379,7 +379,7 @@ class SearchCall:
         """Merge the answers to the parts of each compound question; ``counts``: of the parts."""
         if len(queries) == len(responses):
             return responses
-        from oneiros.search.compound import merged_answer  # noqa: PLC0415 - few are compound
+        from oneiros.search.query.subqueries import merged_answer  # noqa: PLC0415 - few are compound
 
         told: list[SearchResponse] = []
         start = 0
@@ -450,7 +450,7 @@ def _names_kinds(condition: Where | None) -> bool:
     """Tell whether a filter asks for kinds, so that none of them is hidden. O23."""
     if condition is None:
         return False
-    from oneiros.scopes.conditions import And, AnyOf, Or  # noqa: PLC0415 - filters load them
+    from oneiros.filters.conditions import And, AnyOf, Or  # noqa: PLC0415 - filters load them
 
     if isinstance(condition, (And, Or)):
         return any(map(_names_kinds, condition.parts))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from oneiros.numpy_on_use import np
-from oneiros.ranking.finishing import WeakBest
-from oneiros.texts.normalised import normalised, stemmed, words_of
+from oneiros._lazy import np
+from oneiros.index.texts import normalised, stemmed, words_of
+from oneiros.scoring.stages import WeakBest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from oneiros.memory import Memory
-    from oneiros.projections import Projections
+    from oneiros.index import Projections
+    from oneiros.model.memory import Memory
     from oneiros.search.plan import SearchPlan
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
@@ -55,7 +55,7 @@ class Callbacks:
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the values of the profile's callable factors, by signal; one value a row."""
-        from oneiros.ranking.callable_factor import signals_of  # noqa: PLC0415 - few have one
+        from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
 
         lifecycle = self._projections.lifecycle
         return signals_of(
@@ -75,9 +75,11 @@ class Callbacks:
         Args:
             rows: of the first results, best first.
         """
-        from oneiros.remember.text_vectors import embedded_text  # noqa: PLC0415 - few rerank
-        from oneiros.rerank.judging import judge  # noqa: PLC0415
-        from oneiros.rerank.scores import order_by  # noqa: PLC0415
+        from oneiros.models.rerankers import (  # noqa: PLC0415
+            judge,
+            order_by,
+        )
+        from oneiros.write.vectors import embedded_text  # noqa: PLC0415 - few rerank
 
         request, rule = self._request, self._request.profile.rerank
         assert request.reranker is not None
@@ -158,8 +160,8 @@ class Callbacks:
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
         """What the profile's factor makes of scores by their places; None where it has no such factor."""
-        from oneiros.ranking.factors import Rerank  # noqa: PLC0415 - few rerank
-        from oneiros.rerank.scores import shares_of  # noqa: PLC0415
+        from oneiros.models.rerankers import shares_of  # noqa: PLC0415
+        from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few rerank
 
         profile = self._plan.profile
         held = [isinstance(factor, Rerank) for factor in profile.factors]

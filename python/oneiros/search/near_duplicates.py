@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros.argument_checks import count, require_utf8, texts
-from oneiros.dataclasses_on_use import dataclass
+from oneiros._lazy import np
 from oneiros.errors import UnknownMemory
-from oneiros.numpy_on_use import np
-from oneiros.ranking.finishing import Duplicates
-from oneiros.remember import unknown
-from oneiros.scopes import allowed_bits
+from oneiros.filters import allowed_bits
+from oneiros.index.texts import canonical
+from oneiros.model.validation import count, require_utf8, texts
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.stages import Duplicates
 from oneiros.search.call import query_vector
 from oneiros.search.response import readable
-from oneiros.texts.normalised import canonical
+from oneiros.write import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from oneiros.engine.scope import Scope
-    from oneiros.projections import Projections
-    from oneiros.ranking.profile import Profile
-    from oneiros.scopes import Where
+    from oneiros.filters import Where
+    from oneiros.index import Projections
+    from oneiros.scoring.profile import Profile
 
     Vector = npt.NDArray[np.float32]
 

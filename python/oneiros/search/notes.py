@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from oneiros.ranking.finishing import Surfacing
+from oneiros.scoring.stages import Surfacing
 
 if TYPE_CHECKING:
     from oneiros.search.request import SearchRequest
@@ -48,7 +48,7 @@ REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
 
 
 def _figure(value: float) -> str:
-    from oneiros.display import figure  # noqa: PLC0415 - few stages note a figure
+    from oneiros.display.tables import figure  # noqa: PLC0415 - few stages note a figure
 
     return figure(value)
 

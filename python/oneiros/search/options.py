@@ -8,27 +8,32 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
 
 from oneiros import _core
-from oneiros.argument_checks import require_flag, require_instance, require_utf8, statuses
-from oneiros.dataclasses_on_use import dataclass, fields
-from oneiros.field_checks import moment
-from oneiros.field_checks import text as text_check
-from oneiros.fields import FIELDS
-from oneiros.named_calls import unexpected
-from oneiros.profiles import resolved
-from oneiros.query.dates import given_range
-from oneiros.query.understood import asks_times
-from oneiros.ranking.declaration import require_number
-from oneiros.ranking.profile import Profile
-from oneiros.scopes import require_where
+from oneiros.filters import require_where
+from oneiros.model.calls import unexpected
+from oneiros.model.fields import FIELDS
+from oneiros.model.validation import (
+    moment,
+    require_flag,
+    require_instance,
+    require_number,
+    require_utf8,
+    statuses,
+)
+from oneiros.model.validation import text as text_check
+from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.profiles import resolved
+from oneiros.search.query.dates import given_range
+from oneiros.search.query.parsed import asks_times
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.clock import Time
-    from oneiros.query.context import Context
-    from oneiros.query.dates import TimeRange
-    from oneiros.rerank import Reranker
-    from oneiros.scopes import Where
+    from oneiros.filters import Where
+    from oneiros.models.rerankers import Reranker
+    from oneiros.search.query.context import Context
+    from oneiros.search.query.dates import TimeRange
 
     TimePair = tuple[Time | None, Time | None]
 
@@ -208,7 +213,7 @@ def _syntax(value: str) -> str:
 
 
 def _status(value: str | Sequence[str]) -> Sequence[str] | None:
-    from oneiros.projections.row_sets import of_status  # noqa: PLC0415 - few searches give one
+    from oneiros.index.row_sets import of_status  # noqa: PLC0415 - few searches give one
 
     asked = statuses(value)
     if asked is not None:
@@ -217,14 +222,14 @@ def _status(value: str | Sequence[str]) -> Sequence[str] | None:
 
 
 def _context(value: Context) -> Context:
-    from oneiros.query.context import Context  # noqa: PLC0415 - few searches give one
+    from oneiros.search.query.context import Context  # noqa: PLC0415 - few searches give one
 
     require_instance("context", value, (Context,), "an oneiros.Context")
     return value
 
 
 def _reranker(value: Reranker) -> Reranker:
-    from oneiros.rerank import require_reranker  # noqa: PLC0415 - few searches give one
+    from oneiros.models.rerankers import require_reranker  # noqa: PLC0415 - few searches give one
 
     require_reranker("reranker", value)
     return value
@@ -283,7 +288,7 @@ _READERS: Final[Mapping[str, Callable[[Profile], bool]]] = {
 
 
 def _unread(name: str, profile: Profile) -> ValueError:
-    from oneiros.profiles import get, names  # noqa: PLC0415 - only for the message
+    from oneiros.scoring.profiles import get, names  # noqa: PLC0415 - only for the message
 
     readers = [known for known in names() if _READERS[name](get(known))]
     msg = (

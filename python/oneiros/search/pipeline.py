@@ -11,15 +11,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
-from oneiros.association.found import Found as FoundByLinks
-from oneiros.dataclasses_on_use import NamedTuple, replace
-from oneiros.numpy_on_use import np
-from oneiros.projections.stored_rows import StoredIdsByRow
-from oneiros.query.understood import PLAIN
-from oneiros.ranking.finishing import Surfacing
+from oneiros._lazy import np
+from oneiros.graph.link import LinkEvidence as FoundByLinks
+from oneiros.index.stored_rows import StoredIdsByRow
+from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.scoring.stages import Surfacing
 from oneiros.search.callbacks import Callbacks
 from oneiros.search.notes import REASONS, note_words, reason_words
 from oneiros.search.plan import SearchPlan, surfacing_numbers
+from oneiros.search.query.parsed import PLAIN
 from oneiros.search.response import (
     Duplicate,
     ResultMemories,
@@ -30,12 +30,12 @@ from oneiros.search.trace import SearchTrace, StageTrace
 
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
-    from oneiros.projections import Projections, Visible
-    from oneiros.query.dates import TimeRange
+    from oneiros.index import Projections, Visible
+    from oneiros.search.query.dates import TimeRange
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
 
-__all__ = ["Found", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walked"]
+__all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walked"]
 
 Result = tuple[int, float, float, float]
 """A row with its relevance, retention and score."""
@@ -145,7 +145,7 @@ class Search:
         if request.back_again is not None:
             read["lapsed"] = request.back_again.lapsed_rows
         if request.verdicts:
-            from oneiros.ranking.factors.thompson import verdict_tables  # noqa: PLC0415
+            from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
 
             kinds = self.projections.lifecycle.kinds
             factors = request.profile.factors
@@ -168,9 +168,9 @@ class Search:
         if understood.surroundings is not None:
             count = len(self.projections.lifecycle.ids)
             read["surroundings"] = understood.surroundings.for_rows(count)
-            from oneiros.ranking.factors import Context  # noqa: PLC0415 - few have a context
+            from oneiros.scoring.factors import ContextMatch  # noqa: PLC0415 - few have a context
 
-            weights = [one.weight for one in profile.factors if isinstance(one, Context)]
+            weights = [one.weight for one in profile.factors if isinstance(one, ContextMatch)]
             if here is not None and weights:
                 constants.append(("context_weight", weights[0] * here.context))
         if here is not None and isinstance(profile.abstention, Surfacing):
@@ -210,7 +210,7 @@ class Search:
     def response(self, outcome: _core.SearchOutcome) -> SearchResponse:
         """Return the response to what the run found."""
         request = self.request
-        found = Found(self, outcome)
+        found = FoundRows(self, outcome)
         return SearchResponse(
             query=request.query,
             now=request.now,
@@ -225,7 +225,7 @@ class Search:
         )
 
 
-class Found:
+class FoundRows:
     """What a search found, told by ids; each part is made when it is asked for.
 
     Args:

@@ -4,28 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from oneiros import _core
-from oneiros.dataclasses_on_use import dataclass
-from oneiros.ranking.easing import eased_profile
-from oneiros.ranking.expansion import AssociativeExpansion
-from oneiros.ranking.factor import is_function
-from oneiros.ranking.finishing import Surfacing, WeakBest
-from oneiros.ranking.keep_rules import RelevanceGate
-from oneiros.ranking.path_weight import PathWeight
-from oneiros.ranking.short_cuts import answered_at_once, decided_by_words
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.candidate_filters import RelevanceGate
+from oneiros.scoring.channels import ChannelDeclaration
+from oneiros.scoring.factor import is_function
+from oneiros.scoring.link_expansion import AssociativeExpansion
+from oneiros.scoring.stages import Surfacing, WeakBest, answered_at_once, decided_by_words, eased
 
 if TYPE_CHECKING:
-    from oneiros.ranking.compiled import CompiledProfile
-    from oneiros.ranking.expansion import ExpansionDeclaration
-    from oneiros.ranking.factor import Factor
-    from oneiros.ranking.finishing import AdaptiveRetry
-    from oneiros.ranking.profile import Profile
+    from oneiros.scoring.compiled import CompiledProfile
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.link_expansion import ExpansionDeclaration
+    from oneiros.scoring.profile import Profile
+    from oneiros.scoring.program import ProgramBuilder
+    from oneiros.scoring.stages import AdaptiveRetry
 
+__all__ = [
+    "LAPSED",
+    "PATH_WEIGHT",
+    "DeepRecall",
+    "PathWeight",
+    "SearchPlan",
+    "eased_profile",
+    "search_plan",
+]
+
+
+LAPSED: Final = "lapsed"
+"""The signal: 1 for an expired memory that deep recall returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeepRecall:
+    """Multiply by the penalty once for a superseded memory, and once for an expired one.
+
+    A deep search adds this factor after those of the profile; no profile holds one. The signal
+    ``lapsed`` marks the expired memories.
+
+    Source: docs/systems/cognitive.md C6, C7.
+    """
+
+    name: ClassVar[str] = "deep_recall"
+    is_lifecycle: ClassVar[bool] = False
+
+    penalty: float
+    """The profile's ``deep_recall_penalty``, 0 to 1."""
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        one, penalty = program.constant(1.0), program.constant(self.penalty)
+        replaced = program.call("select", program.column("superseded"), penalty, one)
+        late = program.call("select", program.signal(LAPSED, 0.0), penalty, one)
+        return program.call("multiply", replaced, late)
+
+
+PATH_WEIGHT: Final = "path_weight"
+"""The signal: the product of what is left of the links on the way; NaN for what may not stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathWeight:
+    """Weigh by the way that links led: the signal ``path_weight``.
+
+    A search adds this factor for what it reaches by links, after those of the profile; no profile
+    holds one.
+
+    Source: docs/systems/cognitive.md C9, C10.
+    """
+
+    name: ClassVar[str] = "association"
+    is_lifecycle: ClassVar[bool] = False
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.signal(PATH_WEIGHT, 1.0)
+
+
+@lru_cache(maxsize=512)
+def eased_profile(profile: Profile, rule: AdaptiveRetry) -> Profile:
+    """Return the profile with less asked of a result, and no retry."""
+    abstention = profile.abstention
+    return profile.replace(
+        channels=tuple(_eased(channel, rule) for channel in profile.channels),
+        abstention=None if abstention is None else abstention.eased(rule),
+        retry=None,
+    )
+
+
+def _eased(channel: ChannelDeclaration, rule: AdaptiveRetry) -> ChannelDeclaration:
+    if channel.least is None:
+        return channel
+    return channel.with_least(eased(channel.least, rule.relaxation))
+
+
+if TYPE_CHECKING:
     Compile = Callable[[Profile, tuple[Factor, ...]], CompiledProfile]
 
-__all__ = ["SearchPlan", "search_plan"]
 
 _PATH_WEIGHT: Final = PathWeight()
 
@@ -168,7 +245,7 @@ def _needs(profile: Profile, compiled: CompiledProfile) -> list[str]:
 
 
 def _has_overlap(profile: Profile) -> bool:
-    from oneiros.ranking.factors import Overlap  # noqa: PLC0415 - few profiles have one
+    from oneiros.scoring.factors import Overlap  # noqa: PLC0415 - few profiles have one
 
     return any(isinstance(factor, Overlap) for factor in profile.factors)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.projections.visible import BackAgain
-    from oneiros.query.expander import Expanded
-    from oneiros.query.understood import Understood
-    from oneiros.ranking.factor import Factor
-    from oneiros.ranking.factors.thompson import Verdicts
-    from oneiros.ranking.fusion import ReciprocalRankFusion
-    from oneiros.ranking.profile import Profile
-    from oneiros.rerank import Reranker
-    from oneiros.texts.sought import Sought
+    from oneiros.index.visibility import BackAgain
+    from oneiros.models.rerankers import Reranker
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.factors.thompson import Verdicts
+    from oneiros.scoring.fusion import ReciprocalRankFusion
+    from oneiros.scoring.profile import Profile
+    from oneiros.search.query.expansion import Expanded
+    from oneiros.search.query.parsed import Understood
+    from oneiros.search.text_match import Sought
 
 __all__ = ["SearchRequest"]
 

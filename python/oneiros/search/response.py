@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oneiros.dataclasses_on_use import NamedTuple, replace
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
+from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from oneiros.association.found import Found
-    from oneiros.display import Table
+    from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
-    from oneiros.memory import Memory
+    from oneiros.graph.link import LinkEvidence
+    from oneiros.model.memory import Memory
     from oneiros.store.loading import OwnRow
 
 Read = TypeVar("Read")
@@ -24,10 +24,10 @@ Made = TypeVar("Made")
 _QUERY = 80  # characters of a query that are shown
 
 __all__ = [
-    "Answer",
     "Duplicate",
     "LoadMemories",
     "MadeAnswer",
+    "ResponseParts",
     "ResultMemories",
     "SearchResponse",
     "SearchResult",
@@ -160,7 +160,7 @@ class SearchResult:
         """The score before scores are divided by the best (docs/systems/omega.md O29)."""
         self._explanations = explanations
         self._place = place
-        self.found_by_links: Found | None = None
+        self.found_by_links: LinkEvidence | None = None
         self.neighbour_of: str | None = None
         """The hit beside which it stands in its session, and which alone brought it; else None."""
         self.via_deep_recall = False
@@ -226,8 +226,8 @@ class SearchResult:
         The memory is read from the store if it was not yet. Of one that cannot be read any more, the
         text is the reason.
         """
-        from oneiros.display import CELL, day, fitted  # noqa: PLC0415 - for those who look
-        from oneiros.visible_text import snippet  # noqa: PLC0415 - for those who look
+        from oneiros.display.escaping import snippet  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import CELL, day, fitted  # noqa: PLC0415 - for those who look
 
         try:
             memory = self.memory
@@ -239,14 +239,14 @@ class SearchResult:
         return shown, kind, day(occurred)
 
     def __repr__(self) -> str:
-        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
 
         text, kind, date = self._shown()
         told = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
         return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
 
 
-class Answer(Protocol):
+class ResponseParts(Protocol):
     """What a response is made of, each part when it is first asked for."""
 
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
@@ -330,7 +330,7 @@ class SearchResponse:
         ids: Sequence[str],
         scores: Sequence[float],
         memories: ResultMemories,
-        answer: Answer,
+        answer: ResponseParts,
         reason: str = "",
         confidence: float | None = None,
         parts: tuple[str, ...] = (),
@@ -396,7 +396,7 @@ class SearchResponse:
         return self._answer.linked_ids()
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> ResponseParts:
         """What the response is made of."""
         return self._answer
 
@@ -418,7 +418,7 @@ class SearchResponse:
         return self
 
     def again(
-        self, load: LoadMemories, *, now: float | None = None, answer: Answer | None = None
+        self, load: LoadMemories, *, now: float | None = None, answer: ResponseParts | None = None
     ) -> SearchResponse:
         """Return the same answer in new results, whose memories are read when they are first touched.
 
@@ -471,19 +471,19 @@ class SearchResponse:
         """
         return [self._memories.text(id) for id in self._ids]
 
-    def table(self) -> Table:
+    def table(self) -> DisplayTable:
         """Return one row a result, best first.
 
         With explanations its columns are rank, id, each channel's rank and score, relevance, each
         factor, score; without: rank, id, relevance, retention, score.
         """
-        from oneiros.display import Table  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
         from oneiros.explain.render import explanations_table  # noqa: PLC0415
 
         told = [one for result in self.results if (one := result.explanation) is not None]
         if told and len(told) == len(self.results):
             return explanations_table(self.ids, told)
-        return Table(
+        return DisplayTable(
             ("rank", "id", "relevance", "retention", "score"),
             tuple(
                 (rank, one.id, one.relevance_score, one.retention_score, one.score)
@@ -491,17 +491,17 @@ class SearchResponse:
             ),
         )
 
-    def _overview(self) -> Table:
+    def _overview(self) -> DisplayTable:
         """Return what people look for in each result, its id last."""
-        from oneiros.display import Table  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
 
         rows = (
             (rank, *result._shown(), result.score, result.id)
             for rank, result in enumerate(self.results, start=1)
         )
-        return Table(("rank", "text", "kind", "date", "score", "id"), tuple(rows))
+        return DisplayTable(("rank", "text", "kind", "date", "score", "id"), tuple(rows))
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[DisplayTable]:
         """Return the overview, and the figures where every result is explained."""
         if not self.results:
             return []
@@ -509,7 +509,7 @@ class SearchResponse:
         return [self._overview(), *([self.table()] if is_explained else [])]
 
     def _headline(self) -> str:
-        from oneiros.visible_text import shortened  # noqa: PLC0415 - for those who look
+        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
 
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
         why = f": {self.reason}" if self.reason else ""
@@ -523,7 +523,7 @@ class SearchResponse:
         return f"<SearchResponse: {self._headline()}{best}>"
 
     def _repr_html_(self) -> str:
-        from oneiros.display import html_text  # noqa: PLC0415 - for notebooks
+        from oneiros.display.tables import html_text  # noqa: PLC0415 - for notebooks
 
         tables = "".join(table._repr_html_() for table in self._tables())
         return f"<p>{html_text(self._headline())}</p>{tables}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from oneiros.display import Table
+    from oneiros.display.tables import DisplayTable
 
 __all__ = ["Duplicate", "SearchTrace", "StageTrace"]
 
@@ -43,9 +43,9 @@ class SearchTrace:
         """Tokens that language models used in all stages."""
         return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
 
-    def table(self) -> Table:
+    def table(self) -> DisplayTable:
         """Return one row a stage in the order they ran, and one for all of them together."""
-        from oneiros.display import Table  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
 
         rows = [
             (
@@ -62,14 +62,14 @@ class SearchTrace:
         read = sum(stage.prompt_tokens for stage in self.stages)
         written = sum(stage.completion_tokens for stage in self.stages)
         total = ("total", None, None, self.total_ms, read, written, "")
-        return Table(
+        return DisplayTable(
             ("stage", "in", "out", "ms", "prompt tokens", "completion tokens", "note"),
             (*rows, total),
         )
 
     def _below(self) -> list[str]:
         """What is told below the table."""
-        from oneiros.visible_text import one_line  # noqa: PLC0415 - for those who look
+        from oneiros.display.escaping import one_line  # noqa: PLC0415 - for those who look
 
         left = [f"left out: {one.id} is like {one.of}" for one in self.duplicates]
         return [one_line(line) for line in (*self.notes, *left)]
@@ -78,7 +78,7 @@ class SearchTrace:
         return "\n".join((str(self.table()), *self._below()))
 
     def _repr_html_(self) -> str:
-        from oneiros.display import html_text  # noqa: PLC0415 - for notebooks
+        from oneiros.display.tables import html_text  # noqa: PLC0415 - for notebooks
 
         below = "".join(f"<p>{html_text(line)}</p>" for line in self._below())
         return self.table()._repr_html_() + below

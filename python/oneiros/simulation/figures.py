@@ -1,23 +1,106 @@
-"""What a run measured: a checkpoint a month, and what is gone at the end."""
+"""The figures of a simulated life: a checkpoint a month, what is gone at the end, and tables of both."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from oneiros.dataclasses_on_use import asdict, dataclass
 from oneiros.evaluation.metrics import mean
+from oneiros.filters import where
+from oneiros.model.memory import Memory
+from oneiros.runtime.dataclasses import asdict, dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from oneiros.simulation.forgotten import Forgotten
+    from oneiros.dream.report import FieldChange
 
-__all__ = ["Checkpoint", "Course", "Lives", "grouped"]
+__all__ = [
+    "DEFAULT_KIND",
+    "SET_ASIDE",
+    "TAKING_FIELDS",
+    "Course",
+    "DayFigures",
+    "Forgotten",
+    "Lives",
+    "Takings",
+    "Told",
+    "fared",
+    "forgot",
+    "grouped",
+    "is_set_aside",
+]
+
+
+DEFAULT_KIND: Final = Memory.from_record({"text": "any"}, now=0.0).kind
+"""Of a memory that names none."""
+
+TAKING_FIELDS: Final = ("deleted_at", "status", "tier")
+"""The fields by which a cycle takes a memory away."""
+
+_COLD_TIERS: Final = ("cold", "stub")
+
+SET_ASIDE: Final = where(status="archived") | where(tier=list(_COLD_TIERS))
+"""What is kept, and not recalled unless asked for."""
+
+
+class Forgotten(NamedTuple):
+    """What is away of the memories of one kind."""
+
+    kind: str
+    told: int
+    taken: Mapping[str, int]
+    """How many of them, by the rule that took them, and its reason where a rule has several."""
+
+
+class Takings:
+    """Notes which rule took a memory away, cycle by cycle."""
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[str, str], str] = {}
+
+    def note(self, changes: Iterable[FieldChange]) -> None:
+        """Note the changes of a cycle to :data:`TAKING_FIELDS`; the last one counts."""
+        for change in changes:
+            # Of several reasons the first would have done.
+            reason = (change.reason or "").partition(",")[0]
+            self._rules[change.field, change.id] = f"{change.rule} {reason}".strip()
+
+    def by_kind(
+        self, kinds: Mapping[str, str], memories: Iterable[Memory | None]
+    ) -> Sequence[Forgotten]:
+        """Return what is away of each kind, those with the most memories first.
+
+        Args:
+            kinds: of each memory told, by id.
+            memories: as they are now, in the same order; None where one is deleted.
+        """
+        taken: dict[str, Counter[str]] = {kind: Counter() for kind in kinds.values()}
+        for (id, kind), memory in zip(kinds.items(), memories, strict=True):
+            field = _taken_by(memory)
+            if field is not None:
+                taken[kind][self._rules[field, id]] += 1
+        told = Counter(kinds.values())
+        return [Forgotten(kind, count, taken[kind]) for kind, count in told.most_common()]
+
+
+def is_set_aside(memory: Memory) -> bool:
+    """Whether :data:`SET_ASIDE` holds for a memory."""
+    return _taken_by(memory) is not None
+
+
+def _taken_by(memory: Memory | None) -> str | None:
+    """Return the field by which a memory is away; None where it is not."""
+    if memory is None:
+        return "deleted_at"
+    if memory.status == "archived":
+        return "status"
+    return "tier" if memory.tier in _COLD_TIERS else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class DayFigures:
     """How a memory stands on one day."""
 
     day: float
@@ -63,13 +146,13 @@ class Course:
     """Cycles that ran."""
     dream_seconds: float
     """What they took by the machine's stopwatch."""
-    checkpoints: Sequence[Checkpoint]
+    checkpoints: Sequence[DayFigures]
     """At least one, the last at the end."""
     forgotten: Sequence[Forgotten]
     """What is away at the end, a kind each, those with the most memories first."""
 
     @property
-    def last(self) -> Checkpoint:
+    def last(self) -> DayFigures:
         """The checkpoint at the end."""
         return self.checkpoints[-1]
 
@@ -133,3 +216,88 @@ def grouped(courses: Iterable[Course]) -> list[Lives]:
     for course in courses:
         found.setdefault((course.profile, course.is_dreaming), []).append(course)
     return list(map(Lives, found.values()))
+
+
+_HEADS: Final = (
+    *("profile", "dreams", "recalled", "aside", "deleted", "away"),
+    *("recall@10", "misled", "untrue", "p50 ms", "p99 ms"),
+)
+
+_MOST_KINDS: Final = 7
+"""Kinds with a column of their own; the others share one."""
+
+_OTHERS: Final = "other"
+
+
+class Told(NamedTuple):
+    """A table."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    """Of as many cells as there are heads; the first ``names`` of them are no numbers."""
+    names: int
+
+
+def fared(lives: Sequence[Lives], title: str) -> Told:
+    """Return a row for each of the lives: how things stand at the end, and shares over the months.
+
+    Args:
+        lives: means over their worlds are told.
+        title: of the table.
+    """
+    rows = []
+    for one in lives:
+        counts = (one.at_the_end(name) for name in ("active", "set_aside", "deleted"))
+        shares = (one.over_time(name) for name in ("found", "misled", "untrue"))
+        times = (one.at_the_end(name) for name in ("p50_ms", "p99_ms"))
+        rows.append(
+            (
+                one.profile,
+                str(one.courses[0].dreams) if one.is_dreaming else "-",
+                *(f"{count:.0f}" for count in counts),
+                f"{one.at_the_end('taken_away'):.1%}",
+                *("-" if math.isnan(share) else f"{share:.3f}" for share in shares),
+                *(f"{milliseconds:.2f}" for milliseconds in times),
+            )
+        )
+    return Told(title, _HEADS, rows, 1)
+
+
+def forgot(lives: Sequence[Lives]) -> Told | None:
+    """Return what dreams took away: a row a rule, a column a kind; None where nobody dreamt.
+
+    A share is of the memories told of that kind.
+
+    Args:
+        lives: those awake are left out.
+    """
+    dreaming = [one for one in lives if one.is_dreaming]
+    if not dreaming:
+        return None
+    told: Counter[str] = Counter()
+    for course in dreaming[0].courses:
+        told.update({one.kind: one.told for one in course.forgotten})
+    kinds = [kind for kind, _ in told.most_common(_MOST_KINDS)]
+    heads = ("profile", "rule", "all", *kinds, *([_OTHERS] if len(told) > len(kinds) else []))
+    rows = [row for one in dreaming for row in _rows_of(one, told, heads[3:])]
+    return Told("Away at the end, of each kind, by rule", heads, rows, 2)
+
+
+def _rows_of(lives: Lives, told: Counter[str], columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield a profile's rows: by all rules, then by each, that which took the most first."""
+    totals: Counter[str] = Counter()
+    taken: dict[str, Counter[str]] = {}
+    for kind, count in told.items():
+        totals[kind if kind in columns else _OTHERS] += count
+    for course in lives.courses:
+        for one in course.forgotten:
+            for rule, count in one.taken.items():
+                of_rule = taken.setdefault(rule, Counter())
+                of_rule[one.kind if one.kind in columns else _OTHERS] += count
+    by_rule = sorted(taken.items(), key=lambda held: (-held[1].total(), held[0]))
+    of_all: Counter[str] = sum(taken.values(), Counter())
+    for place, (rule, counts) in enumerate([("all", of_all), *by_rule]):
+        shares = (counts.total() / totals.total(), *(counts[one] / totals[one] for one in columns))
+        name = lives.profile if place == 0 else ""
+        yield (name, rule, *(f"{share:.0%}" if share else "-" for share in shares))

@@ -1,40 +1,89 @@
-"""A world run on an engine: told, asked, dreamt about and measured, on the virtual clock."""
+"""A world run on an engine: memories added, queried, dreamt about and measured, on the virtual clock."""
 
 from __future__ import annotations
 
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 import numpy as np
 
 from oneiros.clock import VirtualClock
-from oneiros.dataclasses_on_use import dataclass, field
 from oneiros.engine import Engine
-from oneiros.ranking.declaration import require_number
-from oneiros.simulation.embedder import HashedGrams
-from oneiros.simulation.figures import Checkpoint, Course
-from oneiros.simulation.forgotten import (
+from oneiros.model.validation import require_number
+from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.simulation.figures import (
     DEFAULT_KIND,
     SET_ASIDE,
     TAKING_FIELDS,
+    Course,
+    DayFigures,
     Takings,
     is_set_aside,
 )
-from oneiros.simulation.judging import Shown, judged
-from oneiros.simulation.world import Standing
+from oneiros.simulation.world import FactStanding, Shown, judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oneiros.embedders import Embedder
-    from oneiros.ranking.profile import Profile
-    from oneiros.simulation.forgotten import Forgotten
-    from oneiros.simulation.judging import Outcome
-    from oneiros.simulation.world import Probe, Session, World
+    import numpy.typing as npt
 
+    from oneiros.models.embedders import Embedder
+    from oneiros.scoring.profile import Profile
+    from oneiros.simulation.figures import Forgotten
+    from oneiros.simulation.world import Outcome, Probe, Session, World
+
+__all__ = ["BEGINNING", "DEPTH", "SHORTEST_DAYS", "HashedGrams", "simulate", "step_count"]
+
+
+_WORD_WEIGHT: Final = 2.0
+"""What a word counts beside one of its trigrams."""
+
+
+class HashedGrams:
+    """Adds up a signed unit for each word and each trigram of a text, where its CRC-32 says.
+
+    The same text has the same vector everywhere and always; texts are near where they share words,
+    or parts of words. Stands in for a model, of whose sense for meaning it has nothing.
+
+    Args:
+        dimension: of the vectors, >= 1; the default is that of the demo's.
+    """
+
+    def __init__(self, dimension: int = 384) -> None:
+        self._dimension = dimension
+        self._known: dict[str, tuple[list[int], list[float]]] = {}
+
+    @property
+    def name(self) -> str:
+        """What the store records."""
+        return f"hashed-grams-{self._dimension}"
+
+    def __call__(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """Return one vector a text, shape (n, dimension), not of unit length."""
+        vectors = np.zeros((len(texts), self._dimension), np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in text.lower().split():
+                places, values = self._known.get(word) or self._hashed(word)
+                np.add.at(vector, places, values)
+        return vectors
+
+    def _hashed(self, word: str) -> tuple[list[int], list[float]]:
+        """Return where a word counts, and how much."""
+        bare = word.strip(".,:;!?'\"")
+        edged = f"^{bare}$"
+        grams = [edged[first : first + 3] for first in range(len(edged) - 2)]
+        hashes = [(crc32(bare.encode()), _WORD_WEIGHT)]
+        hashes += [(crc32(b"\0" + gram.encode()), 1.0) for gram in grams]
+        places = [number // 2 % self._dimension for number, _ in hashes]
+        values = [weight if number % 2 else -weight for number, weight in hashes]
+        self._known[word] = (places, values)
+        return places, values
+
+
+if TYPE_CHECKING:
     Advance = Callable[[int], None]
 
-__all__ = ["BEGINNING", "DEPTH", "SHORTEST_DAYS", "simulate", "step_count"]
 
 BEGINNING: Final = 1_735_689_600.0
 """When a simulated life begins: 2025-01-01T00:00:00Z."""
@@ -136,7 +185,7 @@ class _Life:
     clock: VirtualClock
     world: World
     embedder: Embedder
-    standing: Standing = field(default_factory=Standing)
+    standing: FactStanding = field(default_factory=FactStanding)
     told: dict[str, str] = field(default_factory=dict)
     """The kind of each memory told, by id."""
     made: list[str] = field(default_factory=list)
@@ -144,7 +193,7 @@ class _Life:
     takings: Takings = field(default_factory=Takings)
     dreams: int = 0
     dream_seconds: float = 0.0
-    checkpoints: list[Checkpoint] = field(default_factory=list)
+    checkpoints: list[DayFigures] = field(default_factory=list)
 
     def live_until(self, day: float) -> None:
         """Move the clock to a day, and never back: what overlaps comes one after the other."""
@@ -198,7 +247,7 @@ class _Life:
         live, set_aside = len(self.mind), self.mind.count(SET_ASIDE)
         made = [one for one in self.mind.get_many(self.made) if one is not None]
         self.checkpoints.append(
-            Checkpoint(
+            DayFigures(
                 day=day,
                 told=len(self.told),
                 active=live - set_aside,

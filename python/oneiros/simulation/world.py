@@ -1,4 +1,4 @@
-"""A simulated life as it happens, and what is true in it: known to who measures, not to the engine."""
+"""A simulated life as it happens, what is true in it, and answers judged by that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from oneiros.dataclasses_on_use import dataclass, field
+from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.simulation.script import NEVER_TRUE
 
 if TYPE_CHECKING:
@@ -17,13 +17,72 @@ if TYPE_CHECKING:
 __all__ = [
     "AFTERMATH_DAYS",
     "RECENT_DAYS",
-    "Asked",
+    "FactQuery",
+    "FactStanding",
+    "Outcome",
     "Probe",
     "Session",
-    "Standing",
+    "Shown",
     "Telling",
     "World",
+    "judged",
 ]
+
+
+class Shown(NamedTuple):
+    """A result."""
+
+    id: str
+    text: str
+    """As the store holds it after the search; of a memory that was told and is none of the fact's, any."""
+    is_made: bool
+    """Whether a dream made the memory."""
+
+
+class Outcome(NamedTuple):
+    """What came of one question."""
+
+    found: bool
+    """Whether a memory that states what holds now is among the results."""
+    misled: bool
+    """Whether an untrue memory of the fact stands above all of those."""
+    untrue: bool
+    """Whether an untrue one is among the results at all."""
+
+
+def judged(
+    results: Sequence[Shown], current: Mapping[str, str], untrue: Mapping[str, str]
+) -> Outcome:
+    """Judge the results of a question about one fact.
+
+    A memory that was told states its own text, as long as that stands in it whole: a stub states
+    nothing. One that a dream made states every text that stands in it whole; if what holds now is
+    among them, that is what it states.
+
+    Args:
+        results: the best first.
+        current: memories that state the fact's value as it is now, id to the text told.
+        untrue: those that state an earlier one, or contradict it.
+    """
+    first_current = first_untrue = len(results)
+    for rank, shown in reversed(list(enumerate(results))):
+        if _states(shown, current):
+            first_current = rank
+        elif _states(shown, untrue):
+            first_untrue = rank
+    is_untrue = first_untrue < len(results)
+    return Outcome(
+        found=first_current < len(results),
+        misled=is_untrue and first_untrue < first_current,
+        untrue=is_untrue,
+    )
+
+
+def _states(shown: Shown, statements: Mapping[str, str]) -> bool:
+    if shown.is_made:
+        return any(text in shown.text for text in statements.values())
+    return shown.id in statements and statements[shown.id] in shown.text
+
 
 AFTERMATH_DAYS: Final = 90.0
 """How far the future reaches in which a fact that will be asked about is still relevant."""
@@ -32,7 +91,7 @@ RECENT_DAYS: Final = 30.0
 """How long a fact that was asked about stays relevant."""
 
 
-class Asked(NamedTuple):
+class FactQuery(NamedTuple):
     """A question about a fact."""
 
     at: float
@@ -60,7 +119,7 @@ class Session(NamedTuple):
     name: str
     at: float
     """Days since the beginning."""
-    asked: tuple[Asked, ...]
+    asked: tuple[FactQuery, ...]
     ends: float
     """When its memories are told, in days."""
     tellings: tuple[Telling, ...]
@@ -85,12 +144,12 @@ class World:
     memory_count: int
     seed: int = 0
     """Of what chance decided."""
-    _asked: dict[int, list[Asked]] = field(init=False, repr=False, compare=False)
+    _asked: dict[int, list[FactQuery]] = field(init=False, repr=False, compare=False)
     _told_at: dict[int, float] = field(init=False, repr=False, compare=False)
     """When each fact was told first, in days."""
 
     def __post_init__(self) -> None:
-        asked: dict[int, list[Asked]] = {}
+        asked: dict[int, list[FactQuery]] = {}
         told_at: dict[int, float] = {}
         for session in self.sessions:
             for question in session.asked:
@@ -130,7 +189,7 @@ class World:
 
 
 @dataclass(slots=True)
-class Standing:
+class FactStanding:
     """What is true of each fact by what was told so far."""
 
     _told: dict[int, list[tuple[int, str, str]]] = field(default_factory=dict)

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneiros.store.database import Store
-from oneiros.store.links import KINDS, StoredLink
-from oneiros.store.reading import Reading
-from oneiros.store.rows import StoredMemory
+from oneiros._lazy import door
 
-if TYPE_CHECKING:  # loaded by the first write
+if TYPE_CHECKING:
+    from oneiros.store.database import Store as Store
+    from oneiros.store.links import KINDS as KINDS
+    from oneiros.store.links import StoredLink as StoredLink
+    from oneiros.store.reading import Reading as Reading
+    from oneiros.store.rows import StoredMemory as StoredMemory
     from oneiros.store.transaction import Transaction as Transaction
+else:
+    __getattr__ = door(
+        __name__,
+        (),
+        {
+            "KINDS": "links",
+            "Reading": "reading",
+            "Store": "database",
+            "StoredLink": "links",
+            "StoredMemory": "rows",
+            "Transaction": "transaction",
+        },
+    )
 
 __all__ = ["KINDS", "Reading", "Store", "StoredLink", "StoredMemory"]

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from oneiros import _core
-from oneiros.dataclasses_on_use import NamedTuple
-from oneiros.fields import FIELDS
+from oneiros.model.fields import FIELDS
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
 from oneiros.store.rows import MEMORY, Damaged, StoredMemory
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneiros import _core
+from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
-from oneiros.memory import Undecoded
-from oneiros.numpy_on_use import np
+from oneiros.model.memory import Undecoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from oneiros.dataclasses_on_use import NamedTuple
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from oneiros import _core
-from oneiros.fields import FIELDS
+from oneiros.model.fields import FIELDS
 
 __all__ = ["LIFECYCLE", "parted", "ranges_of"]
 

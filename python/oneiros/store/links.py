@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import checksum_after, insert_of, is_sound
 
 __all__ = [

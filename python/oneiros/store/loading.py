@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from oneiros import _core
-from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
-from oneiros.memory import hold_embedding
+from oneiros.model.memory import hold_embedding
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import COVERED, OWN_CHECKSUM, RANGES, STATE_CHECKSUM
 from oneiros.store.rows import OBJECTS, StoredMemory, select
 
 if TYPE_CHECKING:
-    from oneiros.memory import Memory
+    from oneiros.model.memory import Memory
     from oneiros.store.connections import StoreConnection
     from oneiros.store.reading import DecodeEmbedding
 

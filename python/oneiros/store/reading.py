@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import apsw
 
 from oneiros.errors import StoreCorrupt
-from oneiros.fields import ENUMS
+from oneiros.model.fields import ENUMS
 from oneiros.store.checksums import (
     OTHER_CHECKSUM,
     OnDamage,
@@ -21,7 +21,7 @@ from oneiros.store.checksums import (
     select_raw,
     stored,
 )
-from oneiros.store.cycle_reading import CycleReading
+from oneiros.store.cycles import CycleReading
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.loading import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.memory import Memory, Undecoded
+    from oneiros.model.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
 
 __all__ = ["MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]

@@ -1,47 +1,99 @@
-"""Rows of memories inserted, their fields set and their counters raised, in whichever table they lie.
-
-Every write works by sequence number. An id is resolved once, by the engine's read model or by the
-index of ids; of the index, the row's own id is compared, so that a damaged index changes no other
-memory.
-"""
+"""Rows of memories inserted, their fields set and their counters raised."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import count, groupby, repeat
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import apsw
 
 from oneiros.errors import DuplicateId, OneirosError, StoreIOError, UnknownMemory
-from oneiros.field_checks import wrong
-from oneiros.fields import FIELDS, U32_MAX
-from oneiros.memory import Memory
-from oneiros.store.assignments import assigned, increased, update_of
-from oneiros.store.cells import (
-    DEFAULT_CELLS,
-    Cells,
-    cell,
-    joined_cells,
-    memory_cells,
-    text_digest,
-)
-from oneiros.store.checksums import checksums_of_columns
+from oneiros.model.fields import FIELDS, INT16_MAX, U32_MAX
+from oneiros.model.memory import Memory
+from oneiros.model.validation import wrong
+from oneiros.store.checksums import COVERED, checksum_after, checksums_of_columns
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
 from oneiros.store.lifecycle_rows import parted
 from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import (
+    DEFAULT_CELLS,
     INSERT,
     INSERT_LIFECYCLE,
     INSERTED,
     INSERTED_LIFECYCLE,
+    Cells,
     StoredMemory,
+    cell,
     index_damage,
+    joined_cells,
+    memory_cells,
+    text_digest,
 )
 
-__all__ = ["NumbersOf", "RowWriting"]
+__all__ = ["NumbersOf", "RowWriting", "assigned", "increased", "update_of"]
+
+
+@cache
+def update_of(table: str, assignments: tuple[tuple[str, str], ...]) -> str:
+    """Return SQL that sets columns of a memory's row, its revision and its checksum.
+
+    Args:
+        table: "memory" or "lifecycle".
+        assignments: column and SQL for its value, in which ``?`` stands for a value that is bound.
+            After these values the revision is bound, then the memory's sequence number.
+    """
+    cells = dict(assignments) | {"revision": "?"}
+    numbers = count(1)
+    numbered = {name: _numbered(cell, numbers) for name, cell in cells.items()}
+    condition = _numbered("sequence = ?", numbers)
+    covered = COVERED[table]
+    numbered["checksum"] = checksum_after(
+        {name: cell for name, cell in numbered.items() if name in covered}
+    )
+    setting = ", ".join(f"{name} = {cell}" for name, cell in numbered.items())
+    return f"UPDATE {table} SET {setting} WHERE {condition}"
+
+
+def _numbered(sql: str, numbers: Iterator[int]) -> str:
+    """Number what stands for values, so that it can stand there twice."""
+    first, *parts = sql.split("?")
+    return first + "".join(f"?{next(numbers)}{part}" for part in parts)
+
+
+_COUNTERS: Final = {
+    "access_count": (0, U32_MAX),
+    "revision_count": (0, U32_MAX),
+    "duplicate_count": (0, U32_MAX),
+    "feedback": (-INT16_MAX - 1, INT16_MAX),
+}
+
+
+def assigned(name: str) -> tuple[str, str]:
+    """Return a field's column and the SQL that sets it: its name may stand there because it is ours.
+
+    Raises:
+        ValueError: no field has the name, or it is ``id``.
+    """
+    if name not in FIELDS or name == "id":
+        raise ValueError(wrong("field", "one of a memory's fields but id", name))
+    return name, "?"
+
+
+def increased(name: str) -> tuple[str, str]:
+    """Return a counter's column and the SQL that adds to it and stops at the ends of its range.
+
+    Raises:
+        ValueError: no counter has the name.
+    """
+    if name not in _COUNTERS:
+        raise ValueError(wrong("counter", "one of " + ", ".join(_COUNTERS), name))
+    low, high = _COUNTERS[name]
+    return name, f"max({low}, min({high}, {name} + ?))"
+
 
 NumbersOf: TypeAlias = Callable[[Sequence[str]], Sequence[int | None]]
 """Returns the sequence numbers of ids, in their order; None where it is not known."""
@@ -142,7 +194,7 @@ class RowWriting(Reading):
         """Add memories as ``insert_many`` does, given what the tables hold of them.
 
         Args:
-            memories: see :func:`oneiros.store.cells.cells_of`.
+            memories: see :func:`oneiros.store.rows.cells_of`.
             embedding_blobs: one for each.
         """
         if not memories:
@@ -158,7 +210,7 @@ class RowWriting(Reading):
         """Add memories as ``insert_many`` does, given what the tables hold of them by column.
 
         Args:
-            columns: see :func:`oneiros.store.cells.cell_columns`; ``embedding``: the encoded vectors.
+            columns: see :func:`oneiros.store.rows.cell_columns`; ``embedding``: the encoded vectors.
             shared: by field, the cell of all memories, where it is not the default.
         """
         self._require_whole()

@@ -11,16 +11,15 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
-from oneiros.memory import Memory
+from oneiros.model.memory import Memory
 from oneiros.store import schema
-from oneiros.store.cells import DEFAULT_CELLS, memory_cells
 from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import INSERTED_LIFECYCLE, select, select_anew
+from oneiros.store.rows import DEFAULT_CELLS, INSERTED_LIFECYCLE, memory_cells, select, select_anew
 
 __all__ = ["Salvaged", "salvage"]
 

@@ -1,18 +1,364 @@
-"""The store's tables, and how a file written by an older version comes forward."""
+"""The tables of a store, and the migrations from older versions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
 from oneiros.errors import StoreCorrupt, StoreVersionError
-from oneiros.hashing import blake2b
-from oneiros.store.migrations import MIGRATIONS
+from oneiros.runtime.hashing import blake2b
+from oneiros.store import checksums
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "digest_of", "is_current", "migrate", "verify"]
+
+
+_FIRST_TABLES: Final = """
+CREATE TABLE memory (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  revision INTEGER NOT NULL,
+  id TEXT NOT NULL UNIQUE,
+  text TEXT NOT NULL,
+  text_digest INTEGER NOT NULL,
+  title TEXT NOT NULL,
+  embedding BLOB,
+  kind TEXT NOT NULL,
+  category INTEGER NOT NULL,
+  topic TEXT,
+  project TEXT,
+  session TEXT,
+  sessions TEXT,
+  tags TEXT,
+  metadata TEXT,
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  last_accessed_at REAL,
+  event_at REAL,
+  valid_from REAL,
+  valid_until REAL,
+  ttl REAL,
+  importance REAL NOT NULL,
+  certainty REAL NOT NULL,
+  impact REAL NOT NULL,
+  priority INTEGER NOT NULL,
+  veracity INTEGER NOT NULL,
+  pinned INTEGER NOT NULL,
+  feedback INTEGER NOT NULL,
+  access_count INTEGER NOT NULL,
+  revision_count INTEGER NOT NULL,
+  duplicate_count INTEGER NOT NULL,
+  session_spread INTEGER NOT NULL,
+  strength REAL NOT NULL,
+  depth INTEGER NOT NULL,
+  stability REAL NOT NULL,
+  consolidation_quality REAL NOT NULL,
+  importance_tag INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  core INTEGER NOT NULL,
+  canonical_layer INTEGER NOT NULL,
+  at_floor_since REAL,
+  cold_since REAL,
+  tier INTEGER NOT NULL,
+  superseded_by TEXT,
+  deleted_at REAL
+) STRICT;
+CREATE INDEX memory_by_revision ON memory (revision);
+CREATE INDEX memory_by_text ON memory (text_digest);
+CREATE TABLE setting (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE feedback_event (
+  number INTEGER PRIMARY KEY,
+  sequence INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  time REAL NOT NULL
+) STRICT;
+CREATE INDEX feedback_event_by_sequence ON feedback_event (sequence);
+CREATE TABLE erased (
+  revision INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (revision, id)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+# What two memories have to do with each other: one row a pair, by their sequence numbers. A weight
+# of 0 says that the link was taken away, for those who follow.
+_LINK_TABLE: Final = """
+CREATE TABLE link (
+  first INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  weight REAL NOT NULL,
+  created_at REAL NOT NULL,
+  co_retrieved_at REAL,
+  PRIMARY KEY (first, second),
+  CHECK (first < second)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX link_by_second ON link (second);
+CREATE INDEX link_by_revision ON link (revision);
+"""
+
+# What dream cycles did: a row a cycle, and what it changed outside of the columns. The changes of
+# columns and links are encoded in one value (oneiros.dream.undo_log); of memories, all tables hold
+# sequence numbers alone, so that whoever is forgotten leaves nothing here but a number.
+_CYCLE_TABLES: Final = """
+CREATE TABLE dream_cycle (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  revision INTEGER NOT NULL,
+  dreamed_at REAL NOT NULL,
+  undoes TEXT,
+  report TEXT NOT NULL,
+  changes BLOB
+) STRICT;
+CREATE TABLE dream_content (
+  cycle INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  field TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  before ANY,
+  after ANY
+) STRICT;
+CREATE INDEX dream_content_by_cycle ON dream_content (cycle);
+CREATE INDEX dream_content_by_sequence ON dream_content (sequence);
+CREATE TABLE replay (
+  sequence INTEGER PRIMARY KEY,
+  replayed_at REAL NOT NULL
+) STRICT;
+"""
+
+# What reinforcement and dream cycles write stands apart from texts and embeddings: they rewrite
+# whole rows, of every memory there is. The counter of AUTOINCREMENT goes along.
+_LIFECYCLE_APART: Final = """
+DROP INDEX memory_by_revision;
+DROP INDEX memory_by_text;
+ALTER TABLE memory RENAME TO wide_memory;
+CREATE TABLE memory (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  revision INTEGER NOT NULL,
+  id TEXT NOT NULL UNIQUE,
+  text TEXT NOT NULL,
+  text_digest INTEGER NOT NULL,
+  title TEXT NOT NULL,
+  embedding BLOB,
+  kind TEXT NOT NULL,
+  category INTEGER NOT NULL,
+  topic TEXT,
+  project TEXT,
+  session TEXT,
+  tags TEXT,
+  metadata TEXT,
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  event_at REAL,
+  valid_from REAL,
+  valid_until REAL,
+  ttl REAL,
+  importance REAL NOT NULL,
+  certainty REAL NOT NULL,
+  impact REAL NOT NULL,
+  priority INTEGER NOT NULL,
+  veracity INTEGER NOT NULL,
+  pinned INTEGER NOT NULL,
+  revision_count INTEGER NOT NULL,
+  superseded_by TEXT,
+  deleted_at REAL
+) STRICT;
+INSERT INTO memory
+SELECT sequence, revision, id, text, text_digest, title, embedding, kind, category, topic, project,
+  session, tags, metadata, created_at, updated_at, event_at, valid_from, valid_until, ttl,
+  importance, certainty, impact, priority, veracity, pinned, revision_count, superseded_by,
+  deleted_at
+FROM wide_memory ORDER BY sequence;
+CREATE TABLE lifecycle (
+  sequence INTEGER PRIMARY KEY,
+  revision INTEGER NOT NULL,
+  last_accessed_at REAL,
+  feedback INTEGER NOT NULL,
+  access_count INTEGER NOT NULL,
+  duplicate_count INTEGER NOT NULL,
+  session_spread INTEGER NOT NULL,
+  sessions TEXT,
+  strength REAL NOT NULL,
+  depth INTEGER NOT NULL,
+  stability REAL NOT NULL,
+  consolidation_quality REAL NOT NULL,
+  importance_tag INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  core INTEGER NOT NULL,
+  canonical_layer INTEGER NOT NULL,
+  at_floor_since REAL,
+  cold_since REAL,
+  tier INTEGER NOT NULL
+) STRICT;
+INSERT INTO lifecycle
+SELECT sequence, revision, last_accessed_at, feedback, access_count, duplicate_count,
+  session_spread, sessions, strength, depth, stability, consolidation_quality, importance_tag,
+  status, core, canonical_layer, at_floor_since, cold_since, tier
+FROM wide_memory ORDER BY sequence;
+DELETE FROM sqlite_sequence WHERE name = 'memory';
+UPDATE sqlite_sequence SET name = 'memory' WHERE name = 'wide_memory';
+DROP TABLE wide_memory;
+CREATE INDEX memory_by_revision ON memory (revision);
+CREATE INDEX memory_by_text ON memory (text_digest);
+CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
+"""
+
+# An older file shows when it learned of a memory only by its creation and, where it made the id, by
+# the moment in it. The tables' own table must stay on the first page, or salvage loses all with it.
+_LEARNED_AT: Final = """
+ALTER TABLE memory ADD COLUMN learned_at REAL;
+UPDATE memory SET learned_at = max(created_at, made_at(CAST(id AS BLOB), created_at));
+"""
+_ULID_ALPHABET: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID_STARTS: Final = (b"00", b"01")  # up to the year 2039: later ones are no ids of such a file
+
+
+def _made_at(*arguments: Any) -> float:
+    """Return the moment in a ULID, seconds UTC; for any other id the second argument.
+
+    Args:
+        *arguments: the id, as bytes, and a time.
+    """
+    id: bytes
+    otherwise: float
+    id, otherwise = arguments
+    if len(id) != 26 or id[:2] not in _ULID_STARTS or id.strip(_ULID_ALPHABET):
+        return otherwise
+    milliseconds = 0
+    for character in id[:10]:
+        milliseconds = 32 * milliseconds + _ULID_ALPHABET.index(character)
+    return milliseconds / 1000
+
+
+# The vector of a new embedder, which replaces ``embedding`` together with those of all other memories.
+# x'' means that the embedder has no vector for the text: the new embedder during a reembed, otherwise
+# the store's own. A change of the text resets it to NULL. Writing it is no revision of the row. It is a
+# column and not a table because sqlite_schema must fit on the first page (see salvage).
+_NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
+
+# Who names a memory as its successor is looked for when that one is erased. Like the columns of the
+# checksums, it is put shortly: the texts of all tables must fit on the file's first page. What is lost
+# of any other page can be salvaged by them.
+_SUCCESSORS: Final = """
+CREATE INDEX successor ON memory(superseded_by)WHERE superseded_by NOT NULL
+"""
+# Older versions left names of erased memories, behind which the superseded ones were hidden for good.
+_HIDDEN_BY_ERASED: Final = """
+superseded_by IN (SELECT id FROM erased) AND superseded_by NOT IN (SELECT id FROM memory)"""
+_BRING_BACK: Final = f"""
+UPDATE memory SET superseded_by = NULL,
+  metadata = CASE WHEN json_valid(metadata)
+    THEN nullif(json_remove(metadata, '$.superseded_at', '$.superseded_reason'), '{{}}')
+    ELSE metadata END,
+  revision = 1 + max(
+    (SELECT max(revision) FROM memory),
+    (SELECT max(revision) FROM lifecycle),
+    (SELECT max(revision) FROM erased),
+    coalesce((SELECT max(revision) FROM setting), 0),
+    coalesce((SELECT max(revision) FROM link), 0),
+    coalesce((SELECT max(revision) FROM dream_cycle WHERE revision BETWEEN 1 AND 1 << 62), 0))
+WHERE {_HIDDEN_BY_ERASED};
+"""
+
+# A new memory's state comes with its row in ``memory``, which has the commit's number. The state's own
+# number is 0 until it changes: so a new memory is written to one index less.
+_CHANGED_STATES_ONLY: Final = """
+DROP INDEX lifecycle_by_revision;
+CREATE INDEX changed_state ON lifecycle(revision)WHERE revision>0
+"""
+# AUTOINCREMENT writes the last number given to a table of its own with each new memory. It is needed
+# only where the memory of the highest number is erased, which writes it there (see ``Transaction.erase``).
+# The rows stay as they are: the word changes nothing in how they lie in the file.
+_WITHOUT_COUNTER: Final = """
+UPDATE sqlite_schema SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 'memory'
+"""
+
+_CHECKED_TABLES: Final = (
+    *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
+)
+# SQLite gives the numbers; the changes of a cycle have a checksum within.
+_NOT_CHECKED: Final = {"checksum", "number", "changes", "new_embedding"}
+
+
+def _make_first_tables(connection: apsw.Connection) -> None:
+    connection.execute(_FIRST_TABLES)
+
+
+def _make_link_table(connection: apsw.Connection) -> None:
+    connection.execute(_LINK_TABLE)
+
+
+def _make_cycle_tables(connection: apsw.Connection) -> None:
+    connection.execute(_CYCLE_TABLES)
+
+
+def _set_lifecycle_apart(connection: apsw.Connection) -> None:
+    connection.execute(_LIFECYCLE_APART)
+
+
+def _add_learned_at(connection: apsw.Connection) -> None:
+    connection.create_scalar_function("made_at", _made_at, 2, deterministic=True)
+    try:
+        connection.execute(_LEARNED_AT)
+    finally:
+        connection.create_scalar_function("made_at", None, 2)
+
+
+def _add_new_embedding(connection: apsw.Connection) -> None:
+    connection.execute(_NEW_EMBEDDING)
+
+
+def _add_successors_and_checksums(connection: apsw.Connection) -> None:
+    """Bring back what erased memories hid; then seal what each row holds.
+
+    The checksums cover whichever columns the steps before made.
+    """
+    connection.execute(_SUCCESSORS)
+    connection.execute(_BRING_BACK)
+    checksums.register(connection)
+    for table in _CHECKED_TABLES:
+        names = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+        connection.execute(f"ALTER TABLE {table} ADD checksum INT")
+        cells = {name: name for name in names if name not in _NOT_CHECKED}
+        connection.execute(f"UPDATE {table} SET checksum = {checksums.checksum(cells)}")
+
+
+def _write_less_of_new_memories(connection: apsw.Connection) -> None:
+    connection.execute(_CHANGED_STATES_ONLY)
+    defensive = connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(_WITHOUT_COUNTER)
+    finally:
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, int(defensive))
+
+
+MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
+    _make_first_tables,
+    _make_link_table,
+    _make_cycle_tables,
+    _set_lifecycle_apart,
+    _add_learned_at,
+    _add_new_embedding,
+    _add_successors_and_checksums,
+    _write_less_of_new_memories,
+]
+"""The step at place n brings a file from version n to n + 1; a new file takes them all.
+
+A step that has been released is never edited, so that a file brought forward and a new one have
+the same tables, word for word; ``schema.verify`` holds them to that.
+"""
+
 
 APPLICATION_ID: Final = 0x4F4E4552  # "ONER"; says whose the file is
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dataclasses_on_use import NamedTuple
 from oneiros.errors import StoreCorrupt
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import checksums_of
 from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
 from oneiros.store.rows import sessions_of

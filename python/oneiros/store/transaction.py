@@ -11,17 +11,15 @@ from typing import Any, Final
 
 import apsw
 
-from oneiros.field_checks import wrong
-from oneiros.fields import VERDICTS
-from oneiros.store.assignments import assigned
-from oneiros.store.cells import json_text
+from oneiros.model.fields import VERDICTS
+from oneiros.model.validation import wrong
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.connections import StoreConnection
-from oneiros.store.cycle_writing import CycleWriting
+from oneiros.store.cycles import CycleWriting
 from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.reading import DecodeEmbedding
-from oneiros.store.row_writing import RowWriting
-from oneiros.store.rows import without_supersession
+from oneiros.store.row_writing import RowWriting, assigned
+from oneiros.store.rows import json_text, without_supersession
 
 __all__ = ["Transaction"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import apsw
 
-from oneiros.dataclasses_on_use import NamedTuple
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.failures import translated
 from oneiros.store.forking import GATE

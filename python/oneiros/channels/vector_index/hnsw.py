@@ -1,8 +1,4 @@
-"""An HNSW graph over vectors: the only module that imports FAISS.
-
-FAISS keeps the links and each vector rounded to 16 bits, and answers with the nodes that a walk
-ended at. The core scores these by the whole vectors (``_core.VectorColumn``).
-"""
+"""An HNSW graph over vectors. The only module that imports FAISS."""
 
 from __future__ import annotations
 
@@ -18,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneiros._lazy import import_whole
 from oneiros.channels.vector_index.graph_links import LINKS, Links
-from oneiros.whole_import import import_whole
 
 __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]
 

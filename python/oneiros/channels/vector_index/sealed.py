@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.channels import Bits, Rows
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from oneiros.channels.vector_index.hnsw import Graph, Matrix, Nodes

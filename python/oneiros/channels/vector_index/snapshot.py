@@ -17,12 +17,12 @@ import numpy.typing as npt
 from oneiros import _core
 from oneiros.channels import Bits, RankedList
 from oneiros.channels.vector_index.sealed import Sealed
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from oneiros.channels.vector_index.hnsw import Matrix
 
-__all__ = ["Snapshot"]
+__all__ = ["VectorSnapshot"]
 
 # Candidates kept while walking the graph, per result wanted and at least. The nearer half of them
 # is nearly complete: under a filter the results must come out of that half, so some more are kept.
@@ -42,7 +42,7 @@ WIDENING: Final = 4  # the next breadth where too few of the candidates may be r
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class VectorSnapshot:
     """One state of a VectorIndex."""
 
     column: _core.VectorColumn

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oneiros.cli.failures import CommandError
-from oneiros.dataclasses_on_use import dataclass
+from oneiros.runtime.dataclasses import dataclass
 
 __all__ = ["Row", "open_file"]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from oneiros.cli.failures import CommandError
 from oneiros.cli.sources import Row
-from oneiros.cli.sources.cells import value_of
-from oneiros.cli.sources.columns import check_header, fold
+from oneiros.cli.sources.columns import check_header, fold, value_of
 
 __all__ = ["rows"]
 

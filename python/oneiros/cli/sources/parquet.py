@@ -9,8 +9,7 @@ from typing import Any
 
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.cli.sources import Row
-from oneiros.cli.sources.cells import value_of
-from oneiros.cli.sources.columns import check_header, extras, fold
+from oneiros.cli.sources.columns import check_header, extras, fold, value_of
 
 __all__ = ["rows"]
 

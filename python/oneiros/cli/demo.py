@@ -1,0 +1,318 @@
+"""``oneiros demo``: a store filled, questions answered, and the search measured, in seconds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError
+from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile, opened
+from oneiros.cli.terminal import progress_bar, seconds_of
+from oneiros.runtime.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from oneiros.demo import DemoData, Question
+    from oneiros.engine import Engine
+    from oneiros.evaluation.run import Report
+    from oneiros.scoring.profile import Profile
+    from oneiros.search.response import SearchResponse
+
+__all__ = ["demo"]
+
+BATCH = 50  # memories a transaction; small, so that the bar moves
+SHOWN = 3  # results of each question
+WIDTH = 80  # columns of everything that is shown
+ALL = "all"
+DEFAULT = "oneiros"
+EXAMPLES = ("m0006", "m0008", "m0012")
+"""Memories shown as what was stored."""
+COMMON = 3  # kinds that are named
+HEADS = {  # of the types of questions, one line a part
+    "exact_term": "exact\nterm",
+    "paraphrase": "para-\nphrase",
+    "superseded": "super-\nseded",
+    "preference": "prefer-\nence",
+    "time_bound": "time\nbound",
+    "multilingual": "multi-\nlingual",
+    "multi_hop": "multi-\nhop",
+}
+LEGEND = """\
+oneiros: the default. bm25: words alone; dense: vectors alone; rrf: both, fused.
+R@5: recall, the share of the judged answers among the first 5 results.
+The columns on the right: R@5 by type of question."""
+
+
+def demo(
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Measure this, too. {ALL}: every published one. {PROFILE_HELP}"),
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep the store in this new file, to go on with.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Fill a store, ask questions, measure.
+
+    A year of a software team's memories. Shows what was stored, what some questions find, and
+    nDCG and recall of the default profile over 143 judged questions, next to words alone, vectors
+    alone and both by their ranks. Needs no model and leaves nothing behind.
+    """
+    from oneiros.demo import load  # noqa: PLC0415
+
+    measured = _measured_profiles(profile or [])
+    started = time.perf_counter()
+    data = load()
+    with _place(keep) as path, opened(path) as engine:
+        _fill(engine, data)
+        loaded = time.perf_counter()
+        answers = [_answer(engine, data, question) for question in data.shown()]
+        abstained = _abstained(engine, data)
+        asked = time.perf_counter()
+        reports = _reports(measured)
+        ended = time.perf_counter()
+        seconds = {"load": loaded - started, "search": asked - loaded, "measure": ended - asked}
+        # Still inside: results read their memories from the store when they are first touched.
+        if json:
+            terminal.write(_document(data, answers, abstained, reports, seconds))
+        else:
+            _show(data, answers, abstained, reports, seconds, keep)
+
+
+@contextmanager
+def _place(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with TemporaryDirectory(prefix="oneiros-demo-") as folder:
+            yield Path(folder) / "demo.db"
+        return
+    if keep.exists():
+        msg = f"--keep: {keep} exists; name a new file"
+        raise CommandError(msg)
+    yield keep
+
+
+def _fill(engine: Engine, data: DemoData) -> None:
+    records = data.records()
+    with progress_bar("loading memories", len(records)) as advance:
+        for first in range(0, len(records), BATCH):
+            batch = records[first : first + BATCH]
+            engine.add_many(batch)
+            advance(len(batch))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoAnswer:
+    """One question of those shown, and what was found."""
+
+    question: Question
+    project: str | None
+    """The scope it was asked in; None: all memories."""
+    response: SearchResponse
+
+
+def _answer(engine: Engine, data: DemoData, question: Question) -> DemoAnswer:
+    from oneiros.demo import ASKED_IN  # noqa: PLC0415
+
+    project = ASKED_IN.get(question.id)
+    memories = engine if project is None else engine.scope(project=project)
+    response = memories.search(question.text, SHOWN, **_options(data, question))
+    return DemoAnswer(question=question, project=project, response=response)
+
+
+def _abstained(engine: Engine, data: DemoData) -> tuple[int, int]:
+    """Return on how many unanswerable questions the default abstains, and how many there are."""
+    unanswerable = [question for question in data.questions if not question.answers]
+    responses = [
+        engine.search(question.text, SHOWN, **_options(data, question)) for question in unanswerable
+    ]
+    return sum(response.abstained for response in responses), len(responses)
+
+
+def _options(data: DemoData, question: Question) -> dict[str, Any]:
+    """Return how a question is asked; no search leaves a trace in the memories."""
+    from oneiros.filters import Where  # noqa: PLC0415
+
+    return {
+        "where": None if question.where is None else Where.from_json(question.where),
+        "now": seconds_of("now", question.now),
+        "embedding": data.vector_of(question),
+        "reinforce": False,
+    }
+
+
+def _measured_profiles(written: list[str]) -> list[Profile]:
+    """Return the default, what it is compared with, and what was named, each once."""
+    from oneiros.evaluation.tasks import BASELINES  # noqa: PLC0415
+    from oneiros.scoring import profiles  # noqa: PLC0415
+
+    names = [one for name in written for one in (profiles.names() if name == ALL else [name])]
+    named = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
+    chosen = [profiles.get(DEFAULT), *BASELINES.values(), *named]
+    return list({one.name: one for one in chosen}.values())
+
+
+def _reports(chosen: list[Profile]) -> dict[str, Report]:
+    from oneiros.evaluation.tasks import demo_task, measure  # noqa: PLC0415
+
+    task = demo_task()
+    count = sum(1 for question in task.questions if question.answers)
+    with progress_bar("measuring", len(chosen) * count) as advance:
+        return {one.name: measure(task, one, advance) for one in chosen}
+
+
+def _document(
+    data: DemoData,
+    answers: list[DemoAnswer],
+    abstained: tuple[int, int],
+    reports: dict[str, Report],
+    seconds: dict[str, float],
+) -> dict[str, object]:
+    from oneiros.cli.search import response_document  # noqa: PLC0415
+
+    return {
+        "memory_count": len(data.memories),
+        "question_count": len(data.questions),
+        "questions": [
+            {
+                "id": one.question.id,
+                "type": one.question.type,
+                "answers": one.question.answers,
+                "project": one.project,
+                "abstained": one.response.abstained,
+                "reason": one.response.reason,
+                "response": response_document(one.response),
+            }
+            for one in answers
+        ],
+        "unanswerable": {"count": abstained[1], "abstained": abstained[0]},
+        "measured": {name: report.to_document() for name, report in reports.items()},
+        "seconds": seconds,
+    }
+
+
+def _show(
+    data: DemoData,
+    answers: list[DemoAnswer],
+    abstained: tuple[int, int],
+    reports: dict[str, Report],
+    seconds: dict[str, float],
+    keep: Path | None,
+) -> None:
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    console = output()
+    console.width = min(console.width, WIDTH)
+    _show_memories(console, data)
+    for one in answers:
+        console.print()
+        _show_answer(console, one)
+    console.print(text("\n✓: judged an answer", style="dim"))
+    console.print()
+    console.print(_measured(reports))
+    console.print(text(LEGEND, style="dim"))
+    silent, unanswerable = abstained
+    note = f"{unanswerable} more questions have no answer; over all memories {DEFAULT} abstains on {silent}."
+    console.print(text(note, style="dim"))
+    times = ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
+    console.print(text(f"times: {times}", style="dim"))
+    console.print()
+    console.print(text("What to type next", style="bold"))
+    for command, why in _next(keep):
+        console.print(text(f"  {command}"), soft_wrap=True)
+        console.print(text(f"      {why}", style="dim"))
+
+
+def _show_memories(console: Console, data: DemoData) -> None:
+    from oneiros.cli.terminal import text  # noqa: PLC0415
+
+    kinds = Counter(record["kind"] for record in data.memories).most_common(COMMON)
+    named = ", ".join(f"{kind} {count}" for kind, count in kinds)
+    head = f"Stored: {len(data.memories)} memories of a software team"
+    console.print(text(head, style="bold"), text(f"({named} ...)", style="dim"))
+    by_id = {record["id"]: record for record in data.memories}
+    table = _memory_lines()
+    for record in (by_id[id] for id in EXAMPLES):
+        table.add_row("", record["created_at"][:10], record["kind"], text(record["text"]))
+    console.print(table)
+
+
+def _show_answer(console: Console, one: DemoAnswer) -> None:
+    from rich.padding import Padding  # noqa: PLC0415
+
+    from oneiros.cli.terminal import text  # noqa: PLC0415
+    from oneiros.display.escaping import snippet  # noqa: PLC0415
+    from oneiros.display.tables import day  # noqa: PLC0415
+
+    kind = one.question.type.replace("_", " ")
+    asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
+    console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
+    if one.response.abstained:
+        console.print(text("  nothing is returned:"))
+        console.print(Padding(text(one.response.reason), (0, 0, 0, 2), expand=False))
+        return
+    table = _memory_lines()
+    for result in one.response.results:
+        memory = result.memory
+        mark = "✓" if result.id in one.question.answers else ""
+        occurred = memory.created_at if memory.event_at is None else memory.event_at
+        shown = f"{memory.title}: {memory.text}" if memory.title else memory.text
+        score, line = f"{result.score:.3f}", text(snippet(shown, WIDTH))
+        table.add_row(mark, day(occurred), score, line)
+    console.print(table)
+    for note in one.response.trace.notes:
+        console.print(Padding(text(note, style="dim"), (0, 0, 0, 2), expand=False))
+
+
+def _memory_lines() -> Table:
+    """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=1)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    return table
+
+
+def _measured(reports: dict[str, Report]) -> Table:
+    """Return nDCG@10 and recall@5 of each profile, over all and by type of question."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
+    first = next(iter(reports.values()))
+    table.add_column(f"{first.overall.count} questions", no_wrap=True)
+    for head in ("nDCG\n@10", "R@5\nall", *(HEADS[type] for type in first.by_type)):
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, report in reports.items():
+        recalls = (report.overall.recall, *(one.recall for one in report.by_type.values()))
+        figures = (f"{value:.3f}" for value in (report.overall.ndcg, *recalls))
+        table.add_row(name, *figures, style="bold" if name == DEFAULT else "")
+    return table
+
+
+def _next(keep: Path | None) -> list[tuple[str, str]]:
+    """Return commands and what each does."""
+    store = "demo.db" if keep is None else str(keep)
+    kept = [] if keep else [("oneiros demo --keep demo.db", "the same, and the store stays")]
+    return [
+        *kept,
+        (f'oneiros search "ferry" --store {store} --explain', "how a score came about"),
+        ("oneiros demo --profile all", "the published systems, measured beside it"),
+        (
+            "oneiros import notes.jsonl --store agent.db",
+            "memories of your own: JSON lines with a text",
+        ),
+    ]

@@ -1,0 +1,415 @@
+"""``oneiros dream``: run, plan, watch, undo and list dream cycles."""
+
+from __future__ import annotations
+
+import json
+import signal
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError, interrupt_held, say
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    PROFILE_HELP,
+    JsonOption,
+    StoreOption,
+    existing,
+    named_profile,
+    opened,
+)
+from oneiros.cli.terminal import confirm, require_writable, seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from types import FrameType
+
+    from oneiros.dream.impact import Impact
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport
+    from oneiros.dream.schedule import DreamSchedule
+    from oneiros.engine import Engine
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["dream", "page_file", "removed_texts", "schedule_of", "watch_dreams", "write_page"]
+
+
+def page_file(path: Path, store: Path, read: Path | None) -> Path:
+    """Return the file of a page; that it cannot be written is to be known before anything is done.
+
+    Args:
+        path: of the page.
+        store: the store's file.
+        read: that of the questions; None: none are asked.
+
+    Raises:
+        CommandError: matplotlib is not installed, or the file cannot be written.
+        ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
+    """
+    from oneiros.dream.page import require_plots  # noqa: PLC0415  (few draw)
+    from oneiros.runtime.files import foreign_file  # noqa: PLC0415
+
+    try:
+        require_plots()
+    except ImportError as error:
+        msg = f"--html: {error}"
+        raise CommandError(msg) from error
+    require_writable("--html", path, {"--impact": read})
+    return foreign_file("--html", str(path), str(store))
+
+
+def write_page(
+    path: Path, engine: Engine, done: DreamPlan | DreamReport, impact: Impact | None
+) -> None:
+    """Write the page, whole or not at all.
+
+    Args:
+        path: replaced.
+        engine: holds the texts, and the cycles before it.
+        done: a plan, or what was done.
+        impact: of the plan.
+    """
+    from oneiros.dream.report import DreamReport  # noqa: PLC0415  (few draw)
+    from oneiros.runtime.files import new_file  # noqa: PLC0415
+
+    earlier = engine.dreams()
+    if isinstance(done, DreamReport):
+        made = done.html(texts=removed_texts(engine, done), earlier=earlier)
+    else:
+        made = done.html(impact=impact, earlier=earlier)
+    with new_file(path) as file:
+        file.write(made.encode())
+
+
+def removed_texts(engine: Engine, report: DreamReport, most: int | None = None) -> dict[str, str]:
+    """Return the texts of the memories that a report names as removed, by id.
+
+    Args:
+        engine: holds them.
+        report: of a plan or of a cycle.
+        most: of the first so many; None: of all that are named.
+    """
+    ids = list(islice((change.id for change in report.named if change.removal), most))
+    found = (*engine.get_deleted(ids), *engine.get_many(ids))
+    return {memory.id: memory.text for memory in found if memory is not None}
+
+
+if TYPE_CHECKING:
+    Event = DreamReport | Exception | signal.Signals
+
+
+_NEVER: Final = "never"
+_BY_SIGNAL: Final = 128  # and its number: how shells tell it
+
+
+def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
+    """Return the schedule that was asked for.
+
+    Args:
+        every: a duration, or "never"; None: as by default.
+        after_new: new memories, 0 for never; None: as by default.
+
+    Raises:
+        ValueError: that is no duration.
+        CommandError: nothing would be a reason to dream.
+    """
+    from oneiros.dream.schedule import DreamSchedule, duration_seconds  # noqa: PLC0415
+
+    default = DreamSchedule()
+    wanted = default.every if every is None else every
+    wanted = None if wanted == _NEVER else wanted
+    gap = duration_seconds("min_gap", default.min_gap)
+    if wanted is not None:  # who asks for less than the gap means it
+        gap = min(gap, duration_seconds("--every", wanted, above_zero=True))
+    new = default.after_new if after_new is None else after_new or None
+    if wanted is None and new is None:
+        msg = "--every, --after-new: one of them must be a reason to dream"
+        raise CommandError(msg)
+    return DreamSchedule(every=wanted, after_new=new, min_gap=gap)
+
+
+def watch_dreams(
+    engine: Engine,
+    schedule: DreamSchedule,
+    profile: Profile | None,
+    *,
+    json: bool,
+    is_confirmed: bool,
+) -> None:
+    """Run the cycles that are due, a line each, until Ctrl-C or SIGTERM; a second one kills.
+
+    A running cycle is let end, and reported. A cycle of another process is waited for. No cycle
+    asks: the one question is at the start.
+
+    Args:
+        engine: opened for this.
+        schedule: when.
+        profile: whose phases; None: the engine's.
+        json: a JSON document a line instead of text.
+        is_confirmed: whether the cycles may remove memories without a question at the start.
+
+    Raises:
+        CommandError: the question was not answered with yes; no cycle ran.
+        KeyboardInterrupt: Ctrl-C ended it.
+        typer.Exit: SIGTERM did.
+    """
+    if not is_confirmed:
+        confirm("let every cycle remove memories without asking?", "no cycle ran")
+    events: SimpleQueue[Event] = SimpleQueue()
+    with (
+        _signals_to(events),
+        engine.keep_dreaming(schedule, profile=profile, told=events.put),
+    ):
+        typer.echo("watching; Ctrl-C ends it", err=True)
+        while not isinstance(event := events.get(), signal.Signals):
+            _tell(event, as_json=json)
+    for late in _left(events):
+        _tell(late, as_json=json)
+    if event == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise typer.Exit(_BY_SIGNAL + event)
+
+
+@contextmanager
+def _signals_to(events: SimpleQueue[Event]) -> Iterator[None]:
+    """Turn the first Ctrl-C or SIGTERM into an event; another one ends the process at once.
+
+    REQUIRES: this is the main thread.
+    """
+    ends = (signal.SIGINT, signal.SIGTERM)
+
+    def remember(number: int, _frame: FrameType | None) -> None:
+        for end in ends:
+            signal.signal(end, signal.SIG_DFL)  # a cycle is a transaction: no half of it is left
+        events.put(signal.Signals(number))
+
+    former = {end: signal.signal(end, remember) for end in ends}
+    try:
+        yield
+    finally:
+        for end, handler in former.items():
+            signal.signal(end, handler)
+
+
+def _left(events: SimpleQueue[Event]) -> Iterator[Event]:
+    while True:
+        try:
+            yield events.get_nowait()
+        except Empty:
+            return
+
+
+def _tell(event: Event, *, as_json: bool) -> None:
+    from oneiros.display.tables import moment  # noqa: PLC0415  (--help must not pay for it)
+    from oneiros.errors import DreamBusy  # noqa: PLC0415
+
+    if isinstance(event, signal.Signals):
+        return
+    if isinstance(event, DreamBusy):
+        typer.echo("another dream cycle runs on this store; waiting for its end", err=True)
+    elif isinstance(event, Exception):
+        say(f"a cycle failed, the next reason tries again: {event}")
+    elif as_json:
+        typer.echo(json.dumps(terminal.plain(event.record()), allow_nan=False))
+    else:
+        typer.echo(
+            f"{moment(event.now)} dream {event.id} ({event.profile}): changed {event.change_count} "
+            f"fields, {event.live_before} -> {event.live_after} memories; "
+            f"removed: {event.removals()}"
+        )
+
+
+_NEEDS: Final = {"--impact": "--dry-run", "--every": "--watch", "--after-new": "--watch"}
+_NOT_WITH: Final = {
+    "--profile": ("--undo", "--list"),  # which run no phases
+    "--yes": ("--dry-run", "--undo", "--list"),  # which never ask
+    "--html": ("--list", "--watch"),
+    "--now": ("--list", "--watch"),
+}
+
+
+def dream(
+    store: StoreOption = DEFAULT_STORE,
+    profile: Annotated[
+        str | None, typer.Option(help=f"Whose phases run; default: oneiros. {PROFILE_HELP}")
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what a cycle would do.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove memories without asking.")
+    ] = False,
+    impact: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --dry-run: rank the questions of this file before and after; JSON Lines, "
+            'each with a "text".'
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the report to this file, as a page with plots; needs oneiros[plots]."
+        ),
+    ] = None,
+    undo: Annotated[str | None, typer.Option(help="Undo the cycle of this id.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the last 20 cycles.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run cycles by a schedule until Ctrl-C or SIGTERM.")
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(help="With --watch: the interval, such as 90s, 30min, 4h, 2d; never. [4h]"),
+    ] = None,
+    after_new: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="With --watch: also after this many new memories; 0: never. [10]",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run one dream cycle in one transaction.
+
+    A cycle that would delete, archive or cut memories shows them first, each with the reason, and
+    asks; without a terminal it needs --yes. What was shown is what is applied: a memory that changed
+    meanwhile is left as it is, and named. With --undo, undo a cycle; with --list, list the last
+    ones. With --watch, ask once, then stay and run a cycle whenever one is due, half an hour apart
+    or as --every says, and write a line for each.
+    """
+    modes = {"--dry-run": dry_run, "--undo": undo, "--list": listed, "--watch": watch}
+    options = {"--impact": impact, "--every": every, "--after-new": after_new}
+    options |= {"--profile": profile, "--html": html, "--now": now, "--yes": yes}
+    _require_sense(_given(modes), _given(options))
+    page = None if html is None else page_file(html, existing(store), impact)
+    chosen = None if profile is None else named_profile("--profile", profile)
+    clock = seconds_of("--now", now)
+    questions = None if impact is None else _questions(impact)
+    schedule = schedule_of(every, after_new)
+    with opened(existing(store)) as engine:
+        if watch:
+            watch_dreams(engine, schedule, chosen, json=json, is_confirmed=yes)
+        elif listed:
+            _list(engine.dreams(), json=json)
+        elif dry_run:
+            plan = engine.dream(clock, profile=chosen, dry_run=True)
+            found = None if questions is None else plan.impact(questions)
+            _show(engine, plan.report, found, json=json)
+            if page is not None:
+                write_page(page, engine, plan, found)
+        else:
+            run: Callable[[], DreamReport] = partial(engine.dream, clock, profile=chosen)
+            if undo is not None:
+                run = partial(engine.undo_dream, undo, now=clock)
+            elif not yes:
+                run = _confirmed(engine, clock, chosen, json=json).apply
+            with interrupt_held():  # what was done must be reported
+                report = run()
+                _show(engine, report, None, json=json, is_confirmed=not yes)
+                if page is not None:
+                    write_page(page, engine, report, None)
+
+
+def _confirmed(
+    engine: Engine, now: float | None, profile: Profile | None, *, json: bool
+) -> DreamPlan:
+    """Plan a cycle, show what it removes, and return it once that is confirmed.
+
+    Raises:
+        CommandError: it is not; nothing was changed.
+    """
+    plan = engine.dream(now, profile=profile, dry_run=True)
+    count = sum(plan.report.removed.values())
+    if count:
+        if not json:
+            from oneiros.cli.dream_tables import MOST_NAMED, show_removals  # noqa: PLC0415
+
+            show_removals(plan.report, removed_texts(engine, plan.report, MOST_NAMED))
+            typer.echo()
+        memories = "1 memory" if count == 1 else f"{count} memories"
+        question = f"run this cycle, which removes {memories} ({plan.report.removals()})?"
+        confirm(question, "nothing was changed")
+    return plan
+
+
+def _given(options: Mapping[str, object]) -> list[str]:
+    return [name for name, value in options.items() if value is not None and value is not False]
+
+
+def _require_sense(modes: list[str], options: Collection[str]) -> None:
+    """Refuse options that do not go together."""
+    if len(modes) > 1:
+        msg = f"{modes[1]}: cannot go with {modes[0]}"
+        raise CommandError(msg)
+    for option in options:
+        if option in _NEEDS and _NEEDS[option] not in modes:
+            msg = f"{option}: needs {_NEEDS[option]}"
+            raise CommandError(msg)
+        for mode in modes:
+            if mode in _NOT_WITH.get(option, ()):
+                msg = f"{option}: cannot go with {mode}"
+                raise CommandError(msg)
+
+
+def _questions(path: Path) -> list[str]:
+    from oneiros.cli.sources import json_lines  # noqa: PLC0415  (few ask)
+
+    if not path.is_file():
+        msg = f"{path}: no such file"
+        raise CommandError(msg)
+    questions = []
+    for row in json_lines.rows(path, extra_to_metadata=True):
+        text = None if row.record is None else row.record.get("text")
+        if not isinstance(text, str):
+            msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
+            raise CommandError(msg)
+        questions.append(text)
+    if not questions:
+        msg = f"{path}: no question in it"
+        raise CommandError(msg)
+    return questions
+
+
+def _show(
+    engine: Engine,
+    report: DreamReport,
+    impact: Impact | None,
+    *,
+    json: bool,
+    is_confirmed: bool = False,
+) -> None:
+    """Write a report; ``is_confirmed``: what it removes was shown before."""
+    if json:
+        more = {} if impact is None else {"impact": impact.record()}
+        terminal.write(report.record() | more)
+        return
+    from oneiros.cli.dream_tables import MOST_NAMED, show_report  # noqa: PLC0415
+
+    texts = None if is_confirmed else removed_texts(engine, report, MOST_NAMED)
+    show_report(report, texts)
+    if impact is not None:
+        from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+        output().print()
+        for line in str(impact).splitlines():
+            output().print(text(line))
+
+
+def _list(reports: list[DreamReport], *, json: bool) -> None:
+    if json:
+        terminal.write({"dreams": [report.record() for report in reports]})
+        return
+    from oneiros.cli.dream_tables import show_reports  # noqa: PLC0415  (--json needs no rich)
+
+    show_reports(reports)

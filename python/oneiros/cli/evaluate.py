@@ -1,0 +1,442 @@
+"""``oneiros evaluate``: how well each profile finds what people judged relevant."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError
+from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.terminal import output, progress_bar, text
+from oneiros.display.escaping import one_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from oneiros.evaluation.ablation import Ablation
+    from oneiros.evaluation.metrics import Gain
+    from oneiros.evaluation.run import Report, Scores
+    from oneiros.evaluation.tasks import Task
+    from oneiros.evaluation.tuning import Parameter, Tuning
+    from oneiros.scoring.profile import Profile
+
+__all__ = [
+    "Ablations",
+    "Measured",
+    "ablation_document",
+    "ablation_rows",
+    "ablation_tables",
+    "document",
+    "evaluate",
+    "rows",
+    "tables",
+    "tune",
+    "write_csv",
+]
+
+
+Measured = dict[str, dict[str, "Report"]]
+"""Profile -> task -> what was measured."""
+
+Ablations = dict[tuple[str, str], "Ablation"]
+"""Task and profile -> what was measured."""
+
+Row = dict[str, object]
+
+ALL = "all"
+"""Names the row over all questions."""
+
+
+def tables(tasks: list[Task], found: Measured, *, by_category: bool) -> Iterator[Table]:
+    """Yield one table of all collections, or one a collection with a row a category."""
+    if by_category:
+        for task in tasks:
+            yield _by_category(task, {name: held[task.name] for name, held in found.items()})
+        return
+    table = _table("profile", "")
+    for task in tasks:
+        table.add_column(f"{one_line(task.name)}\nnDCG@10  R@5", justify="right", no_wrap=True)
+    for profile, reports in found.items():
+        scores = [reports[task.name].overall for task in tasks]
+        table.add_row(profile, *(f"{one.ndcg:.3f}  {one.recall:.3f}" for one in scores))
+    yield table
+
+
+def rows(found: Measured) -> Iterator[Row]:
+    """Yield one row a collection, profile and category."""
+    for profile, reports in found.items():
+        for task, report in reports.items():
+            for category, scores in _groups(report):
+                named = {"collection": task, "profile": profile, "category": category}
+                yield named | {"count": scores.count} | _figures(report, scores)
+
+
+def document(tasks: list[Task], found: Measured) -> dict[str, object]:
+    """Return all of it as JSON values."""
+    return {
+        "tasks": {
+            task.name: {"memories": len(task.records), "questions": len(task.questions)}
+            for task in tasks
+        },
+        "measured": {
+            profile: {task: report.to_document() for task, report in reports.items()}
+            for profile, reports in found.items()
+        },
+    }
+
+
+def ablation_tables(found: Ablations) -> Iterator[Table]:
+    """Yield one table a collection and profile: what leaving each part out changes."""
+    for (task, profile), ablation in found.items():
+        table = _table("without", f"{one_line(task)}, {profile}")
+        deepest = ablation.whole.recall_depths[-1]
+        for head in ("nDCG@10", "change, 95 %", f"R@{deepest}", "change, 95 %", ""):
+            table.add_column(head, justify="right" if head else "left", no_wrap=True)
+        whole = ablation.whole.overall
+        table.add_row("(nothing)", f"{whole.ndcg:.3f}", "", f"{whole.recalls[-1]:.3f}", "", "")
+        for one in ablation.without:
+            scores = one.report.overall
+            table.add_row(
+                one.part,
+                f"{scores.ndcg:.3f}",
+                str(one.ndcg),
+                f"{scores.recalls[-1]:.3f}",
+                str(one.recall),
+                "costs" if one.ndcg.is_significant or one.recall.is_significant else "",
+            )
+        yield table
+
+
+def ablation_rows(found: Ablations) -> Iterator[Row]:
+    """Yield one row a part that was left out, and one for the whole, whose part is empty."""
+    for (task, profile), ablation in found.items():
+        named = {"collection": task, "profile": profile}
+        whole = _figures(ablation.whole, ablation.whole.overall)
+        bounds = _bounds("ndcg", None) | _bounds("recall", None)
+        yield named | {"without": ""} | whole | bounds
+        for one in ablation.without:
+            figures = _figures(one.report, one.report.overall)
+            bounds = _bounds("ndcg", one.ndcg) | _bounds("recall", one.recall)
+            yield named | {"without": one.part} | figures | bounds
+
+
+def ablation_document(found: Ablations) -> dict[str, object]:
+    """Return what leaving each part out changes as JSON values."""
+    return {"without": list(ablation_rows(found))}
+
+
+def write_csv(lines: Iterator[Row]) -> None:
+    """Write rows to stdout, the names of their columns first; names from files as visible text."""
+    writer: csv.DictWriter[str] | None = None
+    for line in lines:
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, list(line), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(
+            {
+                name: one_line(value) if isinstance(value, str) else value
+                for name, value in line.items()
+            }
+        )
+
+
+def _by_category(task: Task, reports: dict[str, Report]) -> Table:
+    table = _table("profile", one_line(task.name))
+    table.add_column("category")
+    table.add_column("count", justify="right")
+    first = next(iter(reports.values()))
+    for head in ("nDCG@10", *(f"R@{depth}" for depth in first.recall_depths), "MRR"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for profile, report in reports.items():
+        for category, scores in _groups(report):
+            figures = (scores.ndcg, *scores.recalls, scores.mrr)
+            is_first = category == ALL
+            table.add_row(
+                profile if is_first else "",
+                one_line(category),
+                str(scores.count),
+                *(f"{figure:.3f}" for figure in figures),
+            )
+        table.add_section()
+    return table
+
+
+def _groups(report: Report) -> Iterator[tuple[str, Scores]]:
+    """Yield the figures over all questions, then those by category, where there are several."""
+    yield ALL, report.overall
+    if set(report.by_type) != {ALL}:
+        yield from sorted(report.by_type.items())
+
+
+def _figures(report: Report, scores: Scores) -> Row:
+    depths = zip(report.recall_depths, scores.recalls, strict=True)
+    recalls: Row = {f"recall_at_{depth}": recall for depth, recall in depths}
+    return {f"ndcg_at_{report.ndcg_depth}": scores.ndcg} | recalls | {"mrr": scores.mrr}
+
+
+def _bounds(figure: str, gain: Gain | None) -> Row:
+    return {
+        f"{figure}_change": None if gain is None else gain.mean,
+        f"{figure}_low": None if gain is None else gain.low,
+        f"{figure}_high": None if gain is None else gain.high,
+    }
+
+
+def _table(head: str, title: str) -> Table:
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title, title_justify="left"
+    )
+    table.add_column(head)
+    return table
+
+
+def evaluate(
+    collections: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of judged collections, looked at after the demo's questions."),
+    ] = None,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Only this; may be given again. bm25, dense, rrf, or: {PROFILE_HELP}"),
+    ] = None,
+    categories: Annotated[
+        bool, typer.Option("--categories", help="One table a collection, by category of question.")
+    ] = False,
+    without: Annotated[
+        bool, typer.Option("--without", help="Measure also without each part, one at a time.")
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure each profile, and plain BM25, vectors and reciprocal ranks: nDCG@10 and recall (R).
+
+    A collection is a folder with corpus.jsonl, queries.jsonl and qrels.tsv, and vectors of both as
+    all-MiniLM-L6-v2.corpus.f16.npy and .queries.f16.npy; without them, words alone are searched.
+    Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
+    where no profile is named.
+    """
+    from oneiros.evaluation import collection  # noqa: PLC0415
+    from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
+
+    if csv and json:
+        msg = "--csv, --json: only one of them"
+        raise CommandError(msg)
+    if categories and without:
+        msg = "--categories, --without: only one of them"
+        raise CommandError(msg)
+    chosen = _chosen(profile, without)
+    tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        msg = f"collections: each name once, got {', '.join(names)}"
+        raise CommandError(msg)
+    if without:
+        ablations = _ablated(tasks, chosen)
+        if json:
+            terminal.write(ablation_document(ablations))
+        elif csv:
+            write_csv(ablation_rows(ablations))
+        else:
+            for table in ablation_tables(ablations):
+                output().print(table)
+        return
+    found = _measured(tasks, chosen)
+    if json:
+        terminal.write(document(tasks, found))
+    elif csv:
+        write_csv(rows(found))
+    else:
+        for table in tables(tasks, found, by_category=categories):
+            output().print(table)
+
+
+def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
+    from oneiros.evaluation.tasks import BASELINES  # noqa: PLC0415
+    from oneiros.scoring import profiles  # noqa: PLC0415
+
+    if not names:
+        names = ["oneiros"] if is_ablated else [*BASELINES, *profiles.names()]
+    found = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
+    if len({one.name for one in found}) < len(found):
+        msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
+        raise CommandError(msg)
+    return found
+
+
+def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
+    from oneiros.evaluation.tasks import measure  # noqa: PLC0415
+
+    found: Measured = {one.name: {} for one in chosen}
+    for task in tasks:
+        with progress_bar(task.name, len(chosen) * len(task.questions)) as advance:
+            for one in chosen:
+                found[one.name][task.name] = measure(task, one, advance)
+    return found
+
+
+def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
+    from oneiros.evaluation.ablation import ablate, without_each_part  # noqa: PLC0415
+
+    found: Ablations = {}
+    for task in tasks:
+        for one in chosen:
+            runs = 1 + len(list(without_each_part(one)))
+            with progress_bar(f"{task.name}, {one.name}", runs * len(task.questions)) as advance:
+                found[task.name, one.name] = ablate(task, one, advance)
+    return found
+
+
+def tune(
+    collections: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of judged collections; without any, the demo's questions."),
+    ] = None,
+    profile: Annotated[str, typer.Option(help=f"Begin with this. {PROFILE_HELP}")] = "oneiros",
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A number and the values to try, as fusion.weight=0.3,0.4,0.5; may be given again."
+            " Default: the usual ones that the profile has."
+        ),
+    ] = None,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="Try every combination, not one number after the other.")
+    ] = False,
+    folds: Annotated[int, typer.Option(min=2, max=20, help="Parts of the questions.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Of the parts, and of the bounds.")] = 0,
+    write: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the better profile as TOML, if there is one."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find better numbers on some of the judged questions, and measure them on the others.
+
+    What is found is told as changes to the profile's TOML, and only where the gain in nDCG@10 is
+    beyond chance. A collection is a folder as for oneiros evaluate; k1 and b hold for a store that
+    is made with the profile.
+    """
+    from oneiros.evaluation import collection, tuning  # noqa: PLC0415
+    from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
+
+    if write is not None:
+        _require_file("--output", write)
+    chosen = named_profile("--profile", profile)
+    parameters = None if over is None else [_parameter(one) for one in over]
+    tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
+    with progress_bar("profiles measured", None) as advance:
+        try:
+            found = tuning.tune(
+                tasks,
+                chosen,
+                parameters,
+                method="grid" if grid else "ascent",
+                folds=folds,
+                seed=seed,
+                advance=advance,
+            )
+        except (TypeError, ValueError) as error:
+            msg = f"--over: {error}" if parameters else str(error)
+            raise CommandError(msg) from error
+    if write is not None and found.is_better:
+        from oneiros.runtime.files import new_file  # noqa: PLC0415
+
+        with new_file(write) as file:
+            file.write(found.tuned.to_toml().encode())
+    if json:
+        terminal.write(_document(found))
+        return
+    console = output()
+    console.print(_changes_table(found))
+    for line in _told(found, write):
+        console.print(text(line))
+
+
+def _require_file(option: str, path: Path) -> None:
+    """Refuse what no file can be written to, before minutes of measuring."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        msg = f"{option}: must be a file or a new one, got {path}"
+        raise CommandError(msg)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        msg = f"{option}: nothing can be written in {path.parent}"
+        raise CommandError(msg)
+
+
+def _parameter(written: str) -> Parameter:
+    from oneiros.evaluation.tuning import Parameter  # noqa: PLC0415
+
+    path, _, values = written.partition("=")
+    try:
+        return Parameter(path.strip(), tuple(float(value) for value in values.split(",")))
+    except (TypeError, ValueError) as error:
+        msg = f"--over: expected PATH=NUMBER,NUMBER..., got {written!r}"
+        raise CommandError(msg) from error
+
+
+def _changes_table(found: Tuning) -> Table:
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.evaluation.tuning import value_at  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("number")
+    heads = ("now", *(f"fold {n}" for n in range(1, len(found.folds) + 1)), "all")
+    for head in heads:
+        table.add_column(head, justify="right")
+    profiles = (found.profile, *(fold.profile for fold in found.folds), found.found)
+    for one in found.parameters:
+        values = (value_at(profile, one.path) for profile in profiles)
+        table.add_row(one.path, *(f"{value:g}" for value in values))
+    table.add_section()
+    for name in ("before", "after"):
+        figures = (f"{getattr(fold, name):.4f}" for fold in found.folds)
+        table.add_row(f"nDCG@10 {name}, where not tuned", "", *figures, "")
+    return table
+
+
+def _told(found: Tuning, write: Path | None) -> list[str]:
+    """Return what came of it, in lines."""
+    measured = f"{found.trial_count} profiles measured; on questions not tuned on, nDCG@10 gains"
+    told = [f"{measured} {found.gain} (95 %)"]
+    if not found.is_better:
+        return [*told, "nothing is better beyond chance: the profile stays as it is"]
+    told += _difference(found)
+    return told if write is None else [*told, f"written: {write}"]
+
+
+def _difference(found: Tuning) -> list[str]:
+    """Return the changes to the profile's TOML."""
+    before, after = (one.to_toml().splitlines() for one in (found.profile, found.tuned))
+    name = found.profile.name
+    return list(difflib.unified_diff(before, after, name, f"{name}, tuned", lineterm="", n=2))
+
+
+def _document(found: Tuning) -> dict[str, object]:
+    gain = found.gain
+    return {
+        "profile": found.profile.name,
+        "is_better": found.is_better,
+        "gain": {"mean": gain.mean, "low": gain.low, "high": gain.high},
+        "confidence": gain.confidence,
+        "changes": [
+            {"path": one.path, "before": one.before, "after": one.after} for one in found.changes
+        ],
+        "folds": [
+            {"questions": fold.question_count, "before": fold.before, "after": fold.after}
+            for fold in found.folds
+        ],
+        "profiles_measured": found.trial_count,
+        "tuned": found.tuned.to_toml(),
+    }

@@ -1,0 +1,414 @@
+"""``oneiros rescore`` and ``oneiros promote``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
+from rich import box
+from rich.table import Table
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    PROFILE_HELP,
+    JsonOption,
+    StoreOption,
+    existing,
+    named_profile,
+    opened,
+)
+from oneiros.cli.terminal import moment, progress_bar, seconds_of, text
+from oneiros.display.escaping import one_line
+from oneiros.runtime.dataclasses import asdict
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from oneiros.rescoring.comparison import Comparison, ScoreDistribution
+    from oneiros.rescoring.files import FileReport
+    from oneiros.rescoring.files.compare import ScoreColumn
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["comparison_tables", "promote", "rescore"]
+
+
+BAR = 30  # columns of the longest bar
+
+
+def comparison_tables(found: Comparison) -> Iterator[Table | Text]:
+    """Yield what changes: decisions, order, and how the scores lie."""
+    yield text(f"{found.compared} of {found.rows} rows have both scores", style="dim")
+    yield _decisions(found)
+    yield _order(found)
+    yield _distributions(found)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for place, column in enumerate(columns):
+        table.add_column(text(column), justify="right" if place else "left", no_wrap=True)
+    return table
+
+
+def _decisions(found: Comparison) -> Table | Text:
+    decisions, left, right = found.decisions, found.left, found.right
+    if decisions is None:
+        return text("no promotion: no threshold (--threshold gives one)", style="dim")
+    table = _table("promoted", "rows")
+    table.add_row("by both", str(decisions.both))
+    table.add_row(text(f"only by {_rule(left)}"), str(decisions.only_left))
+    table.add_row(text(f"only by {_rule(right)}"), str(decisions.only_right))
+    table.add_row("by neither", str(decisions.neither))
+    if decisions.changed_rows:
+        rows = ", ".join(map(str, decisions.changed_rows))
+        table.add_row(text(f"changed, first rows: {rows}", style="dim"), "")
+    return table
+
+
+def _rule(side: ScoreDistribution) -> str:
+    return f"{side.name} >= {side.threshold:g}"
+
+
+def _order(found: Comparison) -> Table:
+    table = _table("order", "")
+    tau = found.kendall_tau
+    table.add_row("Kendall's tau-b", "-" if tau is None else f"{tau:.4f}")
+    for k, share in found.top_overlap.items():
+        table.add_row(f"top {k} in common", f"{share:.1%}")
+    return table
+
+
+def _distributions(found: Comparison) -> Table:
+    sides = (found.left, found.right)
+    table = _table("scores", *(side.name for side in sides))
+    table.add_row("rows", *(str(side.scored) for side in sides))
+    table.add_row("without (NaN)", *(str(side.unscored) for side in sides))
+    table.add_row("mean", *(_number(side.mean) for side in sides))
+    for share in sorted({*found.left.quantiles, *found.right.quantiles}, key=float):
+        label = {"0": "least", "0.5": "median", "1": "greatest"}.get(share, f"{float(share):.0%}")
+        table.add_row(label, *(_number(side.quantiles.get(share)) for side in sides))
+    counts = [(side.below_zero, *side.tenths, side.above_one) for side in sides]
+    most = max(1, *(max(each) for each in counts))
+    labels = ["below 0", *(f"{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}" for tenth in range(10))]
+    for label, *pair in zip([*labels, "above 1"], *counts, strict=True):
+        table.add_row(label, *(_bar(count, most) for count in pair))
+    return table
+
+
+def _bar(count: int, most: int) -> str:
+    return f"{'▇' * round(BAR * count / most)} {count}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def promote(
+    store: StoreOption = DEFAULT_STORE,
+    profile: Annotated[str, typer.Option(help=f"Score by this. {PROFILE_HELP}")] = "ciar",
+    threshold: Annotated[
+        float | None, typer.Option(help="The least score, above 0 and up to 1; default: its own.")
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Consolidate staged memories that score high enough, in one transaction; tell which and why."""
+    chosen = named_profile("--profile", profile)
+    clock = seconds_of("--now", now)
+    with opened(existing(store)) as engine:
+        report = engine.promote(chosen, threshold, clock, dry_run=dry_run)
+    if json:
+        terminal.write(asdict(report))
+        return
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    console = output()
+    for line in str(report).splitlines():
+        console.print(text(line))
+
+
+COLUMN = "column:"
+
+
+class Invalid(StrEnum):
+    """What a value out of its range does."""
+
+    RAISE = "raise"
+    NAN = "nan"
+    CLAMP = "clamp"
+
+
+class Missing(StrEnum):
+    """Answers to a column that the file lacks."""
+
+    RAISE = "raise"
+    DEFAULT = "default"
+
+
+class _Rules(TypedDict):
+    """Answers to odd values and to absent columns."""
+
+    invalid: str
+    missing: str
+
+
+def rescore(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A .parquet, .arrow, .feather or .csv file.")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="OUT", help="Ids and scores go here.", show_default=False),
+    ] = None,
+    profile: Annotated[
+        list[str] | None, typer.Option(help=f"Score by this. {PROFILE_HELP} May be given again.")
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="1 to 256; default: one a core.")] = None,
+    invalid: Annotated[
+        Invalid,
+        typer.Option(help="A value out of its range stops, scores NaN, or is brought into it."),
+    ] = Invalid.RAISE,
+    missing: Annotated[
+        Missing,
+        typer.Option(help="A column that a profile multiplies by and IN lacks stops, or defaults."),
+    ] = Missing.RAISE,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help=f"Two of: profiles as above, {COLUMN}NAME for scores in IN. Large files take up "
+            "to 80 bytes a row of TMPDIR."
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="--compare: promotion from here on; default: each one's.")
+    ] = None,
+    top: Annotated[
+        list[int] | None, typer.Option(min=1, help="--compare: overlap of so many best rows.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Score a file of memories without a query, or compare two scores of it.
+
+    OUT appears whole or not at all. After a Ctrl-C or a failure the same command goes on where it
+    stopped.
+    """
+    if target is None and compare is None:
+        msg = "rescore: give OUT, --compare A B, or both"
+        raise CommandError(msg)
+    if profile and target is None:
+        msg = "--profile: needs OUT"
+        raise CommandError(msg)
+    for option, is_given in (("--threshold", threshold is not None), ("--top", bool(top))):
+        if is_given and compare is None:
+            msg = f"{option}: needs --compare"
+            raise CommandError(msg)
+    clock = seconds_of("--now", now)
+    least, thread_count = _least(threshold), _thread_count(threads)
+    _require_files(source, target)
+    rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
+    document: dict[str, object] = {}
+    with _told(source):
+        if target is not None:
+            chosen = _profiles(profile or ["ciar"])
+            document |= _write(
+                source, target, chosen, clock, thread_count, rules, is_shown=not json
+            )
+            clock = clock if compare is None else float(str(document["now"]))
+        if compare is not None:
+            sides = [_side(written) for written in compare]
+            found = _compare(source, sides, clock, thread_count, rules, least, top)
+            document |= {"comparison": asdict(found)}
+            if not json:
+                _show(found)
+    if json:
+        terminal.write(document)
+
+
+def _write(
+    source: Path,
+    target: Path,
+    profiles: list[Profile],
+    now: float | None,
+    threads: int,
+    rules: _Rules,
+    *,
+    is_shown: bool,
+) -> dict[str, object]:
+    from oneiros.rescoring.files import FileReport, open_source, rescore_file  # noqa: PLC0415
+
+    report = FileReport()
+    started = time.perf_counter()
+    with open_source(source) as opened:
+        total = opened.row_count
+    try:
+        with progress_bar("scoring", total) as advance:
+            rescore_file(
+                source,
+                target,
+                profiles,
+                now=now,
+                threads=threads,
+                **rules,
+                report=report,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        raise CommandError(_stopped("interrupted", report), INTERRUPTED) from None
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if not report.parts:
+            raise
+        reason = error.strerror or str(error)
+        raise CommandError(
+            _stopped(f"{error.filename or target}: {reason}", report), FAILED
+        ) from error
+    seconds = time.perf_counter() - started
+    if is_shown:
+        _report(report, target, seconds)
+    return asdict(report) | {
+        "profiles": {profile.name: profile.hash for profile in profiles},
+        "output": str(target),
+        "seconds": seconds,
+    }
+
+
+def _compare(
+    source: Path,
+    sides: list[Profile | ScoreColumn],
+    now: float | None,
+    threads: int,
+    rules: _Rules,
+    threshold: float | None,
+    top: list[int] | None,
+) -> Comparison:
+    from oneiros.clock import system_clock  # noqa: PLC0415
+    from oneiros.rescoring.files import compare_file, open_source  # noqa: PLC0415
+
+    with open_source(source) as opened:
+        total = opened.row_count
+    with progress_bar("comparing", total) as advance:
+        return compare_file(
+            source,
+            *sides,
+            now=system_clock() if now is None else now,
+            threads=threads,
+            **rules,
+            threshold=threshold,
+            top=tuple(top or (10, 100)),
+            advance=advance,
+        )
+
+
+def _least(threshold: float | None) -> float | None:
+    from oneiros.scoring.promotion import Promotion  # noqa: PLC0415
+
+    try:
+        return None if threshold is None else Promotion(threshold=threshold).threshold
+    except ValueError as error:
+        msg = f"--{error}"
+        raise CommandError(msg) from error
+
+
+def _thread_count(threads: int | None) -> int:
+    from oneiros.runtime.threads import checked_threads  # noqa: PLC0415
+
+    try:
+        return checked_threads(threads)
+    except ValueError as error:
+        msg = f"--{error}"
+        raise CommandError(msg) from error
+
+
+def _require_files(source: Path, target: Path | None) -> None:
+    """Refuse what is no file to read, and a name that no file of scores can have."""
+    if not source.exists():
+        msg = f"{source}: no such file"
+        raise CommandError(msg)
+    if target is None:
+        return
+    try:
+        from oneiros.rescoring.files import require_target  # noqa: PLC0415
+
+        require_target(target)
+    except ImportError:
+        return  # told when the source is opened
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _profiles(written: list[str]) -> list[Profile]:
+    from oneiros.rescoring.rescore import chosen_profiles  # noqa: PLC0415
+
+    return chosen_profiles([named_profile("--profile", one) for one in written])
+
+
+def _side(written: str) -> Profile | ScoreColumn:
+    from oneiros.rescoring.files import ScoreColumn  # noqa: PLC0415
+
+    if written.startswith(COLUMN):
+        return ScoreColumn(written.removeprefix(COLUMN))
+    return named_profile("--compare", written)
+
+
+@contextmanager
+def _told(source: Path) -> Iterator[None]:
+    """Say of which file a broken rule is, and what is missing to read it."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except (TypeError, ValueError) as error:
+        words = str(error)
+        named = words if words.startswith(f"{source.name}:") else f"{source.name}: {words}"
+        raise CommandError(named) from error
+    except ImportError as error:
+        msg = "reading tables needs pyarrow: pip install 'oneiros[arrow]'"
+        raise CommandError(msg, FAILED) from error
+
+
+def _stopped(reason: str, report: FileReport) -> str:
+    done = f"{report.rows} rows in {report.parts} of {report.parts_total} parts are scored"
+    advice = "the same command goes on from there" if report.parts else "nothing is kept"
+    return f"{reason}: {done}; {advice}"
+
+
+def _report(report: FileReport, target: Path, seconds: float) -> None:
+    assert report.now is not None
+    if report.restarted:
+        sys.stderr.write(f"started over: {one_line(report.restarted)}\n")
+    if report.missing:
+        sys.stderr.write(f"not in the file, so at their defaults: {', '.join(report.missing)}\n")
+    for counts, words in (
+        (report.future_counts, "with times after now, taken as age 0"),
+        (report.unscored, "without a score (NaN)"),
+    ):
+        for name, count in counts.items():
+            if count:
+                sys.stderr.write(f"{name}: {count} rows {words}\n")
+    before = f", {report.rows_before} of them before" if report.rows_before else ""
+    head = f"{report.rows} rows scored{before} in {seconds:.1f} s"
+    sys.stdout.write(f"{head} as of {moment(report.now)}: {one_line(str(target))}\n")
+
+
+def _show(found: Comparison) -> None:
+    from oneiros.cli.terminal import output  # noqa: PLC0415
+
+    console = output()
+    for table in comparison_tables(found):
+        console.print(table)
+        console.print()

@@ -1,0 +1,482 @@
+"""``oneiros search``, ``oneiros why-not`` and ``oneiros get``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    PROFILE_HELP,
+    JsonOption,
+    StoreOption,
+    existing,
+    named_profile,
+    opened,
+)
+from oneiros.cli.terminal import range_of, seconds_of, text
+from oneiros.display.escaping import snippet
+from oneiros.display.tables import columns_of, day
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import JustifyMethod, RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from oneiros.display.tables import Branch, DisplayTable
+    from oneiros.explain.why_not import WhyNot
+    from oneiros.filters import Where
+    from oneiros.model.memory import Memory
+    from oneiros.search.response import SearchResponse, SearchResult
+
+__all__ = [
+    "SearchCommand",
+    "asks",
+    "get",
+    "memory_document",
+    "parts",
+    "response_document",
+    "results_table",
+    "rich_tree",
+    "search",
+    "summary",
+    "told",
+    "why_not",
+    "why_not_document",
+    "why_not_parts",
+]
+
+
+SNIPPET = 160  # characters of a text in a table
+TEXT_ROOM = 50  # columns for rank, text and score
+FIGURE_ROOM = 9  # columns for one figure and the space before it
+
+
+def results_table(
+    response: SearchResponse, width: int, *, right: Container[str] = frozenset()
+) -> RichTable:
+    """Return the results, one a row; with explanations also each channel's rank and each factor.
+
+    Args:
+        response: the answer; its memories are read here.
+        width: columns of the terminal; where the figures would leave the texts too little room,
+            they stand below each text instead.
+        right: ids known to answer the question, marked as such.
+    """
+    from rich import box  # noqa: PLC0415  (--json needs no rich)
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("#", no_wrap=True)
+    table.add_column("memory", ratio=1, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    channels, factors = _explained(response)
+    is_wide = width >= TEXT_ROOM + FIGURE_ROOM * len((*channels, *factors))
+    for name in (*channels, *factors) if is_wide else ():
+        # One word a line, so that the column stays as narrow as its numbers.
+        table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
+    for rank, result in enumerate(response.results, start=1):
+        figures = (*_ranks(result, channels), *_values(result, factors))
+        shown = told(result)
+        if figures and not is_wide:
+            pairs = zip((*channels, *factors), figures, strict=True)
+            named = ", ".join(f"{name} {figure}" for name, figure in pairs)
+            shown.append_text(text(f"\n{named}", style="dim"))
+        mark = " ✓" if result.id in right else ""
+        table.add_row(f"{rank}{mark}", shown, f"{result.score:.5f}", *(figures if is_wide else ()))
+    return table
+
+
+def told(result: SearchResult) -> Text:
+    """Return what a result is: the beginning of its text, then id, kind and day; it is read here."""
+    from rich.text import Text  # noqa: PLC0415
+
+    memory = result.memory
+    occurred = memory.created_at if memory.event_at is None else memory.event_at
+    title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
+    kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)
+    return Text.assemble(
+        text(title, style="bold"),
+        text(snippet(memory.text, SNIPPET)),
+        text(f"\n{id}  {kind}  {day(occurred)}", style="dim"),
+    )
+
+
+def summary(response: SearchResponse) -> str:
+    """Return one line: how many, how long, by which profile, and what was left out or odd."""
+    trace = response.trace
+    empty = (stage for stage in trace.stages if stage.note and not stage.survivor_count)
+    notes = [f"{stage.name}: {stage.note}" for stage in empty]
+    count = len(response.results)
+    head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
+    noted = "; ".join((*notes, *trace.notes))
+    return f"{head}, profile {response.profile}" + (f" ({noted})" if noted else "")
+
+
+def response_document(response: SearchResponse) -> dict[str, object]:
+    """Return the whole answer as JSON values; memories without their vectors."""
+    return {
+        "query": response.query,
+        "now": response.now,
+        "profile": response.profile,
+        "profile_hash": response.profile_hash,
+        "results": [_result_document(*ranked) for ranked in enumerate(response.results, start=1)],
+        "trace": dataclasses.asdict(response.trace) | {"total_tokens": response.trace.total_tokens},
+    }
+
+
+def memory_document(memory: Memory) -> dict[str, object]:
+    """Return every field but the vector, of which only the width is told; times in ISO 8601."""
+    record = memory.to_record(iso=True)
+    record.pop("embedding")
+    width = None if memory.embedding is None else len(memory.embedding)
+    return record | {"embedding_dimension": width}
+
+
+def _result_document(rank: int, result: SearchResult) -> dict[str, object]:
+    explanation = result.explanation
+    return {
+        "rank": rank,
+        "id": result.id,
+        "score": result.score,
+        "relevance_score": result.relevance_score,
+        "retention_score": result.retention_score,
+        "is_associative": result.is_associative,
+        "path": list(result.path),
+        "via_deep_recall": result.via_deep_recall,
+        "memory": memory_document(result.memory),
+        "explanation": None if explanation is None else dataclasses.asdict(explanation),
+    }
+
+
+def _explained(response: SearchResponse) -> tuple[list[str], list[str]]:
+    """Return the names of channels and factors, in their order; none without explanations."""
+    channels: dict[str, None] = {}
+    factors: dict[str, None] = {}
+    for result in response.results:
+        if result.explanation is not None:
+            channels.update(dict.fromkeys(score.name for score in result.explanation.channels))
+            factors.update(dict.fromkeys(value.name for value in result.explanation.factors))
+    return list(channels), list(factors)
+
+
+def _ranks(result: SearchResult, channels: list[str]) -> list[str]:
+    scores = () if result.explanation is None else result.explanation.channels
+    ranks = {score.name: score.rank for score in scores}
+    return ["-" if ranks.get(name) is None else str(ranks[name]) for name in channels]
+
+
+def _values(result: SearchResult, factors: list[str]) -> list[str]:
+    held = () if result.explanation is None else result.explanation.factors
+    values = {factor.name: factor.value for factor in held}
+    return [f"{values[name]:.3f}" if name in values else "-" for name in factors]
+
+
+_GAP = 3  # columns between the columns of a table
+_KEYS = 2  # columns that every table begins with: rank and id
+
+
+def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
+    """Yield a tree a result, then the table over all of them; nothing without results.
+
+    Args:
+        response: the answer, explained.
+        width: columns of the terminal.
+    """
+    yield from _result_trees(response)
+    if response.results:
+        yield from _tables(response.table(), width)
+
+
+def why_not_parts(told: WhyNot) -> Iterator[Tree | RichTable | str]:
+    """Yield the tree of the answer, and its figures beside those of the last place returned."""
+    yield rich_tree(told.tree())
+    if told.kth is not None and told.channels and not told.is_returned:
+        yield ""
+        yield _rich_table(told.table())
+
+
+def why_not_document(told: WhyNot) -> dict[str, object]:
+    """Return the whole answer as JSON values."""
+    derived = ("is_returned", "score", "kth_score", "gap", "verdict", "lacked")
+    return dataclasses.asdict(told) | {name: getattr(told, name) for name in derived}
+
+
+def _result_trees(response: SearchResponse) -> Iterator[Tree]:
+    """Yield each result's text over the tree of its score; memories are read here."""
+    from rich.text import Text  # noqa: PLC0415  (--json needs no rich)
+
+    for rank, result in enumerate(response.results, start=1):
+        if result.explanation is not None:
+            label = Text(f"{rank}  ").append_text(told(result))
+            tree = result.explanation.tree()
+            yield rich_tree(tree._replace(label=""), label, first=tree.label)
+
+
+def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str = "") -> Tree:
+    """Return a tree of texts that are shown literally.
+
+    Args:
+        root: what to show.
+        label: stands in place of the root's own.
+        first: one more branch, before the others.
+    """
+    from rich.tree import Tree  # noqa: PLC0415
+
+    tree = Tree(text(root.label) if label is None else label, guide_style="dim")
+    if first:
+        tree.add(text(first, style="bold"))
+    for branch in root.branches:
+        tree.add(rich_tree(branch))
+    return tree
+
+
+def _rich_table(table: DisplayTable, columns: Iterable[int] | None = None) -> RichTable:
+    """Return a table of literal texts, of these columns; None: of all."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    rows = table.shown()
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    chosen = list(range(len(table.columns)) if columns is None else columns)
+    for column in chosen:
+        justify: JustifyMethod = "right" if table.is_figures(column) else "left"
+        heading = text(_heading(table.columns[column]))
+        shown.add_column(heading, justify=justify, no_wrap=True)
+    for row in rows:
+        shown.add_row(*(text(row[column]) for column in chosen))
+    return shown
+
+
+def _tables(table: DisplayTable, width: int) -> Iterator[RichTable]:
+    """Yield the table whole where it fits; else in parts, each with rank and id.
+
+    Args:
+        table: its first two columns are rank and id.
+        width: columns of the terminal.
+    """
+    headings = map(_heading, table.columns)
+    widths = [
+        max(columns_of(line) for cell in (heading, *cells) for line in cell.split("\n"))
+        for heading, *cells in zip(headings, *table.shown(), strict=True)
+    ]
+    for group in _fitting(widths, width):
+        yield _rich_table(table, group)
+
+
+def _heading(name: str) -> str:
+    """One word a line, so that a column stays as narrow as its numbers."""
+    return name.replace(" ", "\n").replace("_", "\n")
+
+
+def _fitting(widths: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Yield groups of columns, rank and id in each, no wider than the terminal where it can be."""
+    keys = list(range(_KEYS))
+    group, used = list(keys), sum(widths[:_KEYS])
+    for column in range(_KEYS, len(widths)):
+        if used + widths[column] + _GAP * len(group) > width and len(group) > _KEYS:
+            yield group
+            group, used = list(keys), sum(widths[:_KEYS])
+        group.append(column)
+        used += widths[column]
+    yield group
+
+
+NamesOption = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
+
+
+class SearchCommand(NamedTuple):
+    """One search, as the command line has it."""
+
+    query: str
+    store: Path
+    options: dict[str, Any]
+    """What ``Engine.search`` and ``Engine.why_not`` take by these names."""
+
+
+def _asked(
+    query: Annotated[str, typer.Argument(help="What to look for; any text.")],
+    store: StoreOption = DEFAULT_STORE,
+    k: Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")] = 10,
+    where: Annotated[
+        str | None,
+        typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.'),
+    ] = None,
+    kind: NamesOption = None,
+    project: NamesOption = None,
+    session: NamesOption = None,
+    tag: NamesOption = None,
+    now: Annotated[
+        str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    valid_at: Annotated[
+        str | None, typer.Option(help="Only what was valid then; a time as for --now.")
+    ] = None,
+    date_range: Annotated[
+        str | None,
+        typer.Option(
+            help="When it was, in place of the time that the query names: START/END, "
+            "times as for --now. Either may be left out. A profile that does not read it refuses it."
+        ),
+    ] = None,
+    soft_range: Annotated[
+        bool,
+        typer.Option("--soft-range", help="Lower what lies outside of --date-range only slightly."),
+    ] = False,
+    deep_recall: Annotated[
+        bool, typer.Option("--deep", help="Also superseded memories, with a penalty.")
+    ] = False,
+    include_expired: Annotated[
+        bool, typer.Option("--include-expired", help="Also what is past its validity.")
+    ] = False,
+    profile: Annotated[str | None, typer.Option(help=f"Rank by this. {PROFILE_HELP}")] = None,
+    syntax: Annotated[
+        str,
+        typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
+    ] = "plain",
+) -> SearchCommand:
+    if soft_range and date_range is None:
+        msg = "--soft-range: needs --date-range"
+        raise CommandError(msg)
+    options = {
+        "k": k,
+        "where": _condition(where, kind=kind, project=project, session=session, tags=tag),
+        "now": seconds_of("--now", now),
+        "valid_at": seconds_of("--valid-at", valid_at),
+        "date_range": range_of("--date-range", date_range),
+        "soft_range": soft_range,
+        "include_expired": include_expired,
+        "deep_recall": deep_recall,
+        "profile": None if profile is None else named_profile("--profile", profile),
+        "syntax": syntax,
+    }
+    return SearchCommand(query, store, options)
+
+
+def asks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the query and the options of a search, in place of its argument ``asked``.
+
+    Arguments of the command's own come after the query, its options after those of the search.
+    """
+    shared = inspect.signature(_asked, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+
+    def run(**given: Any) -> None:
+        asked = _asked(**{name: given.pop(name) for name in shared})
+        command(asked=asked, **given)
+
+    parameters = [*shared.values(), *(one for name, one in own.items() if name != "asked")]
+    parameters.sort(key=lambda one: one.default is not one.empty)  # arguments first
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    return run
+
+
+def _condition(where: str | None, **named: list[str] | None) -> Where | None:
+    """Return the filter of the options, all of which must hold; None without any.
+
+    Raises:
+        CommandError: what the filter's own rules refuse, in their words.
+    """
+    given = {name: values for name, values in named.items() if values}
+    if where is None and not given:
+        return None
+    from oneiros import filters  # noqa: PLC0415  (bitmaps)
+
+    try:
+        condition = filters.where(**given)
+        return condition if where is None else condition & filters.Where.from_json(where)
+    except (TypeError, ValueError) as error:
+        msg = f"--where: {error}"
+        raise CommandError(msg) from error
+
+
+@asks
+def search(
+    asked: SearchCommand,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
+    json: JsonOption = False,
+    no_reinforce: Annotated[
+        bool, typer.Option("--no-reinforce", help="Leave the found memories as they are.")
+    ] = False,
+) -> None:
+    """Find memories, best first."""
+    with opened(existing(asked.store)) as engine:
+        response = engine.search(
+            asked.query, **asked.options, explain=explain, reinforce=False if no_reinforce else None
+        )
+        # Inside the block: the memories of results are read from the store when first touched.
+        from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+        if json:
+            terminal.write(response_document(response))
+            return
+        console = output()
+        if explain:
+            for part in parts(response, console.width):
+                console.print(part)
+                console.print()
+        elif response.results:
+            console.print(results_table(response, console.width))
+        console.print(text(summary(response), style="dim"))
+
+
+@asks
+def why_not(
+    asked: SearchCommand,
+    id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
+    json: JsonOption = False,
+) -> None:
+    """Tell why a search does not return a memory; the memory is left as it is."""
+    with opened(existing(asked.store)) as engine:
+        told = engine.why_not(asked.query, id, **asked.options)
+    from oneiros.cli.terminal import output  # noqa: PLC0415
+
+    if json:
+        terminal.write(why_not_document(told))
+        return
+    console = output()
+    for part in why_not_parts(told):
+        console.print(part)
+
+
+def get(
+    id: Annotated[str, typer.Argument(help="Id of the memory.")],
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show one memory with all its fields."""
+    with opened(existing(store)) as engine:
+        memory = engine.get(id)
+
+    document = memory_document(memory)
+    if json:
+        terminal.write(document)
+    else:
+        _show(memory, document)
+
+
+def _show(memory: Memory, document: dict[str, object]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in document.items():
+        if name != "text" and value not in (None, "", [], {}):
+            shown = value if isinstance(value, str) else str(terminal.plain(value))
+            table.add_row(text(name, style="dim"), text(shown))
+    console = output()
+    console.print(table)
+    console.print()
+    console.print(text(memory.text))

@@ -1,0 +1,257 @@
+"""``oneiros simulate``: a year of a memory in a minute, and what each profile forgets in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError
+from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.terminal import output, progress_bar, require_writable, show_table, text
+from oneiros.runtime.dataclasses import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
+
+    from oneiros.scoring.profile import Profile
+    from oneiros.simulation.figures import Course, Lives, Told
+    from oneiros.simulation.script import Script
+    from oneiros.simulation.world import World
+
+__all__ = ["simulate"]
+
+_ALL: Final = ("oneiros", "reverie", "cognitive", "mnemosyne", "omega", "ciar")
+_DEMO: Final = "demo"
+"""What --data calls the demo's own memories."""
+
+
+def simulate(
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help=f'Live under this; may be given again. {PROFILE_HELP} Or "all" six.'),
+    ] = None,
+    days: Annotated[
+        float, typer.Option(help="How long the life is, in its own days, at least 1.")
+    ] = 365.0,
+    memories: Annotated[
+        int | None, typer.Option(help="Memories that are made up; default 5000.")
+    ] = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="The same seed is the same life; default 0; may be given again."),
+    ] = None,
+    dream_every: Annotated[
+        float | None, typer.Option(help="Days between two dream cycles, at least 0.01; default 1.")
+    ] = None,
+    no_dream: Annotated[bool, typer.Option("--no-dream", help="Only live without dreams.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Tell these JSON lines instead: a memory each, with questions about it and the id"
+            ' that it replaces; or "demo".'
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw it over time, as .svg or .png; needs oneiros[plots]."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write picture and tables as one page; needs oneiros[plots]."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Let memories live for a year on a clock that nobody waits for, with dreams and without.
+
+    Sessions tell memories and ask about earlier ones: by popularity, and about what was told lately.
+    Facts change; half of the time nobody says so. Measured each month, over the facts that are still
+    relevant (asked about in the last 30 or the next 90 days): how many are found among the first ten
+    results (recall@10), in how many answers an untrue memory of the fact stands above all that hold
+    (misled) or stands at all (untrue). Shown is how things are at the end, the shares as means over
+    the months, all as means over the seeds; then what dreams took away, by kind and rule. --json has
+    every month. oneiros is run where no profile is named.
+    """
+    from oneiros.simulation.figures import grouped  # noqa: PLC0415
+
+    chosen = _chosen(profile)
+    if data is not None and memories is not None:
+        msg = "--memories, --data: only one of them; the data are as many as they are"
+        raise CommandError(msg)
+    if no_dream and dream_every is not None:
+        msg = "--no-dream, --dream-every: only one of them"
+        raise CommandError(msg)
+    _check_pictures(plot, html, data)
+    worlds = _worlds(days, memories, seed or [0], None if data is None else _script(data))
+    every = None if no_dream else _interval(dream_every)
+    courses = list(_lived(worlds, chosen, every))
+    told = list(_told(worlds, grouped(courses)))
+    if json:
+        terminal.write(_document(worlds, every, courses))
+    else:
+        for place, one in enumerate(told):
+            if place:
+                output().print()
+            show_table(_table(one))
+    _draw(plot, html, grouped(courses), told)  # last: should it fail, the figures are told
+
+
+def _chosen(names: list[str] | None) -> list[Profile]:
+    written = [one for name in names or ["oneiros"] for one in (_ALL if name == "all" else [name])]
+    found = [named_profile("--profile", name) for name in written]
+    if len({one.name for one in found}) < len(found):
+        msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
+        raise CommandError(msg)
+    return found
+
+
+def _interval(days: float | None) -> float:
+    """Return the days between two cycles.
+
+    Raises:
+        ValueError: they break their rule.
+    """
+    from oneiros.model.validation import require_number  # noqa: PLC0415
+    from oneiros.simulation.run import SHORTEST_DAYS  # noqa: PLC0415
+
+    return 1.0 if days is None else require_number("--dream-every", days, low=SHORTEST_DAYS)
+
+
+def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> None:
+    """Refuse what could not be written in the end, before anything takes its time."""
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        msg = f"--plot: expected a name that ends in .svg or .png, got {plot.name!r}"
+        raise CommandError(msg)
+    if plot is None and html is None:
+        return
+    from oneiros.simulation.plots import require_matplotlib  # noqa: PLC0415
+
+    option = "--plot" if plot is not None else "--html"
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        msg = f"{option}: {error}"
+        raise CommandError(msg) from error
+    read = None if data is None or str(data) == _DEMO else data
+    if plot is not None:
+        require_writable("--plot", plot, {"--data": read})
+    if html is not None:
+        require_writable("--html", html, {"--data": read, "--plot": plot})
+
+
+def _script(data: Path) -> Script:
+    from oneiros.simulation import script  # noqa: PLC0415
+
+    if str(data) == _DEMO:
+        return script.demo_script()
+    try:
+        return script.read_script(data)
+    except (TypeError, ValueError) as error:
+        msg = f"--data: {error}"
+        raise CommandError(msg) from error
+
+
+def _worlds(
+    days: float, memories: int | None, seeds: list[int], script: Script | None
+) -> list[World]:
+    from oneiros.simulation.workload import Workload  # noqa: PLC0415
+
+    if len(set(seeds)) < len(seeds):
+        msg = f"--seed: each once, got {', '.join(map(str, seeds))}"
+        raise CommandError(msg)
+    workload = Workload(days=days)
+    if memories is not None:
+        workload = replace(workload, memories=memories)
+    return [replace(workload, seed=seed).world(script) for seed in seeds]
+
+
+def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> Iterator[Course]:
+    """Yield the lives of each profile without dreams, then with them, where it has any."""
+    from oneiros.simulation import run  # noqa: PLC0415
+
+    lives = [
+        (profile, interval, world)
+        for profile in chosen
+        for interval in ((None, every) if profile.phases and every is not None else (None,))
+        for world in worlds
+    ]
+    # All are counted first, and so judged, before any of them takes its time.
+    steps = [run.step_count(world, interval) for _, interval, world in lives]
+    for place, ((profile, interval, world), count) in enumerate(zip(lives, steps, strict=True)):
+        how = "awake" if interval is None else "dreaming"
+        label = f"{place + 1}/{len(lives)} {profile.name}, {how}, seed {world.seed}"
+        with progress_bar(label, count) as advance:
+            yield run.simulate(world, profile, dream_every_days=interval, advance=advance)
+
+
+def _told(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
+    from oneiros.simulation import figures  # noqa: PLC0415
+
+    first = worlds[0]
+    seeds = ", ".join(str(world.seed) for world in worlds)
+    title = f"{first.memory_count} memories in {first.days:g} days, "
+    yield figures.fared(lives, title + (f"seed {seeds}" if len(worlds) == 1 else f"seeds {seeds}"))
+    forgotten = figures.forgot(lives)
+    if forgotten is not None:
+        yield forgotten
+
+
+def _draw(plot: Path | None, html: Path | None, lives: list[Lives], told: list[Told]) -> None:
+    if plot is not None:
+        from oneiros.simulation.plots import drawn  # noqa: PLC0415
+
+        _write(plot, drawn(lives, plot.suffix.removeprefix(".")))
+    if html is not None:
+        from oneiros.simulation.plots import page  # noqa: PLC0415
+
+        _write(html, page(lives, told, "Simulated lives").encode())
+
+
+def _write(path: Path, made: bytes) -> None:
+    """Write a file, whole or not at all."""
+    from oneiros.runtime.files import new_file  # noqa: PLC0415
+
+    with new_file(path) as file:
+        file.write(made)
+
+
+def _table(told: Told) -> Table:
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(
+        title=text(told.title),
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+    for place, head in enumerate(told.heads):
+        table.add_column(
+            text(head), justify="left" if place < told.names else "right", no_wrap=True
+        )
+    for row in told.rows:
+        table.add_row(*map(text, row))
+    return table
+
+
+def _document(
+    worlds: list[World], dream_every: float | None, courses: Sequence[Course]
+) -> dict[str, object]:
+    return {
+        "worlds": [
+            {
+                "days": world.days,
+                "memories": world.memory_count,
+                "facts": len(world.facts),
+                "questions": sum(len(one.asked) for one in world.sessions if one.at < world.days),
+                "seed": world.seed,
+            }
+            for world in worlds
+        ],
+        "dream_every_days": dream_every,
+        "courses": [course.to_document() for course in courses],
+    }

@@ -1,0 +1,308 @@
+"""``oneiros stats``, ``doctor``, ``embed``, ``restore`` and ``purge``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneiros import __version__
+from oneiros.cli import terminal
+from oneiros.cli.failures import FAILED, CommandError, interrupt_held
+from oneiros.cli.stores import (
+    DEFAULT_STORE,
+    EmbedderOption,
+    JsonOption,
+    StoreOption,
+    embedder_of,
+    existing,
+    opened,
+    without_vector,
+)
+from oneiros.cli.terminal import confirm, moment, seconds_of
+from oneiros.display.escaping import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneiros.model.memory import Memory
+
+__all__ = ["doctor", "embed", "purge", "restore", "stats"]
+
+
+_OF_VECTORS = ("embedder", "without_vector", "reembedding")
+
+
+def stats(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
+    """Count what the store holds."""
+    with opened(existing(store)) as engine:
+        figures = engine.stats()
+    if json:
+        terminal.write(figures)
+    else:
+        _show(figures)
+
+
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    verify_erased: Annotated[
+        str | None,
+        typer.Option(help="Look for these bytes in every file of the store; - reads them in."),
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Verify the checksum of every row, and every index.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Check the store; tell versions.
+
+    Exit code 1 when something is wrong. Without a store at the default place only the machine is
+    described.
+    """
+    is_wanted = store != DEFAULT_STORE or verify_erased is not None or deep or store.exists()
+    problems: list[str] = []
+    vectors: dict[str, Any] = dict.fromkeys(_OF_VECTORS)
+    if is_wanted:
+        problems, vectors = _looked_at(existing(store), verify_erased, deep=deep)
+    about = machine()
+    found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
+    found |= {"problems": problems, "is_clean": not problems, **vectors}
+    if json:
+        terminal.write(found)
+    else:
+        _show(about)
+        _tell(store if is_wanted else None, problems)
+        _tell_vectors(vectors)
+    if problems:
+        raise typer.Exit(FAILED)
+
+
+def machine() -> dict[str, str]:
+    """Return the versions of what the engine stands on, and the SIMD path that the core runs.
+
+    The path is the best that the machine has, or the one that the variable ONEIROS_SIMD names.
+    """
+    import apsw  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    from oneiros import _core  # noqa: PLC0415
+
+    return {
+        "oneiros": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "sqlite": apsw.sqlite_lib_version(),
+        "faiss": _version("faiss-cpu"),
+        "numpy": np.__version__,
+        "unicode_tables": _core.unicode_version,
+        "simd": _core.simd_path(),
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _looked_at(path: Path, needle: str | None, *, deep: bool) -> tuple[list[str], dict[str, Any]]:
+    """Return the problems of a store and the figures of its vectors."""
+    sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
+    if sought == "":
+        msg = "--verify-erased: must not be empty"
+        raise CommandError(msg)
+    with opened(path) as engine:
+        problems = list(engine.check(deep=deep))
+        figures = dict.fromkeys(_OF_VECTORS) if problems else engine.stats()
+        if sought is not None and not engine.verify_erased(sought):
+            problems.append("the text is still in the store's files")
+    return problems, {name: figures[name] for name in _OF_VECTORS}
+
+
+def _tell(store: Path | None, problems: list[str]) -> None:
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    console = output()
+    for problem in problems:
+        console.print(text(f"problem: {problem}", style="red"))
+    if store is None:
+        console.print(text(f"no store at {DEFAULT_STORE}: only the machine was looked at"))
+    elif not problems:
+        console.print(text(f"{store}: clean", style="green"))
+
+
+def _tell_vectors(figures: Mapping[str, Any]) -> None:
+    """Print a note on missing vectors, for a store that has an embedder."""
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    if figures["embedder"] and figures["without_vector"]:
+        output().print(text(f"note: {without_vector(figures['without_vector'])}"))
+    if unfinished := figures["reembedding"]:
+        words = (
+            f"note: replacing all vectors by those of {unfinished['embedder']!r} is unfinished, "
+            f"{unfinished['done']} memories are done (oneiros embed --replace)"
+        )
+        output().print(text(words))
+
+
+def _show(figures: Mapping[str, object]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in _flat(figures):
+        table.add_row(text(name.replace("_", " "), style="dim"), text(str(terminal.plain(value))))
+    output().print(table)
+
+
+def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str, object]]:
+    """Yield name and value, of groups too, each name after its group's."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{group}{name} ")
+        else:
+            yield f"{group}{name}", value
+
+
+def restore(
+    id: Annotated[str, typer.Argument(help="Id of the memory.")],
+    store: StoreOption = DEFAULT_STORE,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Take one memory back that a dream cycle or anybody deleted or archived.
+
+    That counts as a use of it, so that the next cycle does not find it stale again.
+    """
+    clock = seconds_of("--now", now)
+    with opened(existing(store)) as engine:
+        was_away = engine.restore(id, now=clock)
+    if json:
+        terminal.write({"id": id, "restored": was_away})
+        return
+    from oneiros.cli.terminal import output, text  # noqa: PLC0415  (--json needs no rich)
+
+    output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
+
+
+_MOST_SHOWN = 50  # rows for a terminal; --json names all
+_TEXT = 60  # characters of a text in a row
+_LEAST = 70  # columns of a terminal for a table
+
+
+def purge(
+    store: StoreOption = DEFAULT_STORE,
+    older_than: Annotated[
+        float, typer.Option("--older-than", help="Days since the deletion, at least 0.")
+    ] = 30.0,
+    now: Annotated[
+        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be erased.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Erase for good what was deleted long enough ago, by dream cycles or by hand.
+
+    It shows which memories these are, and asks. Text, vector and links go; nothing brings them back.
+    """
+    from oneiros.clock import system_clock  # noqa: PLC0415  (--help must not pay for it)
+    from oneiros.model.validation import require_number  # noqa: PLC0415
+
+    require_number("--older-than", older_than, low=0.0)
+    given = seconds_of("--now", now)
+    clock = (
+        system_clock() if given is None else given
+    )  # one moment for what is shown and what is done
+    with opened(existing(store)) as engine:
+        ids = engine.purgeable(older_than, now=clock)
+        if not json:
+            _show_purged(engine.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
+        if ids and not (dry_run or yes):
+            confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
+        with interrupt_held():  # what was done must be reported
+            erased = engine.purge(older_than, now=clock) if ids and not dry_run else 0
+            if json:
+                query = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
+                terminal.write({**query, "erased": erased, "memories": ids})
+            elif ids and not dry_run:
+                typer.echo(f"{_memories(erased)} erased")
+
+
+def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
+    from rich import box  # noqa: PLC0415  (--json needs no rich)
+    from rich.table import Table  # noqa: PLC0415
+
+    from oneiros.cli.terminal import output, show_table, text  # noqa: PLC0415
+    from oneiros.display.escaping import snippet  # noqa: PLC0415
+
+    console = output()
+    if not count:
+        console.print(text(f"nothing was deleted more than {days:g} days ago"))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("memory", "kind", "deleted", "text"):
+        table.add_column(name, overflow="fold")
+    for memory in first:
+        if memory is None or memory.deleted_at is None:
+            continue  # brought back or erased meanwhile
+        deleted = moment(float(round(memory.deleted_at)))
+        cells = (memory.id, memory.kind, deleted, memory.title or memory.text)
+        table.add_row(*(text(snippet(cell, _TEXT)) for cell in cells))
+    show_table(table, _LEAST)
+    if count > _MOST_SHOWN:
+        console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
+    console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))
+
+
+def _memories(count: int) -> str:
+    return f"{count} memory" if count == 1 else f"{count} memories"
+
+
+def embed(
+    store: StoreOption = DEFAULT_STORE,
+    embedder: EmbedderOption = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace all vectors by those of this embedder.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="With --replace: drop what an unfinished run made.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Make the vectors that memories lack.
+
+    256 memories a transaction. After an interrupt or an error run it again: it continues with the
+    rest. With --replace searches use the old vectors until the new ones are complete.
+    """
+    if embedder is None:
+        msg = "--embedder: needed, such as onnx:FOLDER or module:attribute"
+        raise CommandError(msg)
+    if restart and not replace:
+        msg = "--restart: only together with --replace"
+        raise CommandError(msg)
+    path = existing(store)
+    chosen = embedder_of(embedder)
+    is_shown = sys.stderr.isatty()
+    with opened(path, embedder=None if replace else chosen) as engine:
+        if replace:
+            count = engine.reembed(chosen, resume=not restart, progress=is_shown)
+        else:
+            count = engine.embed_missing(progress=is_shown)
+        figures = engine.stats()
+    if json:
+        told = {"store": str(store), "embedded": count, "embedder": figures["embedder"]}
+        terminal.write({**told, "without_vector": figures["without_vector"]})
+    else:
+        sys.stdout.write(f"{count} embedded: {one_line(str(store))}\n")

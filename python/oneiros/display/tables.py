@@ -1,0 +1,188 @@
+"""Scores shown to people: trees and tables, as text and as HTML for notebooks. Progress bars.
+
+Whatever names and ids hold is shown literally: no escape reaches a terminal, no markup a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import NamedTuple
+
+from oneiros.display.escaping import one_line, shortened
+from oneiros.runtime.dataclasses import dataclass
+
+__all__ = [
+    "Branch",
+    "DisplayTable",
+    "columns_of",
+    "day",
+    "figure",
+    "fitted",
+    "html_text",
+    "moment",
+    "padded",
+    "progress_bar",
+    "tree_text",
+]
+
+CELL = 48  # columns of a text in a table
+
+
+class Branch(NamedTuple):
+    """A label and what hangs below it."""
+
+    label: str
+    branches: Sequence[Branch] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayTable:
+    """Named columns over rows of values.
+
+    ``str(table)`` lays it out as text, a notebook shows it as HTML, and
+    ``pandas.DataFrame(table.rows, columns=table.columns)`` takes it as it is.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    """One a result; None where it has no such value."""
+
+    def shown(self) -> list[tuple[str, ...]]:
+        """Return the rows as they are shown: numbers to five digits, texts cut, None as a dash."""
+        return [tuple(map(_cell, row)) for row in self.rows]
+
+    def is_figures(self, column: int) -> bool:
+        """Return whether a column holds no texts, so that it is set flush right."""
+        return not any(isinstance(row[column], str) for row in self.rows)
+
+    def __str__(self) -> str:
+        lines = [tuple(map(one_line, self.columns)), *self.shown()]
+        widths = [max(map(columns_of, column)) for column in zip(*lines, strict=True)]
+        right = [self.is_figures(number) for number in range(len(widths))]
+        return "\n".join(
+            "  ".join(
+                padded(cell, width, is_right)
+                for cell, width, is_right in zip(line, widths, right, strict=True)
+            ).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        right = [self.is_figures(number) for number in range(len(self.columns))]
+        head = "".join(_html_cells("th", self.columns, right))
+        body = "".join(f"<tr>{''.join(_html_cells('td', row, right))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal one line of text takes: two for each wide character."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - for those who look
+
+    return cell_len(text)
+
+
+def padded(text: str, columns: int, is_right: bool = False) -> str:
+    """Return the text with blanks up to so many columns, before it if it is flush right."""
+    blanks = " " * (columns - columns_of(text))
+    return blanks + text if is_right else text + blanks
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return the text cut to so many columns, >= 1; an ellipsis marks a cut."""
+    if columns_of(text) <= columns:
+        return text
+    kept = text[: columns - 1]
+    while columns_of(kept) > columns - 1:
+        kept = kept[:-1]
+    return kept + "…"
+
+
+def figure(value: float) -> str:
+    """Return a number to five significant digits."""
+    return f"{value:#.5g}"
+
+
+def day(seconds: float) -> str:
+    """Return the UTC date, or the number itself outside the calendar's years."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
+
+
+def moment(seconds: float | None) -> str:
+    """Return a time in ISO 8601, UTC, to the second; outside the calendar's years, the number."""
+    if seconds is None:
+        return "-"
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"
+
+
+def tree_text(root: Branch) -> str:
+    """Return a tree as lines of text, one a branch."""
+    return "\n".join((one_line(root.label), *_lines(root.branches, "")))
+
+
+def html_text(text: str) -> str:
+    """Return text for an HTML page: no tag, no entity, no control character of its own."""
+    return _escaped(one_line(text))
+
+
+def _lines(branches: Sequence[Branch], indent: str) -> Iterator[str]:
+    for place, branch in enumerate(branches, start=1):
+        is_last = place == len(branches)
+        yield f"{indent}{'└─' if is_last else '├─'} {one_line(branch.label)}"
+        yield from _lines(branch.branches, indent + ("   " if is_last else "│  "))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return figure(value)
+    return fitted(shortened(str(value), CELL), CELL)
+
+
+def _html_cells(tag: str, row: tuple[object, ...], right: Sequence[bool]) -> Iterator[str]:
+    for value, is_right in zip(row, right, strict=True):
+        side = ' style="text-align: right"' if is_right else ' style="text-align: left"'
+        exact = f' title="{value!r}"' if isinstance(value, float) else ""
+        yield f"<{tag}{side}{exact}>{_escaped(_cell(value))}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    import html  # noqa: PLC0415 - for notebooks only
+
+    return html.escape(text)
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on the error stream while the block runs.
+
+    Args:
+        label: what is going on.
+        total: steps until done; None: show nothing.
+
+    Yields:
+        A callable that takes the number of steps done.
+    """
+    if total is None:
+        yield _ignore
+        return
+    from rich.console import Console  # noqa: PLC0415 - on use only
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        yield partial(shown.advance, shown.add_task(label, total=total))
+
+
+def _ignore(_steps: int) -> None:
+    """Advance no bar."""

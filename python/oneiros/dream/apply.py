@@ -1,0 +1,446 @@
+"""A planned dream cycle written to the store, as part of one transaction."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from oneiros._lazy import np
+from oneiros.dream import undo_log
+from oneiros.dream.counting import counted, memory_counts, removed_counts
+from oneiros.dream.report import LeftAlone
+from oneiros.graph.graph import strengthened
+from oneiros.index.columns import ColumnWrite
+from oneiros.model.memory import Memory
+from oneiros.runtime.dataclasses import replace
+from oneiros.store import KINDS, StoredLink
+from oneiros.store.cycles import StoredContent, StoredCycle
+from oneiros.store.rows import json_text
+from oneiros.write.cycle_columns import changed_by_contents, long_numbers, write_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import ContentChange, LinkChange, Rows
+    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.report import DreamReport
+    from oneiros.graph import Associations
+    from oneiros.index.columns import Lifecycle
+    from oneiros.store import Transaction
+    from oneiros.write.cycle_columns import OwnWrites
+
+__all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "kept_report", "link_state"]
+
+
+State: TypeAlias = tuple[int, float, float, float | None]
+
+
+class ChangedLink(NamedTuple):
+    """One link, before and after; None where there is none."""
+
+    one: str
+    other: str
+    before: StoredLink | None
+    after: StoredLink | None
+
+
+def after_changes(
+    changes: Sequence[LinkChange],
+    associations: Associations,
+    row_of: Mapping[str, int],
+    name: Callable[[int], str],
+    now: float,
+) -> list[ChangedLink]:
+    """Return what links become.
+
+    Args:
+        changes: of memories that are all there; of one pair the last that sets a weight counts, and
+            what gains besides gains once.
+        associations: the links, which have been read.
+        row_of: the rows of their memories by id.
+        name: the id of a row, or of a memory that is added.
+        now: the cycle's clock.
+    """
+    gains: dict[tuple[int, int], LinkChange] = {}
+    weights: dict[tuple[int, int], LinkChange] = {}
+    for change in changes:
+        ends = min(change.one, change.other), max(change.one, change.other)
+        (gains if change.weight is None else weights)[ends] = change
+    found = []
+    for gain in dict.fromkeys(change.gain for change in gains.values()):
+        named = [
+            (name(change.one), name(change.other))
+            for ends, change in gains.items()
+            if change.gain == gain and ends not in weights
+        ]
+        before = associations.of_pairs([(row_of[one], row_of[other]) for one, other in named])
+        after = strengthened(named, before, now=now, gain=gain)
+        found += [
+            ChangedLink(link.one, link.other, was, link)
+            for was, link in zip(before, after, strict=True)
+        ]
+    for change in weights.values():
+        one, other = name(change.one), name(change.other)
+        was = None
+        if change.one >= 0 and change.other >= 0:
+            (was,) = associations.of_pairs([(row_of[one], row_of[other])])
+        becomes = None
+        if change.weight:
+            made = now if was is None else was.created_at
+            becomes = StoredLink(one, other, KINDS.index(change.kind), change.weight, made, None)
+        if was is not None or becomes is not None:
+            found.append(ChangedLink(one, other, was, becomes))
+    return found
+
+
+def link_state(link: StoredLink | None) -> State | None:
+    """Return what a link is but for its ends: kind, weight, and its two times; None for no link."""
+    if link is None:
+        return None
+    return link.kind, link.weight, link.created_at, link.co_retrieved_at
+
+
+if TYPE_CHECKING:
+    Mask = npt.NDArray[np.bool_]
+
+
+class PlannedRows:
+    """What became of a plan's rows. REQUIRES: the columns hold what the transaction sees.
+
+    Args:
+        plan: of this engine, or of one whose store this one's is a copy of.
+        lifecycle: of the engine that applies it.
+        is_of_copy: the plan is of another engine, whose rows are not the same.
+    """
+
+    def __init__(self, plan: DreamPlan, lifecycle: Lifecycle, *, is_of_copy: bool) -> None:
+        draft = plan.draft
+        self._lifecycle = lifecycle
+        self._here: npt.NDArray[np.int64] | None = None
+        self.sequences: npt.NDArray[np.int64] = draft.source.column("sequence")[
+            : len(draft)
+        ].astype(np.int64)
+        """The store's number of each row's memory, shape (n,); 0 where it was erased."""
+        if is_of_copy:
+            self._here = lifecycle.rows_of_sequences(self.sequences)
+            self.sequences[self._here < 0] = 0
+        else:
+            self.sequences[[row for row in lifecycle.erased_rows if row < len(draft)]] = 0
+
+    def here(self, write: ColumnWrite) -> ColumnWrite:
+        """Return the same write by the rows of the engine that applies it."""
+        if self._here is None:
+            return write
+        return write._replace(rows=self._here[write.rows].astype(np.uint32))
+
+    def changed(self, sequences: Collection[int], ids: Collection[str]) -> Mask:
+        """Return which rows are no longer what was planned for, shape (n,).
+
+        Args:
+            sequences: of memories that were changed since.
+            ids: of others that were, in the engine that made the plan.
+        """
+        mask: Mask = self.sequences == 0
+        if sequences:
+            mask |= np.isin(self.sequences, np.fromiter(sequences, np.int64))
+        row_of = self._lifecycle.row_of
+        for id in ids if self._here is None else ():
+            row = row_of.get(id)
+            if row is not None and row < len(mask):
+                mask[row] = True
+        return mask
+
+
+_KEPT_CYCLES: Final = 30  # so many of the last can be undone
+_SAYS: Final = ("text", "memory")  # fields whose values are what somebody said
+_MOST_KEPT: Final = 1_000  # of those left as they are; the report counts all
+
+
+class Applying:
+    """One plan on its way into the store.
+
+    Args:
+        plan: what is to be done.
+        transaction: open; the projections hold what it sees.
+        associations: the links; None: they are damaged, and stay as they are.
+        rows: of the plan.
+        row_of: the rows of the associations by id.
+        owed: ids of memories that searches strengthened since; they stay as they are.
+        blobs: of the memories that are added, by place, the encoded embeddings.
+    """
+
+    def __init__(
+        self,
+        plan: DreamPlan,
+        transaction: Transaction,
+        associations: Associations | None,
+        rows: PlannedRows,
+        row_of: Mapping[str, int],
+        owed: frozenset[str],
+        blobs: Mapping[int, bytes],
+    ) -> None:
+        self._plan = plan
+        self._draft = plan.draft
+        self._transaction = transaction
+        self._associations = associations
+        self._row_of = row_of
+        self._blobs = blobs
+        self._net = plan.net()
+        self._rows = rows
+        self._sequence_of = rows.sequences
+        since = transaction.cycles.changed_since(plan.revision) | transaction.cycles.linked_since(
+            plan.revision
+        )
+        changed = rows.changed(since, owed)
+        self._stays = self._touched() & changed
+        _spread(self._stays, self._draft.rests)
+        self._day = transaction.cycles.taken_in_day(plan.now)
+        self._over = self._beyond_day_limit()
+        if self._over.any():
+            self._stays |= self._over
+            _spread(self._stays, self._draft.rests)
+        self._dropped = {-1 - place for place in self._draft.unmade}
+        self._contents: list[StoredContent] = []
+
+    def run(self, own: OwnWrites) -> DreamReport:
+        """Write the cycle and what undoes it; returns what was done, and tells ``own`` of it."""
+        columns = self._write_columns()
+        own.columns += map(self._rows.here, columns)
+        added = self._add()
+        for content in self._draft.contents:
+            if not self._is_left(content.row, content.after):
+                self._write_content(content)
+        own.sequences += changed_by_contents(self._contents)
+        links = self._write_links()
+        self._keep_replays()
+        report = self._report(columns, added)
+        kept = [
+            undo_log.KeptColumn(
+                write.field,
+                self._sequence_of[write.rows],
+                self._before(write),
+                write.values,
+                self._long.get(write.field),
+            )
+            for write in columns
+        ]
+        self._transaction.cycles.add_dream_cycle(
+            StoredCycle(
+                number=0,
+                id=report.id,
+                revision=0,
+                dreamed_at=report.now,
+                undoes=None,
+                report=kept_report(report),
+                changes=undo_log.encoded(kept, links, revision=self._transaction.revision),
+            ),
+            self._contents,
+        )
+        self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
+        return report
+
+    def _touched(self) -> Mask:
+        """Which rows the plan has anything to do with."""
+        draft = self._draft
+        touched = np.zeros(len(draft), np.bool_)
+        for rows, _, _ in self._net.values():
+            touched[rows] = True
+        for pair in draft.rests:
+            touched[np.concatenate(pair)] = True
+        for part in draft.links.parts:
+            for ends in map(np.asarray, (part.ones, part.others)):
+                touched[ends[ends >= 0]] = True
+        touched[[content.row for content in draft.contents if content.row >= 0]] = True
+        if draft.peer_counts is not None:
+            touched[draft.candidates] = True
+        return touched
+
+    def _beyond_day_limit(self) -> Mask:
+        """Return the rows for which other cycles left no room since the plan was made."""
+        over = np.zeros(len(self._draft), np.bool_)
+        limit = self._draft.day_limit(self._day)
+        if limit is not None:
+            taken = self._draft.taken_rows()
+            taken = taken[~self._stays[taken]]
+            over[taken[max(0, limit - self._day.memories) :]] = True
+        return over
+
+    def _write_columns(self) -> list[ColumnWrite]:
+        writes = []
+        for field, (rows, _, after) in self._net.items():
+            goes = ~self._stays[rows]
+            if goes.any():
+                writes.append(ColumnWrite(field, rows[goes], after[goes]))
+        self._long = long_numbers(
+            self._transaction,
+            {write.field: self._before(write) for write in writes},
+            {write.field: self._sequence_of[write.rows] for write in writes},
+        )
+        write_columns(self._transaction, writes, self._sequence_of)
+        return writes
+
+    def _before(self, write: ColumnWrite) -> npt.NDArray[Any]:
+        rows, before, _ = self._net[write.field]
+        return before[np.searchsorted(rows, write.rows)]
+
+    def _add(self) -> int:
+        for place, added in enumerate(self._draft.added):
+            if -1 - place in self._dropped:
+                continue
+            if self._stays[added.sources].any():
+                self._dropped.add(-1 - place)
+                continue
+            record: dict[str, Any] = {**added.record, "id": self._plan.name(-1 - place)}
+            memory = Memory.from_record(Memory(**record), now=self._plan.now)
+            sequence = self._transaction.insert(memory, embedding_blob=self._blobs.get(place))
+            self._contents.append(StoredContent(sequence, "memory", added.rule, None, None))
+        return len(self._draft.added) - len(self._dropped)
+
+    def _is_left(self, *rows: object) -> bool:
+        """Whether one of these is a row that stays as it is, or a memory that is not added."""
+        numbers = [row for row in rows if isinstance(row, int)]
+        return any(
+            number in self._dropped if number < 0 else bool(self._stays[number])
+            for number in numbers
+        )
+
+    def _write_content(self, content: ContentChange) -> None:
+        transaction, id = self._transaction, self._plan.name(content.row)
+        held = transaction.load_stored([id])[0]
+        if held is None:
+            return
+        changes: dict[str, tuple[object, object]] = {}
+        if content.field == "text":
+            transaction.set_text(id, str(content.after))
+            changes["text"] = (held.text, content.after)
+        elif content.field == "embedding":
+            transaction.update_columns([(id, {"embedding": None})])
+            changes["embedding"] = (held.embedding, None)
+        else:
+            after = content.after
+            by = self._plan.name(after) if isinstance(after, int) else after
+            metadata = held.metadata | {
+                "superseded_at": self._plan.now,
+                "superseded_reason": content.rule,
+            }
+            transaction.update_columns([(id, {"superseded_by": by, "metadata": metadata})])
+            changes["superseded_by"] = (held.superseded_by, by)
+            changes["metadata"] = (held.metadata_json, json_text(metadata))
+        self._contents += [
+            StoredContent(held.sequence, field, content.rule, before, after)
+            for field, (before, after) in changes.items()
+        ]
+
+    def _write_links(self) -> list[undo_log.KeptLink]:
+        if self._associations is None:
+            return []
+        changes = [link for link in self._draft.links if not self._is_left(link.one, link.other)]
+        plan, row_of = self._plan, self._row_of
+        found = after_changes(changes, self._associations, row_of, plan.name, plan.now)
+        self._transaction.set_links(link.after for link in found if link.after is not None)
+        for link in found:
+            if link.after is None:
+                self._transaction.remove_link(link.one, link.other)
+        return self._kept_links(found)
+
+    def _kept_links(self, found: list[ChangedLink]) -> list[undo_log.KeptLink]:
+        ends = list(dict.fromkeys(id for link in found for id in (link.one, link.other)))
+        known = self._transaction.sequences_of(ends)
+        kept = []
+        for link in found:
+            one, other = known.get(link.one), known.get(link.other)
+            if one is not None and other is not None:
+                before, after = link_state(link.before), link_state(link.after)
+                kept.append(undo_log.KeptLink(one, other, before, after))
+        return kept
+
+    def _keep_replays(self) -> None:
+        draft = self._draft
+        if draft.peer_counts is not None:
+            replayed = draft.candidates[~self._stays[draft.candidates]]
+            sequences = self._sequence_of[replayed].tolist()
+            before = self._transaction.cycles.replays(sequences)
+            self._transaction.cycles.keep_replays(sequences, draft.now)
+            self._contents += [
+                StoredContent(sequence, "replayed_at", "R11", was, draft.now)
+                for sequence, was in zip(sequences, before, strict=True)
+            ]
+
+    def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
+        deleted = sum(len(write.rows) for write in columns if write.field == "deleted_at")
+        report = self._plan.report
+        taken = self._draft.taken_rows()
+        taken = taken[~self._stays[taken]]
+        left = np.flatnonzero(self._stays & ~self._over).tolist()
+        changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
+        over = np.flatnonzero(self._over).tolist()
+        stay = {*changed_since, *map(self._plan.name, over)}
+        made = self._made_of([one.id for one in report.named]) - stay
+        told = report.left_alone
+        for reason, rows in (("changed since", left), ("prune budget", over)):
+            if rows:
+                told += (LeftAlone(phase="", rule="R19", reason=reason, memories=len(rows)),)
+        if left or over:
+            report = self._counted(report)
+        return replace(
+            report,
+            is_dry_run=False,
+            live_after=report.live_before - deleted + added,
+            taken_away=len(taken),
+            taken_shown=self._draft.newly_hidden(taken),
+            taken_before=self._day.memories,
+            day_limit=self._draft.day_limit(self._day),
+            left_alone=told,
+            changed_since=changed_since,
+            named=tuple(one for one in report.named if one.id in made),
+            removed=removed_counts({write.field: (write.rows, write.values) for write in columns}),
+        )
+
+    def _counted(self, report: DreamReport) -> DreamReport:
+        """Return the report with the changes counted that were made, of those planned."""
+        counts = counted(self._draft, self._stays, self._is_left)
+        memories = memory_counts(self._draft, self._stays, self._is_left)
+        phases = (
+            replace(one, changes=counts.get(one.name, {}), memories=memories.get(one.name, {}))
+            for one in report.phases
+        )
+        fields = (held for rules in counts.values() for held in rules.values())
+        total = sum(count for held in fields for count in held.values())
+        return replace(report, phases=tuple(phases), change_count=total)
+
+    def _made_of(self, ids: list[str]) -> set[str]:
+        """Which of these ids are of the memories that were planned for, or of those added.
+
+        One that was forgotten may have been given again since.
+        """
+        last = self._sequence_of.max(initial=0)
+        added = {self._plan.name(-1 - place) for place in range(len(self._draft.added))}
+        known = self._transaction.sequences_of(ids)
+        return {id for id, sequence in known.items() if sequence <= last or id in added}
+
+
+def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
+    """Let what rests on rows that stay as they are stay, too."""
+    if not rests:
+        return
+    rows, others = (np.concatenate(parts) for parts in zip(*rests, strict=True))
+    while (held := stays[others] & ~stays[rows]).any():
+        stays[rows[held]] = True
+
+
+def kept_report(report: DreamReport) -> str:
+    """Return a report as the store keeps it: without what anybody said, and of bounded length."""
+    named = tuple(
+        replace(one, before=None, after=None) if one.field in _SAYS else one
+        for one in report.named
+        if one.field != "embedding"
+    )
+    kept = replace(
+        report,
+        named=named,
+        changed_since=report.changed_since[:_MOST_KEPT],
+        not_restored=report.not_restored[:_MOST_KEPT],
+    )
+    return json.dumps(kept.record(), separators=(",", ":"))

@@ -1,0 +1,52 @@
+"""The phases by name: what a profile declares, and the function that does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.dream.phases.consolidate import consolidate
+from oneiros.dream.phases.cool import cool
+from oneiros.dream.phases.downscale import downscale
+from oneiros.dream.phases.forget import forget
+from oneiros.dream.phases.judge import judge_conflicts
+from oneiros.dream.phases.place import place
+from oneiros.dream.phases.promote import promote
+from oneiros.dream.phases.prune import prune
+from oneiros.dream.phases.scan import scan
+from oneiros.dream.phases.stub import cut_to_stubs
+from oneiros.dream.phases.summarise import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from oneiros.dream.draft import Draft
+    from oneiros.scoring.phases.phase import Phase
+
+    Run = Callable[[Draft, Any], None]
+
+__all__ = ["run_phase"]
+
+_RUN: Final[Mapping[str, Run]] = {
+    "scan": scan,
+    "consolidate": consolidate,
+    "downscale": downscale,
+    "prune": prune,
+    "place": place,
+    "promote": promote,
+    "cool": cool,
+    "stub": cut_to_stubs,
+    "summarise": summarise,
+    "judge": judge_conflicts,
+    "forget": forget,
+}
+
+
+def run_phase(draft: Draft, phase: Phase) -> None:
+    """Let one phase draft its changes.
+
+    Args:
+        draft: as the phases before left it.
+        phase: what the profile declares.
+    """
+    draft.begin(phase.name)
+    _RUN[phase.name](draft, phase)

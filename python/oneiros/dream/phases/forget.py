@@ -1,0 +1,55 @@
+"""What is old, unused and weak is archived. Source: docs/systems/omega.md O31."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from oneiros._lazy import np
+from oneiros.dream.phases.factor_values import product
+from oneiros.dream.phases.kinds import never_accessed
+from oneiros.model.fields import ENUMS, kinds_of
+from oneiros.scoring.factors import Feedback, FlooredDecay, KindWeight
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import Rows
+    from oneiros.dream.draft import Draft
+    from oneiros.scoring.phases.omega import Forgetting
+
+__all__ = ["forget"]
+
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+
+
+def forget(draft: Draft, phase: Forgetting) -> None:
+    """Archive what is old, was never accessed or is disliked, and weighs next to nothing.
+
+    The weakest goes first, of equal ones the earlier.
+    """
+    weights = product(draft, KindWeight, Feedback, FlooredDecay)
+    unused = never_accessed(draft)
+    unused |= draft.column("feedback") <= phase.disliked_at
+    kinds = draft.source.kinds
+    exempt = kinds_of(phase, "exempt")
+    stays = np.array([kind in exempt for kind in kinds], np.bool_)
+    forgotten = draft.live & unused & (weights < phase.below)
+    forgotten &= draft.settled_days() >= phase.age_days
+    forgotten &= ~stays[draft.column("kind")]
+    forgotten &= draft.column("status") != _ARCHIVED
+    forgotten = draft.without_kept("O31", forgotten)
+    rows = np.flatnonzero(forgotten).astype(np.uint32)
+    draft.because["O31"] = partial(_because, draft, weights)
+    draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])
+
+
+def _because(draft: Draft, weights: npt.NDArray[np.float64], rows: Rows) -> list[str]:
+    """Return in words why each row is archived."""
+    unused, feedback = never_accessed(draft)[rows], draft.column("feedback")[rows]
+    ages = draft.age_days("created_at")[rows]
+    found = []
+    for place, weight in enumerate(weights[rows].tolist()):
+        use = "never used" if unused[place] else f"feedback {feedback[place]}"
+        found.append(f"{use}, {ages[place]:.0f} days old, and of little weight ({weight:.3f})")
+    return found

@@ -1,0 +1,53 @@
+"""What is staged is consolidated, what fades archived. Source: docs/systems/reverie.md R14."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from oneiros._lazy import np
+from oneiros.dream.phases.kinds import staleness
+from oneiros.model.fields import ENUMS
+
+if TYPE_CHECKING:
+    from oneiros.dream.changes import Rows
+    from oneiros.dream.draft import Draft
+    from oneiros.scoring.phases.reverie import Place
+
+__all__ = ["place"]
+
+_STAGED: Final = ENUMS["status"].index("staged")
+_CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
+
+
+def place(draft: Draft, phase: Place) -> None:
+    """Consolidate staged memories that are used or old, then archive consolidated ones that fade.
+
+    Reads status, accesses, revisions, the peers of this cycle, times, kind, strength; writes status.
+    """
+    activity = draft.column("access_count").astype(np.int64)
+    activity += draft.column("revision_count")
+    if draft.peer_counts is not None:
+        activity += draft.peer_counts
+    is_old = draft.age_days("created_at") >= phase.least_age_days
+    is_ready = draft.live & (draft.column("status") == _STAGED)
+    is_ready &= is_old | (activity >= phase.least_activity)
+    rows = np.flatnonzero(is_ready).astype(np.uint32)
+    consolidated = draft.change("R14", "status", rows, _CONSOLIDATED)
+    stale = staleness(draft, phase)
+    fades = draft.live & (draft.column("status") == _CONSOLIDATED)
+    fades &= (stale >= phase.least_staleness) & (
+        draft.column("strength") < np.float32(phase.below_strength)
+    )
+    rows = np.flatnonzero(draft.without_kept("R14", fades)).astype(np.uint32)
+    draft.because["R14"] = partial(_because, draft)
+    archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
+    draft.count(consolidated=len(consolidated), archived=len(archived))
+
+
+def _because(draft: Draft, rows: Rows) -> list[str]:
+    """Return in words why each row is archived."""
+    values = zip(draft.idle_days()[rows], draft.column("strength")[rows], strict=True)
+    return [
+        f"not used for {idle:.0f} days, and weak (strength {held:.2f})" for idle, held in values
+    ]

@@ -1,0 +1,150 @@
+"""Memories that fade and are alike get one summary. Source: docs/systems/cognitive.md C21."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros._lazy import np
+from oneiros.dream.phases.cool import HOT, to_cold
+from oneiros.dream.phases.factor_values import retained
+from oneiros.dream.phases.grouping import answer_of, groups_of, rounded
+from oneiros.dream.words import coded
+from oneiros.model.fields import ENUMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.dream.changes import Rows
+    from oneiros.dream.draft import Draft
+    from oneiros.scoring.phases.cognitive import Summarising
+
+    Matrix = npt.NDArray[np.float32]
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["summarise"]
+
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+_LARGEST: Final = (
+    *("importance", "access_count", "created_at", "updated_at", "last_accessed_at"),
+    *("learned_at", "strength", "depth", "certainty", "impact", "priority"),
+)
+"""Fields of which a summary has the largest of its sources': its times are not its own."""
+
+_SHARED: Final = ("topic", "project", "session")
+
+
+def summarise(draft: Draft, phase: Summarising) -> None:
+    """Put one summary in the place of each group of memories that fade and are alike."""
+    rows, vectors = _compared(draft, phase)
+    sections = draft.column("category")[rows] + 3 * (draft.source.grouped("project")[rows] + 1)
+    groups = groups_of(vectors, sections, phase)
+    for group in groups:
+        _summarise(draft, phase, rows[group], vectors[group])
+    draft.count(compared=len(rows), groups=len(groups))
+
+
+def _compared(draft: Draft, phase: Summarising) -> tuple[Rows, Matrix]:
+    """Return the rows that are compared with each other, rising, and their vectors.
+
+    Where there are more than a cycle compares, these are the rows of the least retention; of equal
+    ones the earlier.
+    """
+    retention = retained(draft)
+    rows = np.flatnonzero(_may_be_summarised(draft) & (retention < phase.below)).astype(np.uint32)
+    order = np.argsort(retention[rows], kind="stable")
+    most, left = max(phase.most_compared, 1), phase.most_compared
+    chosen, found = [rows[:0]], [draft.source.vectors(rows[:0])]
+    for start in range(0, len(rows), most):
+        portion = rows[order[start : start + most]]
+        vectors = draft.source.vectors(portion)
+        held = np.flatnonzero(vectors.any(axis=1))[:left]
+        chosen.append(portion[held])
+        found.append(vectors[held])
+        left -= len(held)
+        if not left or not vectors.shape[1]:
+            break
+    taken = np.concatenate(chosen)
+    rising = np.argsort(taken)
+    return taken[rising], np.concatenate(found)[rising]
+
+
+def _may_be_summarised(draft: Draft) -> Mask:
+    """Return which rows C21 speaks of, retention and vectors apart.
+
+    A summary is not summarised again. What begins or expires is not summarised either: its summary
+    would do neither.
+    """
+    mask: Mask = draft.live & ~draft.protected & (draft.column("superseded") == 0)
+    mask &= (draft.column("status") != _ARCHIVED) & (draft.column("tier") == HOT)
+    mask &= draft.column("consolidation_quality") == 0
+    mask &= np.isnan(draft.column("valid_from")) & ~draft.expiring
+    return mask
+
+
+def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) -> None:
+    """Put one summary in the place of rows, where all of them may be changed."""
+    if not len(draft.changeable("C21", rows, whole=True)):
+        return
+    records = draft.source.records(rows)
+    if not all(records):
+        return  # one was erased since the cycle began
+    record = {
+        **_fields(draft, rows),
+        **_shared(records),
+        **_content(draft, rows, vectors),
+        "consolidation_quality": phase.quality,
+    }
+    summary = draft.add("C21", record, rows)
+    for row in rows.tolist():
+        draft.supersede("C21", row, summary)
+        draft.link("C21", summary, row, weight=phase.link, kind="summary")
+    to_cold(draft, "C21", rows)
+
+
+def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
+    """Return text and vector of a summary: those of the member nearest the centre, if none writes."""
+    texts = draft.source.texts(rows)
+    centre = vectors.mean(axis=0, dtype=np.float64)
+    if draft.summarise is None:
+        nearest = int(np.argmax(rounded(vectors @ centre)))  # of equal ones the first
+        return {"text": texts[nearest], "embedding": vectors[nearest].copy()}
+    text = answer_of("summarise", draft.summarise, texts)
+    if not text.strip():
+        msg = f"summarise: must write a text, got {text!r}"
+        raise ValueError(msg)
+    if draft.embeds:
+        return {"text": text}
+    return {"text": text, "embedding": (centre / np.linalg.norm(centre)).astype(np.float32)}
+
+
+def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
+    """Return what a summary has of its sources, but for words and vector."""
+    held = {name: np.fmax.reduce(draft.column(name)[rows], keepdims=True) for name in _LARGEST}
+    held["stability"] = draft.column("stability")[rows].mean(keepdims=True, dtype=np.float64)
+    numbers = {
+        name: coded(value.astype(draft.column(name).dtype))[0] for name, value in held.items()
+    }
+    kinds = Counter(draft.column("kind")[rows].tolist())
+    fields: dict[str, Any] = {
+        **{name: value for name, value in numbers.items() if value is not None},
+        "kind": draft.source.kinds[kinds.most_common(1)[0][0]],
+        "category": ENUMS["category"][draft.column("category")[rows[0]]],
+    }
+    veracities = set(draft.column("veracity")[rows].tolist())
+    if len(veracities) == 1:
+        fields["veracity"] = ENUMS["veracity"][veracities.pop()]
+    return fields
+
+
+def _shared(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the words and tags that all of a summary's sources have."""
+    first = records[0]
+    alike = {
+        name: first[name] for name in _SHARED if all(one[name] == first[name] for one in records)
+    }
+    tags: Any = [record["tags"] for record in records]
+    shared = [tag for tag in dict.fromkeys(tags[0]) if all(tag in one for one in tags)]
+    return {name: word for name, word in alike.items() if word is not None} | {"tags": shared}

@@ -1,0 +1,293 @@
+"""A dream cycle taken back, as part of one transaction: all that nobody changed since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneiros import _core
+from oneiros._lazy import np
+from oneiros.dream import undo_log
+from oneiros.dream.apply import kept_report, link_state
+from oneiros.dream.counting import removals
+from oneiros.dream.kept_contents import require_sense
+from oneiros.dream.report import FieldChange, LeftAlone
+from oneiros.dream.words import said
+from oneiros.errors import StoreCorrupt
+from oneiros.index.columns import ColumnWrite, LongNumbers
+from oneiros.model.fields import ENUMS
+from oneiros.runtime.dataclasses import replace
+from oneiros.store.cycles import StoredCycle
+from oneiros.store.links import StoredLink
+from oneiros.store.rows import metadata_of
+from oneiros.write.cycle_columns import changed_by_contents, write_columns
+from oneiros.write.vectors import DIMENSION_SETTING, REEMBEDDED_SETTING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.dream.report import DreamReport
+    from oneiros.graph import Associations
+    from oneiros.index.columns import Lifecycle
+    from oneiros.store import Reading, StoredMemory, Transaction
+    from oneiros.store.cycles import StoredContent
+    from oneiros.write.cycle_columns import OwnWrites
+
+__all__ = ["Undoing", "undoable"]
+
+_PHASE = "undo"
+_RULE = "R19"
+_ARCHIVED = ENUMS["status"].index("archived")
+
+
+def _moved(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
+    """Return long numbers by where their places are now.
+
+    Args:
+        long: the numbers.
+        places: that are left, each once.
+    """
+    to = np.flatnonzero(np.isin(places, long.places))
+    return LongNumbers(to, long.values[np.searchsorted(long.places, places[to])])
+
+
+def _are_shown(
+    states: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Return which rows are neither deleted nor archived."""
+    shown: npt.NDArray[np.bool_] = np.isnan(states["deleted_at"][rows])
+    shown &= states["status"][rows] != _ARCHIVED
+    return shown
+
+
+def undoable(reading: Reading, id: str) -> StoredCycle:
+    """Return the cycle of an id.
+
+    Raises:
+        ValueError: there is none, it was undone, it is an undoing, or what it changed is no longer
+            kept.
+    """
+    cycle = reading.cycles.dream_cycle(id)
+    if cycle is None:
+        msg = f"id: no dream cycle has the id {id!r}"
+    elif cycle.undoes is not None:
+        msg = f"id: must be of a cycle, {id!r} undid one"
+    elif reading.cycles.undone_by(id) is not None:
+        msg = f"id: must be of a cycle that stands, {id!r} was undone"
+    elif cycle.changes is None:
+        msg = f"id: {id!r} is too old: what it changed is no longer kept"
+    else:
+        return cycle
+    raise ValueError(msg)
+
+
+class Undoing:
+    """One cycle on its way back.
+
+    Args:
+        cycle: of :func:`undoable`.
+        transaction: open; the projections hold what it sees.
+        lifecycle: rows and columns.
+        associations: the links; None: they are damaged, and stay as they are.
+        report: of this undoing, to be completed.
+    """
+
+    def __init__(
+        self,
+        cycle: StoredCycle,
+        transaction: Transaction,
+        lifecycle: Lifecycle,
+        associations: Associations | None,
+        report: DreamReport,
+    ) -> None:
+        self._cycle = cycle
+        self._transaction = transaction
+        self._lifecycle = lifecycle
+        self._associations = associations
+        self._report = report
+        self._not_restored: list[FieldChange] = []
+        self._restored = 0
+        self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle took away, by column
+        self._stuck: list[npt.NDArray[np.int64]] = []  # those of them that stay so
+        self._kept: list[undo_log.KeptColumn] = []
+        self.has_erased = False
+        """Whether a memory that the cycle added is gone for good."""
+
+    def run(self, own: OwnWrites) -> DreamReport:
+        """Restore what can be, note it as a cycle of its own, and tell ``own`` of it.
+
+        Raises:
+            StoreCorrupt: what the cycle changed is damaged; nothing was written.
+        """
+        columns, links = undo_log.decoded(self._cycle.changes or b"")
+        contents = self._transaction.cycles.dream_contents(self._cycle.number)
+        require_sense(contents)
+        self._restore_columns(columns, own)
+        self._restore_links(links)
+        for content in reversed(contents):
+            self._restore_content(content)
+        own.sequences += changed_by_contents(contents) + self._transaction.relinked
+        stays = len({one.id for one in self._not_restored})
+        told = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=stays)
+        report = replace(
+            self._report,
+            undoes=self._cycle.id,
+            brought_back=self._brought_back,
+            brought_back_shown=self._brought_back_shown,
+            change_count=self._restored,
+            left_alone=(told,) if stays else (),
+            not_restored=tuple(self._not_restored),
+        )
+        self._transaction.cycles.add_dream_cycle(
+            StoredCycle(
+                number=0,
+                id=report.id,
+                revision=0,
+                dreamed_at=report.now,
+                undoes=self._cycle.id,
+                report=kept_report(report),
+                changes=undo_log.encoded(self._kept, [], revision=self._transaction.revision),
+            ),
+            (),
+        )
+        return report
+
+    def _restore_columns(self, columns: Sequence[undo_log.KeptColumn], own: OwnWrites) -> None:
+        sequence_of = np.zeros(len(self._lifecycle.ids), np.int64)
+        writes = []
+        for column in columns:
+            rows = self._lifecycle.rows_of_sequences(column.sequences)
+            known = np.flatnonzero(rows >= 0)
+            rows, after, before = rows[known], column.after[known], column.before[known]
+            sequence_of[rows] = column.sequences[known]
+            held = self._lifecycle.column(column.field)[rows]
+            stands = held == after
+            if held.dtype.kind == "f":
+                stands |= np.isnan(held) & np.isnan(after)
+            removed = removals(column.field, after)
+            self._removed.append(rows[removed])
+            self._stuck.append(rows[removed & ~stands])
+            self._tell(column.field, rows[~stands], held[~stands], before[~stands])
+            if stands.any():
+                order = np.flatnonzero(stands)[np.argsort(rows[stands], kind="stable")]
+                restored, was = rows[order].astype(np.uint32), before[order]
+                long = None if column.long is None else _moved(column.long, known[order])
+                writes.append(ColumnWrite(column.field, restored, was, long))
+                self._kept.append(
+                    undo_log.KeptColumn(column.field, sequence_of[restored], after[order], was)
+                )
+                self._restored += len(restored)
+        self._count_brought_back(writes)
+        write_columns(self._transaction, writes, sequence_of)
+        own.columns += writes
+
+    def _count_brought_back(self, writes: Sequence[ColumnWrite]) -> None:
+        """Count the memories that the cycle took away and that are back after these writes."""
+        nothing = np.empty(0, np.int64)
+        rows = np.unique(np.concatenate([nothing, *self._removed]))
+        rows = np.setdiff1d(rows, np.concatenate([nothing, *self._stuck]))
+        states = {name: self._lifecycle.column(name).copy() for name in ("deleted_at", "status")}
+        was_shown = _are_shown(states, rows)
+        for write in writes:
+            if write.field in states:
+                states[write.field][write.rows] = write.values
+        self._brought_back = len(rows)
+        self._brought_back_shown = int(np.count_nonzero(_are_shown(states, rows) & ~was_shown))
+
+    def _tell(
+        self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]
+    ) -> None:
+        ids = self._lifecycle.ids
+        for row, stays, was in zip(
+            rows.tolist(), said(field, held), said(field, before), strict=True
+        ):
+            self._leave(ids[row], field, stays, was)
+
+    def _leave(self, id: str, field: str, held: object, before: object) -> None:
+        self._not_restored.append(
+            FieldChange(id=id, field=field, before=held, after=before, phase=_PHASE, rule=_RULE)
+        )
+
+    def _restore_links(self, links: Sequence[undo_log.KeptLink]) -> None:
+        if self._associations is None or not links:
+            return
+        ends = list(dict.fromkeys(end for link in links for end in (link.first, link.second)))
+        id_of = dict(zip(ends, self._transaction.cycles.ids(ends), strict=True))
+        row_of = self._lifecycle.row_of
+        for link in links:
+            one, other = id_of[link.first], id_of[link.second]
+            if one is None or other is None:
+                continue
+            (held,) = self._associations.of_pairs([(row_of[one], row_of[other])])
+            if link_state(held) != link.after:
+                self._leave(one, "link", other, None)
+            elif link.before is None:
+                self._transaction.remove_link(one, other)
+                self._restored += 1
+            else:
+                self._transaction.set_links([StoredLink(one, other, *link.before)])
+                self._restored += 1
+
+    def _restore_content(self, content: StoredContent) -> None:
+        (id,) = self._transaction.cycles.ids([content.sequence])
+        if id is None:
+            return
+        if content.field == "replayed_at":
+            self._restore_replay(content)
+            return
+        try:
+            (held,) = self._transaction.load_stored([id])
+        except StoreCorrupt:  # what is damaged stays as it is
+            self._leave(id, content.field, None, None)
+            return
+        if held is None:
+            return
+        if content.field == "memory":
+            self._take_back(held)
+            return
+        names = {"metadata": "metadata_json"}
+        now = getattr(held, names.get(content.field, content.field))
+        if now != content.after or not self._fits(content):
+            self._leave(held.id, content.field, None, None)
+            return
+        before: Any = content.before
+        if content.field == "text":
+            self._transaction.set_text(held.id, before)
+        else:
+            if content.field == "metadata":
+                before = {} if before is None else metadata_of(before)
+            self._transaction.update_columns([(held.id, {content.field: before})])
+        self._restored += 1
+
+    def _fits(self, content: StoredContent) -> bool:
+        """Whether a vector is of the store's embedder: no reembed came after the cycle."""
+        if content.field != "embedding" or content.before is None:
+            return True
+        settings = self._transaction.settings()
+        replaced_at = settings.get(REEMBEDDED_SETTING) or "0"
+        if not replaced_at.isdecimal() or self._cycle.revision < int(replaced_at):
+            return False
+        width = _core.embedding_dimension(blob=content.before)
+        return settings.get(DIMENSION_SETTING) == str(width)
+
+    def _restore_replay(self, content: StoredContent) -> None:
+        """Bring back when a memory was replayed, unless another cycle replayed it since."""
+        if self._transaction.cycles.replays([content.sequence]) == [content.after]:
+            if content.before is None:
+                self._transaction.cycles.forget_replay(content.sequence)
+            else:
+                self._transaction.cycles.keep_replays([content.sequence], content.before)
+
+    def _take_back(self, held: StoredMemory) -> None:
+        """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""
+        if not held.id.startswith(f"{self._cycle.id}+"):  # as ``DreamPlan.name`` has it
+            msg = f"the store holds damaged changes of a dream cycle ({held.id!r} is not of it)"
+            raise StoreCorrupt(msg)
+        if held.revision == self._cycle.revision:
+            self._transaction.erase(held.id)
+            self.has_erased = True
+        else:
+            self._transaction.update_columns([(held.id, {"deleted_at": self._report.now})])
+            self._leave(held.id, "memory", None, None)
+        self._restored += 1

@@ -1,0 +1,49 @@
+"""Filters: typed conditions, and the bitmaps of attributes they are compiled against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros.filters.attributes import AttributeIndex
+from oneiros.filters.fields import Attributed
+from oneiros.filters.row_bitmaps import Bits, Rows, allowed_bits, rows_where, set_of
+from oneiros.model.validation import require_instance
+
+if TYPE_CHECKING:
+    from oneiros.filters.conditions import Where, where
+
+__all__ = [
+    "AttributeIndex",
+    "Attributed",
+    "Bits",
+    "Rows",
+    "Where",
+    "allowed_bits",
+    "require_where",
+    "rows_where",
+    "set_of",
+    "where",
+]
+
+
+def require_where(condition: object) -> None:
+    """Refuse what is no filter; None is fine.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if condition is not None:
+        from oneiros.filters.conditions import Where  # noqa: PLC0415 - only who filters makes it
+
+        require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("Where", "where"):
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from oneiros.filters import conditions  # noqa: PLC0415 - only who filters makes its classes
+
+    value: object = getattr(conditions, name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,344 @@
+"""Filters: typed conditions on memories, joined by ``&``, ``|`` and ``~``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from oneiros.errors import QueryTooLarge
+from oneiros.filters.fields import (
+    MEASURES,
+    NAMED,
+    TIMES,
+    Scalar,
+    read_bounds,
+    read_scalar,
+    read_words,
+    scalar_key,
+)
+from oneiros.model.fields import ENUMS
+from oneiros.runtime.dataclasses import dataclass, field
+
+__all__ = [
+    "AllTags",
+    "And",
+    "AnyOf",
+    "Everything",
+    "Measured",
+    "MetadataIs",
+    "Not",
+    "Or",
+    "Where",
+    "Within",
+    "from_json",
+    "joined",
+    "to_json",
+    "where",
+]
+
+
+MAX_DEPTH: Final = 32
+MAX_VALUES: Final = 100_000
+
+_KNOWN: Final = (*NAMED, "tags_all", "metadata", *ENUMS, *TIMES, *MEASURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A condition on memories. Make one with :func:`where`; join with ``&``, ``|``, ``~``.
+
+    Equal conditions are equal objects with equal hashes. A filter may be 32 levels deep and hold
+    100,000 values; more is :class:`oneiros.QueryTooLarge`.
+    """
+
+    depth: int = field(init=False, compare=False, repr=False, default=1)
+    """Levels of nesting, this one included."""
+    size: int = field(init=False, compare=False, repr=False, default=1)
+    """Values and conditions in it."""
+
+    def __and__(self, other: Where) -> Where:
+        if not isinstance(other, Where):
+            return NotImplemented
+        return joined(And, (self, other))
+
+    def __or__(self, other: Where) -> Where:
+        if not isinstance(other, Where):
+            return NotImplemented
+        return joined(Or, (self, other))
+
+    def __invert__(self) -> Where:
+        return self.part if isinstance(self, Not) else Not(self)
+
+    def __bool__(self) -> bool:
+        # `a and b` would silently drop a: a scope must never widen by a slip of the pen.
+        msg = "a filter has no truth value; join filters with &, | and ~"
+        raise TypeError(msg)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the condition as plain JSON values; :meth:`from_json` reads it back."""
+        return to_json(self)
+
+    @staticmethod
+    def from_json(value: str | Mapping[str, object]) -> Where:
+        """Return the condition that JSON describes, as text or already parsed.
+
+        ``{"project": "x", "occurred_at": ["2025-03-01T00:00:00Z", null]}`` reads like the keywords
+        of :func:`where`; ``{"all": [...]}``, ``{"any": [...]}`` and ``{"not": {...}}`` join.
+
+        Raises:
+            ValueError: no JSON object, or as :func:`where`.
+            TypeError: as :func:`where`.
+            QueryTooLarge: too deep or too many values.
+        """
+        return from_json(value)
+
+
+def _measure(node: Where, depth: int, size: int) -> None:
+    if depth > MAX_DEPTH:
+        msg = f"where: at most {MAX_DEPTH} levels deep, got {depth}"
+        raise QueryTooLarge(msg)
+    if size > MAX_VALUES:
+        msg = f"where: at most {MAX_VALUES} values, got {size}"
+        raise QueryTooLarge(msg)
+    object.__setattr__(node, "depth", depth)
+    object.__setattr__(node, "size", size)
+
+
+@dataclass(frozen=True, slots=True)
+class Everything(Where):
+    """Matches every memory: ``where()`` without a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Where):
+    """The field's value (for ``tags``: one of them) is among ``values``; none of none."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _measure(self, 1, max(1, len(self.values)))
+
+
+@dataclass(frozen=True, slots=True)
+class AllTags(Where):
+    """The memory carries every one of ``values`` as a tag."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _measure(self, 1, max(1, len(self.values)))
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Where):
+    """A time lies in [start, end), seconds since the epoch; None is open; no time never matches."""
+
+    name: str
+    start: float | None
+    end: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Where):
+    """A numeric column lies in [low, high], both ends included; None is open."""
+
+    name: str
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataIs(Where):
+    """``metadata[key]`` equals a scalar: 1 equals 1.0, True does not equal 1, None is JSON null."""
+
+    key: str
+    value: Scalar = field(compare=False)
+    canonical: object = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "canonical", scalar_key(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class And(Where):
+    """Every part holds."""
+
+    parts: tuple[Where, ...]
+
+    def __post_init__(self) -> None:
+        _measure_parts(self, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Where):
+    """At least one part holds."""
+
+    parts: tuple[Where, ...]
+
+    def __post_init__(self) -> None:
+        _measure_parts(self, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Where):
+    """The part does not hold."""
+
+    part: Where
+
+    def __post_init__(self) -> None:
+        _measure_parts(self, (self.part,))
+
+
+def _measure_parts(node: Where, parts: tuple[Where, ...]) -> None:
+    depth = 1 + max((part.depth for part in parts), default=0)
+    _measure(node, depth, 1 + sum(part.size for part in parts))
+
+
+def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
+    """Return all sides joined, flat where they already are such a join, without idle parts.
+
+    No side at all: everything for :class:`And`, nothing for :class:`Or`, as in logic.
+    """
+    parts: list[Where] = []
+    for side in sides:
+        parts.extend(side.parts if isinstance(side, join) else (side,))
+    if join is And:
+        parts = [part for part in parts if not isinstance(part, Everything)]
+    elif any(isinstance(part, Everything) for part in parts):
+        return Everything()
+    unique = tuple(dict.fromkeys(parts))
+    if not unique:
+        return Everything() if join is And else ~Everything()
+    return unique[0] if len(unique) == 1 else join(unique)
+
+
+def where(**conditions: object) -> Where:
+    """Return the filter of all given conditions together; none given matches every memory.
+
+    Args:
+        **conditions: by field name.
+
+            - ``id``, ``kind``, ``project``, ``session``, ``topic``, ``category``, ``status``,
+              ``veracity``, ``tier``, ``importance_tag``, ``canonical_layer``: a text, or a list of
+              which one must be it. ``tags``: one of them must be there; ``tags_all``: all must.
+            - ``created_at``, ``updated_at``, ``last_accessed_at``, ``event_at``, ``occurred_at``
+              (``event_at``, else ``created_at``), ``valid_from``, ``valid_until``: a pair
+              (start, end), half open, so that days tile: [start, end). Each a number of seconds,
+              an aware ``datetime``, an ISO 8601 text with offset, or None for an open end.
+            - ``importance``, ``strength``, ``depth``, ``priority``, ``pinned`` and the other
+              numeric fields: a number, or a pair (low, high), both ends included, so that
+              ``importance=(0.8, 1.0)`` holds 1.0.
+            - ``metadata``: a dict of key to text, number, truth value or None; each must be equal.
+
+    Returns:
+        A :class:`Where`.
+
+    Raises:
+        ValueError: an unknown field (the message names the known ones) or a value out of rule.
+        TypeError: a value of the wrong type; None too, since a scope that silently matches all is
+            a leak.
+        QueryTooLarge: more than 100,000 values.
+    """
+    return joined(And, [part for item in conditions.items() for part in _conditions(*item)])
+
+
+def _conditions(name: str, value: object) -> Iterable[Where]:
+    if name in NAMED or name in ENUMS:
+        return [AnyOf(name, read_words(name, value))]
+    if name == "tags_all":
+        return [AllTags(read_words(name, value))]
+    if name in TIMES:
+        return [Within(name, *read_bounds(name, value))]
+    if name in MEASURES:
+        return [Measured(name, *read_bounds(name, value))]
+    if name == "metadata":
+        if not isinstance(value, Mapping):
+            msg = f"metadata: expected a dict of key to value, got {value!r}"
+            raise TypeError(msg)
+        return [MetadataIs(key, read_scalar(key, item)) for key, item in value.items()]
+    msg = f"where: unknown field {name!r}; known: {', '.join(sorted(_KNOWN))}"
+    raise ValueError(msg)
+
+
+MAX_BYTES: Final = 16 * 1024 * 1024  # of a filter given as text: 100,000 ids fit
+
+
+def to_json(condition: Where) -> dict[str, object]:
+    """Return ``condition`` as JSON values; times are seconds since the epoch."""
+    match condition:
+        case And(parts=parts):
+            return _conjunction([to_json(part) for part in parts])
+        case Or(parts=parts):
+            return {"any": [to_json(part) for part in parts]}
+        case Not(part=part):
+            return {"not": to_json(part)}
+        case AnyOf(name=name, values=values):
+            return {name: values[0] if len(values) == 1 else list(values)}
+        case AllTags(values=values):
+            return {"tags_all": list(values)}
+        case Within(name=name, start=low, end=high) | Measured(name=name, low=low, high=high):
+            return {name: [low, high]}
+        case MetadataIs(key=key, value=value):
+            return {"metadata": {key: value}}
+        case Everything():
+            return {}
+        case _:
+            msg = f"where: no JSON form of {type(condition).__name__}"
+            raise TypeError(msg)
+
+
+def _conjunction(parts: list[dict[str, object]]) -> dict[str, object]:
+    """Return parts side by side in one object, as the keywords of `where` are, if no name recurs."""
+    flat = {name: value for part in parts for name, value in part.items()}
+    if len(flat) == sum(len(part) for part in parts):
+        return flat
+    return {"all": parts}
+
+
+def from_json(value: str | Mapping[str, object]) -> Where:
+    """Return the condition that ``value`` describes (see :meth:`oneiros.filters.conditions.Where.from_json`)."""
+    if isinstance(value, str):
+        if len(value) > MAX_BYTES:
+            msg = f"where: at most {MAX_BYTES} characters of JSON, got {len(value)}"
+            raise QueryTooLarge(msg)
+        try:
+            parsed: object = json.loads(value)
+        except ValueError as error:
+            msg = f"where: not JSON: {error}"
+            raise ValueError(msg) from error
+        except RecursionError as error:
+            raise _too_deep() from error
+        return _read(parsed, 1)
+    return _read(value, 1)
+
+
+def _read(value: object, depth: int) -> Where:
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if not isinstance(value, Mapping):
+        msg = f"where: expected a JSON object, got {type(value).__name__}"
+        raise TypeError(msg)
+    sides: list[Where] = []
+    for name, item in value.items():
+        if name == "all":
+            sides.extend(_parts(name, item, depth))
+        elif name == "any":
+            sides.append(joined(Or, _parts(name, item, depth)))
+        elif name == "not":
+            sides.append(~_read(item, depth + 1))
+        else:
+            sides.append(where(**{str(name): item}))
+    return joined(And, sides)
+
+
+def _parts(name: str, item: object, depth: int) -> list[Where]:
+    if not isinstance(item, list | tuple):
+        msg = f"where: {name!r} joins a list of objects, got {type(item).__name__}"
+        raise TypeError(msg)
+    return [_read(part, depth + 1) for part in item]
+
+
+def _too_deep() -> QueryTooLarge:
+    return QueryTooLarge(f"where: at most {MAX_DEPTH} levels deep")

@@ -1,0 +1,320 @@
+"""Sets of rows as bitmaps, and the bits that the channels take."""
+
+from __future__ import annotations
+
+import array
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pyroaring import BitMap
+
+from oneiros._lazy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "Bits",
+    "Rows",
+    "RowsByValue",
+    "allowed_bits",
+    "rows_of_bits",
+    "rows_where",
+    "set_of",
+    "sets_of_arrays",
+    "values_and_rows",
+]
+
+
+Rows: TypeAlias = "npt.NDArray[np.uint32]"
+Bits: TypeAlias = "npt.NDArray[np.uint8]"
+
+_PLAIN: Final = 12346  # cookie of a bitmap without run containers
+_WITH_RUNS: Final = 12347
+_OFFSETS_FROM: Final = 4  # containers; with runs and fewer than these, no table of offsets
+_SPAN: Final = 65_536  # rows a container
+_ARRAY_LIMIT: Final = 4_096  # rows up to which a container is an array of uint16
+
+
+def set_of(rows: Rows | Iterable[int]) -> BitMap:
+    """Return the set of these rows (0 to 2^32 - 1).
+
+    Of an array.array, pyroaring reads the memory at once; of a NumPy array it would take one
+    Python number after the other, at ten times the cost.
+    """
+    if not isinstance(rows, list | range) and isinstance(rows, np.ndarray):
+        return BitMap(array.array("I", np.ascontiguousarray(rows, np.uint32).tobytes()))
+    return BitMap(array.array("I", rows))
+
+
+def rows_where(mask: npt.NDArray[np.bool_]) -> BitMap:
+    """Return the set of rows r with ``mask[r]``.
+
+    Args:
+        mask: shape (n,), bool.
+    """
+
+    def containers() -> Iterator[tuple[int, int, bytes]]:
+        for key, start in enumerate(range(0, len(mask), _SPAN)):
+            part = mask[start : start + _SPAN]
+            count = int(np.count_nonzero(part))
+            if count > _ARRAY_LIMIT:
+                yield key, count, np.packbits(part, bitorder="little").tobytes()
+            elif count:
+                yield key, count, np.flatnonzero(part).astype("<u2").tobytes()
+
+    return _joined(containers())
+
+
+def rows_of_bits(bits: memoryview, row_count: int) -> BitMap:
+    """Return the set of rows whose bits are set, without NumPy: what opening a store needs.
+
+    Args:
+        bits: of bytes: bit r of byte r // 8 says row r is in it.
+        row_count: rows there are; bits from there on are left out.
+    """
+    if row_count % 8:
+        last = bits[row_count // 8] & ((1 << row_count % 8) - 1)
+        bits = memoryview(bits[: row_count // 8].tobytes() + bytes((last,)))
+
+    def containers() -> Iterator[tuple[int, int, bytes]]:
+        for key, start in enumerate(range(0, len(bits), _SPAN // 8)):
+            part = bits[start : start + _SPAN // 8].tobytes()
+            count = int.from_bytes(part).bit_count()
+            if count > _ARRAY_LIMIT:
+                yield key, count, part
+            elif count:
+                yield key, count, _places(part)
+
+    return _joined(containers())
+
+
+def _places(bits: bytes) -> bytes:
+    """The numbers of the bits that are set, as uint16; few are."""
+    places = (
+        8 * found.start() + bit
+        for found in re.finditer(rb"[^\0]", bits)
+        for bit in range(8)
+        if bits[found.start()] >> bit & 1
+    )
+    return struct.pack(f"<{int.from_bytes(bits).bit_count()}H", *places)
+
+
+def _joined(containers: Iterable[tuple[int, int, bytes]]) -> BitMap:
+    """Return the set of (key, how many rows, rows as an array or as bits) in order of their keys."""
+    heads: list[bytes] = []
+    bodies: list[bytes] = []
+    for key, count, body in containers:
+        heads.append(struct.pack("<HH", key, count - 1))
+        bodies.append(body if count <= _ARRAY_LIMIT else body.ljust(_SPAN // 8, b"\0"))
+    first = 8 + 8 * len(bodies)
+    offsets = [first, *accumulate((len(body) for body in bodies[:-1]), initial=first)][1:]
+    head = struct.pack("<II", _PLAIN, len(bodies))
+    table = struct.pack(f"<{len(bodies)}I", *offsets[: len(bodies)])
+    return BitMap.deserialize(b"".join([head, *heads, table, *bodies]))
+
+
+class RowsByValue:
+    """Value -> rows. One row is kept as a plain number: most sessions, topics and urls have few."""
+
+    def __init__(self) -> None:
+        self._sets: dict[object, int | BitMap] = {}
+
+    def add(self, value: object, row: int) -> None:
+        held = self._sets.get(value)
+        if held is None:
+            self._sets[value] = row
+        elif isinstance(held, int):
+            self._sets[value] = BitMap((held, row))
+        else:
+            held.add(row)
+
+    def add_all(self, value: object, rows: list[int]) -> None:
+        if len(rows) == 1:
+            self.add(value, rows[0])
+            return
+        held = self._sets.get(value)
+        added = set_of(rows)
+        if isinstance(held, int):
+            added.add(held)
+        elif held is not None:
+            added |= held
+        self._sets[value] = added
+
+    def discard(self, value: object, row: int) -> None:
+        held = self._sets.get(value)
+        if held == row:
+            del self._sets[value]
+        elif isinstance(held, BitMap):
+            held.discard(row)
+            if not held:
+                del self._sets[value]
+
+    def discard_all(self, value: object, rows: list[int]) -> None:
+        held = self._sets.get(value)
+        if len(rows) == 1 or not isinstance(held, BitMap):
+            for row in rows:
+                self.discard(value, row)
+            return
+        held -= set_of(rows)
+        if not held:
+            del self._sets[value]
+
+    def items(self) -> Iterable[tuple[object, int | BitMap]]:
+        """Return each value with its row or its set, not the caller's own."""
+        return self._sets.items()
+
+    def values(self) -> list[object]:
+        """Return every value, in a list of the caller's own."""
+        return list(self._sets)
+
+    def put(self, value: object, rows: int | BitMap) -> None:
+        """Give a value its rows, in place of any it has."""
+        self._sets[value] = rows
+
+    def rows(self, value: object) -> BitMap:
+        """Return a set of the caller's own."""
+        held = self._sets.get(value)
+        if held is None:
+            return BitMap()
+        return BitMap((held,)) if isinstance(held, int) else BitMap(held)
+
+    def rows_of_any(self, values: Iterable[object]) -> BitMap:
+        found = [held for value in values if (held := self._sets.get(value)) is not None]
+        sets = [held for held in found if isinstance(held, BitMap)]
+        rows = set_of([held for held in found if isinstance(held, int)])
+        return BitMap.union(rows, *sets) if sets else rows
+
+
+def allowed_bits(rows: BitMap, row_count: int) -> Bits:
+    """Return the rows of a set as packed bits: bit r of byte r // 8 says row r is in it.
+
+    Args:
+        rows: the set; rows from ``row_count`` on are left out.
+        row_count: rows there are, >= 0.
+
+    Returns:
+        Shape (ceil(row_count / 8),), bit-packed little-endian.
+
+    Raises:
+        ValueError: ``row_count`` is negative.
+    """
+    if row_count < 0:
+        msg = f"row_count: must be >= 0, got {row_count}"
+        raise ValueError(msg)
+    spans = -(-row_count // _SPAN)
+    bits = np.zeros((spans, _SPAN // 8), np.uint8)
+    for key, kind, body in _containers(rows.serialize()):
+        if key >= spans:
+            break  # keys ascend
+        if kind == "bits":
+            bits[key] = np.frombuffer(body, np.uint8)
+        else:
+            mask = np.zeros(_SPAN, np.bool_)
+            _fill(mask, kind, np.frombuffer(body, "<u2"))
+            bits[key] = np.packbits(mask, bitorder="little")
+    flat = bits.reshape(-1)[: -(-row_count // 8)]
+    if row_count % 8:
+        flat[-1] &= (1 << row_count % 8) - 1
+    return flat
+
+
+def _fill(mask: npt.NDArray[np.bool_], kind: str, body: npt.NDArray[np.uint16]) -> None:
+    if kind == "array":
+        mask[body] = True
+        return
+    for start, more in body.reshape(
+        -1, 2
+    ).tolist():  # runs: few, or it would not be a run container
+        mask[start : start + more + 1] = True
+
+
+def _containers(data: bytes) -> Iterator[tuple[int, str, memoryview]]:
+    """Yield (key, "bits" | "array" | "runs", body) of each container of a serialized bitmap."""
+    view = memoryview(data)
+    cookie, size = struct.unpack_from("<II", data) if len(data) >= 8 else (_PLAIN, 0)
+    if cookie & 0xFFFF == _WITH_RUNS:
+        size = (cookie >> 16) + 1
+        flags_end = 4 + (size + 7) // 8
+        is_run = np.unpackbits(np.frombuffer(view[4:flags_end], np.uint8), bitorder="little")
+        at = flags_end
+    else:
+        is_run = np.zeros(size, np.uint8)
+        at = 8
+    heads = np.frombuffer(view[at : at + 4 * size], "<u2").reshape(-1, 2).tolist()
+    at += 4 * size
+    if cookie & 0xFFFF != _WITH_RUNS or size >= _OFFSETS_FROM:
+        at += 4 * size
+    for (key, last), run in zip(heads, is_run.tolist()[:size], strict=True):
+        if run:
+            (runs,) = struct.unpack_from("<H", data, at)
+            kind, at, length = "runs", at + 2, 4 * runs
+        elif last + 1 <= _ARRAY_LIMIT:
+            kind, length = "array", 2 * (last + 1)
+        else:
+            kind, length = "bits", _SPAN // 8
+        yield key, kind, view[at : at + length]
+        at += length
+
+
+def values_and_rows(
+    sets: RowsByValue,
+) -> tuple[list[object], npt.NDArray[np.uint32], Rows]:
+    """Return the values (None, True and False as lists of one), how many rows each has, and these."""
+    values: list[object] = []
+    sizes: list[int] = []
+    pieces: list[bytes] = []
+    for value, held in sets.items():
+        values.append(list(value) if isinstance(value, tuple) else value)
+        rows = BitMap((held,)) if isinstance(held, int) else held
+        sizes.append(len(rows))
+        pieces.append(rows.to_array().tobytes())
+    return values, np.array(sizes, np.uint32), np.frombuffer(b"".join(pieces), np.uint32)
+
+
+def sets_of_arrays(
+    values: list[object], sizes: npt.NDArray[np.uint32], rows: Rows, row_end: int
+) -> RowsByValue:
+    """Return what :func:`values_and_rows` was given.
+
+    Args:
+        values: one a set.
+        sizes: rows of each set.
+        rows: those of all sets, one set's after the other's.
+        row_end: all rows must be below.
+
+    Raises:
+        ValueError: they do not fit each other, or no such values can be.
+    """
+    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
+    if (
+        len(values) != len(sizes)
+        or (ends[-1] if ends else 0) != len(rows)
+        or (sizes == 0).any()
+        or (rows >= row_end).any()
+    ):
+        msg = "sets of rows do not fit their values"
+        raise ValueError(msg)
+    sets = RowsByValue()
+    start = 0
+    for value, end in zip(values, ends, strict=True):
+        held = int(rows[start]) if end == start + 1 else set_of(rows[start:end])
+        sets.put(_key_of(value), held)
+        start = end
+    return sets
+
+
+def _key_of(value: object) -> object:
+    if (
+        isinstance(value, list)
+        and len(value) == 1
+        and (value[0] is None or isinstance(value[0], bool))
+    ):
+        return (value[0],)
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    msg = "a value that nothing can have"
+    raise ValueError(msg)

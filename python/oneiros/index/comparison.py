@@ -1,0 +1,150 @@
+"""The read model compared with the store, memory by memory."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros._lazy import np
+from oneiros.index.texts import asking_share
+from oneiros.model.fields import ENUMS, FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from oneiros.index.read_model import Projections
+    from oneiros.store import StoredMemory
+
+__all__ = ["SUMMED", "StoreComparison"]
+
+_PLAIN: Final = tuple(
+    name for name, field in FIELDS.items() if field.column is not None and name != "kind"
+)
+_CODED: Final = {
+    "kind": "kind",
+    "topic": "topic_code",
+    "project": "project_code",
+    "session": "session_code",
+}
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+_HOT: Final = ENUMS["tier"].index("hot")
+SUMMED: Final = (
+    *("category", "priority", "veracity", "pinned", "revision_count", "feedback"),
+    *("duplicate_count", "depth", "importance_tag", "status", "canonical_layer"),
+)
+"""Whole numbers of which a store and its read model have the same sums; no search changes them."""
+
+
+class StoreComparison:
+    """Collects in what the read model differs.
+
+    Args:
+        projections: hold what the memories are read from; nothing changes them meanwhile.
+        without: fields that are not compared.
+    """
+
+    def __init__(self, projections: Projections, *, without: Collection[str] = ()) -> None:
+        self._projections = projections
+        self._without = frozenset(without)
+        self._seen = 0
+        self._found: dict[str, list[str]] = {}
+        lifecycle = projections.lifecycle
+        self._words = {name: ("", *words) for name, words in lifecycle.words().items()}
+
+    def add(self, batch: Sequence[StoredMemory]) -> None:
+        """Compare memories as the store holds them."""
+        row_of = self._projections.lifecycle.row_of
+        pairs = [(row_of.get(memory.id), memory) for memory in batch]
+        self._note("memories", (memory for row, memory in pairs if row is None))
+        known = [(row, memory) for row, memory in pairs if row is not None]
+        self._seen += len(known)
+        if known:
+            rows, memories = map(list, zip(*known, strict=True))
+            self._compare(rows, memories)
+
+    def problems(self) -> list[str]:
+        """Return in what the read model differs, one sentence each."""
+        found = [
+            f"{name}: {len(ids)} memories differ from the store, such as {ids[0]!r}"
+            for name, ids in self._found.items()
+        ]
+        held = len(self._projections.lifecycle.row_of)
+        if held != self._seen:
+            found.append(f"read model: {held} memories, expected {self._seen}")
+        return found
+
+    def _note(self, name: str, memories: Iterable[StoredMemory]) -> None:
+        ids = [memory.id for memory in memories]
+        if ids:
+            self._found.setdefault(name, []).extend(ids)
+
+    def _compare(self, rows: list[int], memories: list[StoredMemory]) -> None:
+        lifecycle = self._projections.lifecycle
+        for name in ("sequence", *_PLAIN):
+            self._column(name, rows, memories, attrgetter(name))
+        self._column("superseded", rows, memories, lambda memory: memory.is_superseded)
+        self._column("asks", rows, memories, lambda memory: asking_share(memory.text))
+        for name, column in _CODED.items():
+            words = self._words[name]
+            codes = lifecycle.column(column)[rows].tolist()
+            self._each(
+                name,
+                memories,
+                [words[code] if code < len(words) else None for code in codes],
+                [getattr(memory, name) or "" for memory in memories],
+            )
+        if "sessions" not in self._without:
+            held = list(map(lifecycle.sessions_of, rows))
+            self._each("sessions", memories, held, [memory.sessions for memory in memories])
+        self._states(rows, memories)
+        indexes = self._projections.indexes
+        is_live = [memory.deleted_at is None for memory in memories]
+        self._each("lexical index", memories, indexes.hold_texts(rows, memories), is_live)
+        has_vector = [
+            memory.embedding is not None and live
+            for memory, live in zip(memories, is_live, strict=True)
+        ]
+        self._each("vector index", memories, indexes.hold_vectors_of(rows, memories), has_vector)
+
+    def _column(
+        self,
+        name: str,
+        rows: list[int],
+        memories: list[StoredMemory],
+        value: Callable[[StoredMemory], Any],
+    ) -> None:
+        if name in self._without:
+            return
+        held = self._projections.lifecycle.column(name)[rows]
+        wanted = np.array(
+            [np.nan if (one := value(memory)) is None else one for memory in memories], np.float64
+        ).astype(held.dtype)
+        differs = (held != wanted) & ~(np.isnan(held) & np.isnan(wanted))
+        self._note(f"column {name}", (memories[place] for place in np.flatnonzero(differs)))
+
+    def _each(
+        self, name: str, memories: list[StoredMemory], held: Sequence[Any], wanted: Sequence[Any]
+    ) -> None:
+        triples = zip(memories, held, wanted, strict=True)
+        self._note(name, (memory for memory, one, other in triples if one != other))
+
+    def _states(self, rows: list[int], memories: list[StoredMemory]) -> None:
+        row_sets = self._projections.row_sets
+        sets = row_sets.states()
+        wanted: dict[str, Callable[[StoredMemory], bool]] = {
+            "live": lambda memory: memory.deleted_at is None,
+            "superseded": lambda memory: bool(memory.is_superseded),
+            "perishable": lambda memory: any(
+                time is not None for time in (memory.valid_from, memory.valid_until, memory.ttl)
+            ),
+            "archived": lambda memory: memory.status == _ARCHIVED,
+        }
+        for name, holds in wanted.items():
+            held = [row in sets[name] for row in rows]
+            self._each(f"{name} memories", memories, held, list(map(holds, memories)))
+        if "tier" not in self._without:  # the set may hold more, which searches look at again
+            pairs = zip(rows, memories, strict=True)
+            lost = (m for row, m in pairs if m.tier != _HOT and row not in sets["cold"])
+            self._note("cold memories", lost)
+        held = row_sets.attributes.hold(rows, memories)
+        self._each("attributes", memories, held, [True] * len(rows))

@@ -1,0 +1,302 @@
+"""The lexical index and the vectors, and the channels that search them."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+from oneiros import _core
+from oneiros._lazy import np
+from oneiros.index.analysis_ahead import AnalysisAhead, lexical_fields
+from oneiros.lexical.options import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.locks import fork_safe_lock
+from oneiros.store.columns import StoredColumns
+from oneiros.store.embedding_bytes import decoded, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from oneiros.channels import Bits, Kind
+    from oneiros.channels.vector_index.index import VectorIndex
+    from oneiros.store import StoredMemory
+    from oneiros.store.columns import StoredBatch
+
+__all__ = ["Indexes", "LexicalOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalOptions:
+    """What a lexical index is made with; the store records it."""
+
+    analyzer: str = "english"
+    variant: str = "lucene"
+    k1: float = 1.2
+    b: float = 0.75
+    title_weight: float = FIELD_WEIGHTS["title_weight"]
+    tags_weight: float = FIELD_WEIGHTS["tags_weight"]
+
+
+def _text_digest(memory: StoredMemory) -> int:
+    """Return what tells what is indexed of a memory from others, in this process; never 0."""
+    return hash((memory.text, memory.title, memory.tags_json)) or 1
+
+
+_TEXT_FIELDS: Final = ("text", "title", "tags_json")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
+
+
+class Indexes:
+    """Texts by their words and by their vectors.
+
+    Args:
+        options: how the lexical index is made.
+        vector_index: "auto", "flat" or "hnsw".
+    """
+
+    def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
+        self.made_with = MadeWith(
+            analyzer=options.analyzer,
+            variant=options.variant,
+            k1=options.k1,
+            b=options.b,
+            delta=PUBLISHED_DELTA.get(options.variant, 0.0),
+            title_weight=options.title_weight,
+            tags_weight=options.tags_weight,
+        )
+        self.lexical = self.made_with.new_index()
+        self.has_erased = False
+        """Something was forgotten, of which the lexical index may still hold words."""
+        self._lock = fork_safe_lock()
+        self._vectors: VectorIndex | None = None
+        # Makes them; None: they are there, or none are.
+        self._load_vectors: Callable[[], VectorIndex | None] | None = None
+        # The new vectors while all are being replaced; searches still use the old ones.
+        self._new_vectors: VectorIndex | None = None
+        self._is_replacing = False
+        self.analysis_ahead: AnalysisAhead | None = None
+        """What was made of texts before they were stored; set by the thread that writes."""
+        self.vector_index = vector_index
+        # By row: a text or vector is indexed anew only when it is another one.
+        self._text_digests = array("q")
+        self._vector_digests = array("q")
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The vectors; None: there are none. Those of a snapshot are loaded when they are first needed."""
+        load = self._load_vectors
+        if load is None:
+            return self._vectors
+        vectors = load()  # under no lock: it takes some of its own
+        with self._lock:
+            is_first = self._load_vectors is load
+            if is_first:
+                self._vectors, self._load_vectors = vectors, None
+        if is_first:
+            return vectors
+        if vectors is not None:  # another thread's are used
+            vectors.close()
+        return self.vectors
+
+    @property
+    def has_new_graph(self) -> bool:
+        """There is a graph that is worth keeping, and that the snapshot does not have."""
+        is_loaded = self._load_vectors is None and self._vectors is not None
+        return is_loaded and self._vectors is not None and self._vectors.has_new_graph
+
+    def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
+        """Hold the vectors that ``load`` returns, once they are needed. REQUIRES: none are held."""
+        self._load_vectors = load
+
+    def take_over(self, lexical: _core.LexicalIndex) -> None:
+        """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
+        self.lexical = lexical
+
+    def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
+        """The allowed rows, without those that the query's signs forbid."""
+        if syntax == "plain":
+            return allowed
+        bits = self.lexical.permitted(query=query, allowed=allowed, syntax=syntax)
+        return allowed if bits is None else bits
+
+    def begin_replacement(self) -> None:
+        """Collect the vectors of a new embedder apart from the old ones.
+
+        Searches use the old ones until :meth:`end_replacement`. A second call changes nothing.
+        """
+        if not self._is_replacing:
+            self._vector_digests = array("q", [0]) * len(self._vector_digests)
+            self._is_replacing = True
+
+    def end_replacement(self) -> None:
+        """Replace all vectors by those applied since :meth:`begin_replacement`."""
+        with self._lock:
+            old, self._vectors = self._vectors, self._new_vectors
+            self._load_vectors = None
+        self._new_vectors, self._is_replacing = None, False
+        if old is not None:
+            old.close()
+
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        """Bring the indexes to what the store says."""
+        count = max(rows) + 1
+        for digests in (self._text_digests, self._vector_digests):
+            digests.extend([0] * (count - len(digests)))
+        self.apply_texts(rows, memories)
+        self._apply_vectors(rows, memories)
+
+    def delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Take rows out of the indexes."""
+        numbers = rows.tolist()
+        for digests in (self._text_digests, self._vector_digests):
+            digests.extend([0] * (max(numbers) + 1 - len(digests)))
+            for row in numbers:
+                digests[row] = 0
+        for row in numbers:
+            self.lexical.delete(row=row)
+        self._remove_vectors(rows)
+
+    def erase(self, row: int) -> None:
+        """Drop a row from the indexes."""
+        for digests in (self._text_digests, self._vector_digests):
+            if row < len(digests):
+                digests[row] = 0
+        self.lexical.delete(row=row)
+        self.has_erased = True
+        self._remove_vectors(np.array([row], np.uint32))
+
+    def _remove_vectors(self, rows: npt.NDArray[np.uint32]) -> None:
+        for index in (self.vectors, self._new_vectors):
+            if index is not None:
+                index.remove(rows)
+
+    def close(self) -> None:
+        """Stop background work."""
+        for index in (self._vectors, self._new_vectors):
+            if index is not None:
+                index.close()
+
+    def hold_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the lexical index has it, and not with another text.
+
+        Of a snapshot's rows it is not known with which text.
+        """
+        held = []
+        for row, memory in zip(rows, batch, strict=True):
+            known = self._text_digests[row] if row < len(self._text_digests) else 0
+            is_same = known in (0, _text_digest(memory))
+            held.append(self.lexical.contains(row=row) and is_same)
+        return held
+
+    def hold_vectors_of(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the vector index has a vector, and not another one."""
+        if self.vectors is None:
+            return [False] * len(rows)
+        vectors = self.vectors.reconstruct(np.array(rows, np.uint32))
+        present = np.asarray(vectors.any(axis=1)).tolist()
+        held = []
+        for row, memory, is_there in zip(rows, batch, present, strict=True):
+            known = self._vector_digests[row] if row < len(self._vector_digests) else 0
+            blob = memory.embedding
+            held.append(is_there and (blob is None or known in (0, hash(blob) or 1)))
+        return held
+
+    # A digest stands only while the index is known to hold what it stands for: what an interrupt or
+    # an error cuts off is done again by the next follow.
+
+    def apply_texts(self, rows: Sequence[int], batch: StoredBatch) -> None:
+        """Bring the lexical index alone to what the store says."""
+        memories = StoredColumns.of(batch)
+        known = self._text_digests
+        live: Sequence[int] = range(len(rows))
+        if not memories.is_all("deleted_at", None):
+            for place in memories.places("deleted_at", _is_given):
+                known[rows[place]] = 0
+                self.lexical.delete(row=rows[place])
+            live = memories.places("deleted_at", _is_missing)
+        fields = zip(*map(memories.__getitem__, _TEXT_FIELDS), strict=True)
+        digests = [digest or 1 for digest in map(hash, fields)]
+        changed = [place for place in live if known[rows[place]] != digests[place]]
+        if not changed:
+            return
+        new_rows = [rows[place] for place in changed]
+        for row in new_rows:
+            known[row] = 0
+        picked = memories.at(changed)
+        analyzed = self.analysis_ahead.take(picked) if self.analysis_ahead is not None else None
+        if analyzed is not None:
+            self.lexical.add_analyzed(rows=new_rows, texts=analyzed)
+        else:
+            texts, titles, tags = lexical_fields(picked)
+            self.lexical.add_many(rows=new_rows, texts=texts, titles=titles, tags=tags)
+        for row, place in zip(new_rows, changed, strict=True):
+            known[row] = digests[place]
+
+    def _apply_vectors(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        if self.vectors is None and memories.is_all("embedding", None):
+            return  # there is no vector, and no digest of one
+        known = self._vector_digests
+        changed: dict[int, int] = {}
+        blobs: list[bytes] = []
+        bare: list[int] = []
+        unknown = self._of_snapshot([row for row in rows if known[row] == 0])
+        pairs = zip(rows, memories["embedding"], memories["deleted_at"], strict=True)
+        for row, blob, deleted_at in pairs:
+            if deleted_at is not None or blob is None:
+                known[row] = 0
+                bare.append(row)
+                continue
+            digest = hash(blob) or 1
+            if row in unknown and self._holds(row, blob):
+                known[row] = digest
+            elif known[row] != digest:
+                changed[row] = digest
+                blobs.append(blob)
+        for row in changed:
+            known[row] = 0
+        if bare:
+            self._remove_vectors(np.array(bare, np.uint32))
+        if blobs:
+            matrix = decoded(blobs)
+            self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
+        for row, digest in changed.items():  # the array of another width may be another object
+            self._vector_digests[row] = digest
+
+    def _of_snapshot(self, rows: Sequence[int]) -> set[int]:
+        """Those of the rows that have a vector; of a snapshot's rows no digest is known."""
+        vectors = None if self._is_replacing else self.vectors
+        if vectors is None or not rows:
+            return set()
+        places = np.flatnonzero(vectors.column.has(rows=rows)).tolist()
+        return {rows[place] for place in places}
+
+    def _holds(self, row: int, blob: bytes) -> bool:
+        """Whether a row that has a vector has this one."""
+        vectors = self.vectors
+        assert vectors is not None
+        (held,) = vectors.reconstruct(np.array([row], np.uint32))
+        return encoded(held) == blob
+
+    def _vectors_of(self, dimension: int) -> VectorIndex:
+        index = self._new_vectors if self._is_replacing else self.vectors
+        if index is None or index.dimension != dimension:
+            if index is not None:  # every vector was replaced by another embedder's
+                index.close()
+                self._vector_digests = array("q", [0]) * len(self._vector_digests)
+            from oneiros.channels.vector_index.index import VectorIndex  # noqa: PLC0415 - not for words alone
+
+            index = VectorIndex(dimension, kind=self.vector_index)
+            if self._is_replacing:
+                self._new_vectors = index
+            else:
+                self._vectors = index
+        return index

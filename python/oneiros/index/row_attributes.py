@@ -1,0 +1,240 @@
+"""What the attribute index holds of each row, kept in step with the store."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros._lazy import np
+from oneiros.filters import AttributeIndex
+from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.store.columns import StoredColumns
+from oneiros.store.rows import metadata_of, tags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+    from pyroaring import BitMap
+
+    from oneiros.filters.row_bitmaps import RowsByValue
+    from oneiros.index.columns import Lifecycle
+    from oneiros.index.stored_rows import StoredRecords
+    from oneiros.store import StoredMemory
+
+    Rows = npt.NDArray[np.uint32]
+
+__all__ = ["RowAttributes"]
+
+
+class _Attributes(NamedTuple):
+    """What the attribute index was last told of a row."""
+
+    id: str
+    kind: str
+    project: str | None
+    session: str | None
+    topic: str | None
+    tags: Sequence[str]
+    metadata: dict[str, object]
+    source: tuple[str | None, str | None]
+    """Tags and metadata as they are stored: Python would take 1 for True."""
+
+
+class RowAttributes:
+    """The attributes of rows, by row and as sets of rows.
+
+    Args:
+        lifecycle: ids by row, and rows by id.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self.index = AttributeIndex(self._row_of)
+        self.stored: StoredRecords | None = None
+        """What the snapshot says of the rows that were in it."""
+        self._attributes: dict[int, _Attributes] = {}
+        # Rows whose attributes are being changed, with all they may have: what an interrupt left
+        # half done is taken out whole before it is done again.
+        self._unsure: dict[int, tuple[_Attributes, ...]] = {}
+
+    def __len__(self) -> int:
+        """Return how many rows the attributes are known of."""
+        return len(self.index)
+
+    def _row_of(self, memory_id: str) -> int | None:
+        return self._lifecycle.row_of.get(memory_id)
+
+    def take_over(
+        self,
+        known: BitMap,
+        sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
+        records: StoredRecords,
+    ) -> None:
+        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+
+        Args:
+            known: those with attributes.
+            sets: for each place, what reads its sets.
+            records: the rows' attributes.
+        """
+        self.stored = records
+        self.index.take_over(known, sets)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no interrupt left a row's attributes half changed."""
+        return not self._unsure
+
+    def sources(self) -> dict[int, tuple[str | None, str | None]]:
+        """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
+        return {row: held.source for row, held in self._attributes.items()}
+
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        """Bring the index to what the store says."""
+        if not memories.is_all("deleted_at", None):
+            for row, deleted_at in zip(rows, memories["deleted_at"], strict=True):
+                if deleted_at is not None:
+                    self.forget(row)
+            live = memories.places("deleted_at", _is_missing)
+            rows, memories = [rows[place] for place in live], memories.at(live)
+        fresh_rows, fresh = list(rows), _attributes_of(memories)
+        are_new = self.stored is None and self._attributes.keys().isdisjoint(fresh_rows)
+        if not are_new or self._unsure:
+            places = self._apply_known(rows, fresh)
+            fresh_rows, fresh = [rows[n] for n in places], [fresh[n] for n in places]
+        if len(fresh) == 1:  # without grouping by value
+            (row,), (new,) = fresh_rows, fresh
+            self._unsure[row] = (new,)
+            self.index.add(row, new)
+            self._attributes[row] = new
+            del self._unsure[row]
+        elif fresh:
+            columns: dict[str, Any] = dict(
+                zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
+            )
+            columns["ids"] = columns.pop("id")
+            del columns["source"]
+            self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
+            self.index.add_many(fresh_rows, **columns)
+            self._attributes.update(zip(fresh_rows, fresh, strict=True))
+            for row in fresh_rows:
+                del self._unsure[row]
+
+    def hold(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
+        """Return of each memory whether the index was last told the same of its row; of a deleted one, nothing."""
+        wanted = iter(_attributes_of(StoredColumns.of([m for m in batch if m.deleted_at is None])))
+        return [
+            row not in self.index
+            if memory.deleted_at is not None
+            else self._told_of(row) == next(wanted)
+            for row, memory in zip(rows, batch, strict=True)
+        ]
+
+    def _told_of(self, row: int) -> _Attributes | None:
+        """Return what the index was last told of a row, without keeping a snapshot's."""
+        if row not in self.index:
+            return None
+        held = self._attributes.get(row)
+        if held is None and self.stored is not None and self.stored.holds(row):
+            held = self._of_snapshot(self.stored, row)
+        return held
+
+    def _apply_known(self, rows: Sequence[int], attributes: Sequence[_Attributes]) -> list[int]:
+        """Bring what is known of live rows to what the store says; return the places of the others."""
+        others = []
+        for place, (row, new) in enumerate(zip(rows, attributes, strict=True)):
+            if row in self._unsure:
+                self.forget(row)
+            old = self._held(row)
+            if old is None:
+                others.append(place)
+            elif old != new:
+                self._unsure[row] = (old, new)
+                self.index.replace(row, old, new)
+                self._attributes[row] = new
+                del self._unsure[row]
+        return others
+
+    def _held(self, row: int) -> _Attributes | None:
+        """What the index was last told of a row; from then on also of a snapshot's."""
+        held, stored = self._attributes.get(row), self.stored
+        if held is None and stored is not None and stored.holds(row) and row in self.index:
+            held = self._attributes[row] = self._of_snapshot(stored, row)
+        return held
+
+    def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
+        tags, metadata = stored.tags(row), stored.metadata(row)
+        return _Attributes(
+            self._lifecycle.ids[row],
+            stored.word("kind", row) or "",
+            stored.word("project", row),
+            stored.word("session", row),
+            stored.word("topic", row),
+            _NO_TAGS if tags is None else tags_of(tags),
+            _NO_METADATA if metadata is None else metadata_of(metadata),
+            (tags, metadata),
+        )
+
+    def forget_many(self, rows: Rows) -> None:
+        """Drop what rows have, many at once."""
+        for row in self._unsure.keys() & set(rows.tolist()):
+            self.forget(row)
+        known = [row for row in rows.tolist() if row in self.index]
+        later = [row for row in known if row in self._attributes]
+        stored = np.array([row for row in known if row not in self._attributes], np.uint32)
+        if later:
+            held = [self._attributes[row] for row in later]
+            fields = {name: [getattr(one, name) for one in held] for name in (*_SINGLE, *_MANY)}
+            self.index.purge_many(later, **fields)
+            for row in later:
+                del self._attributes[row]
+        if self.stored is not None and len(stored):
+            self.index.purge_many(stored.tolist(), **self._fields_of_snapshot(self.stored, stored))
+
+    def _fields_of_snapshot(self, stored: StoredRecords, rows: Rows) -> dict[str, list[Any]]:
+        """The attributes that a snapshot has of rows, a list a field."""
+        fields: dict[str, list[Any]] = {name: stored.words(name, rows) for name in _SINGLE}
+        pairs = list(zip(rows.tolist(), stored.with_records(rows), strict=True))
+        tags = (stored.tags(row) if has else None for row, has in pairs)
+        metadata = (stored.metadata(row) if has else None for row, has in pairs)
+        fields["tags"] = [_NO_TAGS if text is None else tags_of(text) for text in tags]
+        fields["metadata"] = [
+            _NO_METADATA if text is None else metadata_of(text) for text in metadata
+        ]
+        return fields
+
+    def forget(self, row: int) -> None:
+        """Drop what a row has."""
+        held = self._held(row)
+        for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
+            self.index.purge(row, attributes)
+        self._attributes.pop(row, None)
+        self._unsure.pop(row, None)
+
+
+_SINGLE: Final = ("kind", "project", "session", "topic")
+_MANY: Final = ("tags", "metadata")
+# One of each for all the rows without, which are most.
+_NO_TAGS: Final[Sequence[str]] = ()
+_NO_METADATA: Final[dict[str, object]] = {}
+
+
+_NO_SOURCE: Final = (None, None)
+_make: Final = partial(tuple.__new__, _Attributes)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
+
+
+def _attributes_of(memories: StoredColumns) -> list[_Attributes]:
+    plain = map(memories.__getitem__, ("id", *_SINGLE))
+    if memories.is_all("tags_json", None) and memories.is_all("metadata_json", None):
+        more: list[Iterable[Any]] = [repeat(_NO_TAGS), repeat(_NO_METADATA), repeat(_NO_SOURCE)]
+        return list(map(_make, zip(*plain, *more, strict=False)))
+    tags = (_NO_TAGS if held is None else held for held in memories.parsed("tags"))
+    metadata = (_NO_METADATA if held is None else held for held in memories.parsed("metadata"))
+    sources = zip(memories["tags_json"], memories["metadata_json"], strict=True)
+    return list(map(_make, zip(*plain, tags, metadata, sources, strict=True)))

@@ -1,0 +1,362 @@
+"""Which rows are live, which a filter matches, which recall may return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
+
+from pyroaring import BitMap
+
+from oneiros._lazy import np
+from oneiros.filters import allowed_bits, set_of
+from oneiros.index.row_attributes import RowAttributes
+from oneiros.index.visibility import BackAgain, Reach, Visible
+from oneiros.model.fields import ENUMS, kinds_of
+from oneiros.runtime.dataclasses import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.filters import Where
+    from oneiros.filters.row_bitmaps import RowsByValue
+    from oneiros.graph import Associations
+    from oneiros.index.columns import ColumnWrite, Lifecycle
+    from oneiros.index.stored_rows import StoredRecords
+    from oneiros.index.visibility import Limits
+    from oneiros.scoring.selection import Selection
+    from oneiros.store.columns import StoredColumns
+
+    Column = npt.NDArray[Any]
+
+__all__ = ["RowSets", "of_status"]
+
+Given = ParamSpec("Given")
+
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+_HOT: Final = ENUMS["tier"].index("hot")
+_MOST_KEPT: Final = 64
+
+
+def _changing(
+    method: Callable[Concatenate[RowSets, Given], None],
+) -> Callable[Concatenate[RowSets, Given], None]:
+    """Return a method that changes rows, after which nothing is kept of what was visible."""
+
+    @wraps(method)
+    def call(self: RowSets, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        finally:
+            self._kept = {}
+
+    return call
+
+
+class _Kept(NamedTuple):
+    """What a search may return, and the selection that is known by its identity while this is kept."""
+
+    visible: Visible
+    selection: Selection | None
+
+
+class _ColumnsRead:
+    """Reads columns, and knows which were read."""
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self.names: set[str] = set()
+
+    def __call__(self, name: str) -> Column:
+        self.names.add(name)
+        return self._lifecycle.column(name)
+
+
+class RowSets:
+    """Sets of rows by state and by attribute, kept in step with the store.
+
+    Args:
+        lifecycle: the columns that filters on times and numbers read.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        self.attributes = RowAttributes(lifecycle)
+        self.live = BitMap()
+        self._archived = BitMap()
+        self._superseded = BitMap()
+        self._cold = BitMap()  # rows of another tier than hot, and some that were
+        self._perishable = BitMap()  # rows with any bound on their validity
+        self._kept: dict[Hashable, _Kept] = {}  # of searches since rows last changed
+
+    def __len__(self) -> int:
+        """Return how many rows the attributes are known of."""
+        return len(self.attributes)
+
+    @_changing
+    def take_over(
+        self,
+        states: Mapping[str, BitMap],
+        sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
+        records: StoredRecords,
+    ) -> None:
+        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+
+        Args:
+            states: the rows of each state of :meth:`states`.
+            sets: for each place, what reads its sets.
+            records: the rows' attributes.
+        """
+        self._archived = states["archived"]
+        self._superseded = states["superseded"]
+        self._cold = states["cold"]
+        self._perishable = states["perishable"]
+        self.attributes.take_over(states["known"], sets, records)
+        self.live = states["live"]
+
+    def states(self) -> dict[str, BitMap]:
+        """The rows of each state, not the caller's own; "known": those with attributes."""
+        return {
+            "live": self.live,
+            "archived": self._archived,
+            "superseded": self._superseded,
+            "cold": self._cold,
+            "perishable": self._perishable,
+            "known": self.attributes.index.rows,
+        }
+
+    def matching(self, where: Where | None) -> BitMap:
+        """The live rows that a filter matches, in a set of the caller's own."""
+        return self._matching(where, self._lifecycle.column)
+
+    def _matching(self, where: Where | None, column: Callable[[str], Column]) -> BitMap:
+        if where is None:
+            return BitMap(self.live)
+        return self.attributes.index.compile(where, column) & self.live
+
+    def of_projects(self, matches: Callable[[str], bool]) -> BitMap:
+        """The live rows whose project matches, in a set of the caller's own."""
+        return self.attributes.index.rows_of_values("project", matches) & self.live
+
+    def visible(self, limits: Limits, bounds: Where | None) -> Visible:
+        """The rows that a recall may return.
+
+        Args:
+            limits: what it may return.
+            bounds: the scope of who asks; None: all.
+        """
+        kept = self._kept  # if rows change meanwhile, what is put in here is never seen
+        selection = limits.selection
+        key = (
+            *(limits.where, bounds, id(selection)),
+            None if limits.status is None else tuple(limits.status),
+            *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
+        )
+        held = kept.get(key)
+        if held is not None:
+            return held.visible
+        columns = _ColumnsRead(self._lifecycle)
+        found = self._visible(limits, bounds, columns)
+        if not columns.names:  # a column changes with every use, and validity by the clock
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[key] = _Kept(found, selection)
+        return found
+
+    def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
+        within = len(self.live) if bounds is None else len(self._matching(bounds, columns))
+        where = limits.where
+        if bounds is not None:
+            where = bounds if where is None else bounds & where
+        if limits.status is not None:
+            wanted = of_status(limits.status)
+            where = wanted if where is None else where & wanted
+        hidden = BitMap.union(BitMap(), *self._hidden(limits, columns).values())
+        if where is None and hidden.isdisjoint(self.live):
+            return Visible(None, len(self.live), within)
+        rows = self._matching(where, columns) - hidden
+        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
+
+    def reach(
+        self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
+    ) -> Reach:
+        """Where links may lead a search.
+
+        Args:
+            limits: what the search may return; cold memories, where it hides them, only if these
+                limits do.
+            bounds: the scope of who asks.
+            visible: what the search itself may return.
+            associations: the links.
+        """
+        bits = visible.bits
+        if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
+            bits = self.visible(limits, bounds).bits
+        if bits is None and len(self.live) < len(self._lifecycle.ids):
+            bits = self._live_bits()
+        return Reach(associations, bits)
+
+    def _live_bits(self) -> npt.NDArray[np.uint8]:
+        kept = self._kept
+        found = kept.get("live")
+        if found is None:
+            bits = allowed_bits(self.live, len(self._lifecycle.ids))
+            found = kept["live"] = _Kept(Visible(bits, len(self.live), len(self.live)), None)
+        assert found.visible.bits is not None
+        return found.visible.bits
+
+    def hidden(self, limits: Limits) -> dict[str, BitMap]:
+        """The rows that a recall without filter may not return, by reason: one row may have several.
+
+        Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". The sets
+        are not the caller's own.
+        """
+        return self._hidden(limits, self._lifecycle.column)
+
+    def _hidden(self, limits: Limits, column: Callable[[str], Column]) -> dict[str, BitMap]:
+        hidden = {}
+        if limits.selection.hidden_kinds:
+            kinds = of_kinds(kinds_of(limits.selection, "hidden_kinds"))
+            hidden["kind"] = self.attributes.index.compile(kinds, column)
+        if limits.selection.hide_superseded and not limits.is_deep:
+            hidden["superseded"] = self._superseded
+        if limits.selection.hide_cold and self._cold:
+            cold = self._still_cold(column)
+            hidden["cold"] = cold - self._superseded if limits.is_deep else cold
+        if limits.status is None:
+            hidden["archived"] = self._archived
+        if limits.judges_validity and self._perishable:
+            expired, not_yet_valid = self._out_of_time(limits, column)
+            if not (limits.includes_expired or limits.penalises_lapsed):
+                hidden["expired"] = expired
+            hidden["not_yet_valid"] = not_yet_valid
+        return hidden
+
+    def came_back(self, limits: Limits) -> BackAgain | None:
+        """What brings memories back in deep recall; None where it is none."""
+        if not limits.is_deep:
+            return None
+        lapsed = BitMap()
+        if limits.penalises_lapsed:
+            lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
+        return BackAgain(self._superseded, lapsed)
+
+    def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
+        """How many rows are past their validity, of the kinds that expire, and how many before it.
+
+        As time goes on, the first only become more and the second fewer: while no memory is written,
+        equal counts are the same rows.
+        """
+        if not (limits.judges_validity and self._perishable):
+            return 0, 0
+        expired, not_yet_valid = self._out_of_time(limits, self._lifecycle.column)
+        return len(expired), len(not_yet_valid)
+
+    @_changing
+    def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        """Bring the sets to what the store says."""
+        self.attributes.apply(rows, memories)
+        perishable: Sequence[int] = ()
+        for name in ("valid_until", "valid_from", "ttl"):
+            if places := memories.places(name, _is_given):
+                perishable = sorted({*perishable, *places})
+        _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
+        _keep(self._superseded, rows, memories.places("is_superseded", bool))
+        _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
+        _keep(self._perishable, rows, perishable)
+
+    @_changing
+    def apply_states(self, write: ColumnWrite) -> None:
+        """Bring the sets to what a column holds of many rows."""
+        if write.field == "status":
+            self._keep_where(self._archived, write.rows, write.values == _ARCHIVED)
+        elif write.field == "tier":
+            self._keep_where(self._cold, write.rows, write.values != _HOT)
+
+    @_changing
+    def delete(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Let rows be live no longer; all else that is known of them stays as it is."""
+        self.live -= set_of(rows)
+        self.attributes.forget_many(rows)
+
+    def _keep_where(
+        self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]
+    ) -> None:
+        """Of these rows, keep those inside and no others; no row goes that is to stay."""
+        kept |= set_of(rows[inside])
+        kept -= set_of(rows[~inside])
+
+    @_changing
+    def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        """Make rows live, or no longer, once every index holds what they are."""
+        _keep(self.live, rows, memories.places("deleted_at", _is_missing))
+
+    @_changing
+    def erase(self, row: int) -> None:
+        """Drop a row from every set."""
+        for rows in (self.live, self._archived, self._superseded, self._cold, self._perishable):
+            rows.discard(row)
+        self.attributes.forget(row)
+
+    def _still_cold(self, column: Callable[[str], Column]) -> BitMap:
+        """Rows that are not hot: a search may have warmed some since the store was read."""
+        rows = np.array(self._cold.to_array(), np.uint32)
+        return set_of(rows[column("tier")[rows] != _HOT])
+
+    def _out_of_time(
+        self, limits: Limits, column: Callable[[str], Column]
+    ) -> tuple[BitMap, BitMap]:
+        """Rows past their validity, and rows before it.
+
+        Past it are only those of the kinds that expire in the profile.
+
+        Source: docs/systems/cognitive.md C7.
+        """
+        now = limits.moment
+        rows = np.array(self._perishable.to_array(), np.uint32)
+        until, since = column("valid_until")[rows], column("valid_from")[rows]
+        dies = column("created_at")[rows] + column("ttl")[rows]
+        with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
+            is_expired, is_early = (now > until) | (now > dies), since > now
+        if expiring := kinds_of(limits.selection, "expiring_kinds"):
+            words = self._lifecycle.kinds
+            codes = [words.index(kind) for kind in expiring if kind in words]
+            is_expired &= np.isin(column("kind")[rows], codes)
+        return set_of(rows[is_expired]), set_of(rows[is_early])
+
+
+def of_status(status: Sequence[str]) -> Where:
+    """The condition that a memory's status is one of these."""
+    from oneiros.filters import Where  # noqa: PLC0415 - filters load their conditions
+
+    return Where.from_json({"status": list(status)})
+
+
+@lru_cache(maxsize=16)
+def of_kinds(kinds: tuple[str, ...]) -> Where:
+    """The condition that a memory's kind is one of these."""
+    from oneiros.filters import Where  # noqa: PLC0415 - filters load their conditions
+
+    return Where.from_json({"kind": list(kinds)})
+
+
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
+
+
+def _keep(kept: BitMap, rows: Sequence[int], places: Sequence[int]) -> None:
+    """Keep the rows at some places and no others of these rows; no row goes that is to stay."""
+    if len(rows) == 1:  # without making a set of it
+        if places:
+            kept.add(rows[0])
+        else:
+            kept.discard(rows[0])
+        return
+    inside = set_of(rows if len(places) == len(rows) else [rows[place] for place in places])
+    kept |= inside
+    if len(places) != len(rows) and kept:
+        kept -= set_of(rows) - inside

@@ -1,0 +1,321 @@
+"""The file of all projections beside the store: a cache, which can always be made again.
+
+The store names, in a setting, the one file that belongs to it and how that lies on the disk, and the
+file the revision it is of: so a copy of the store, an older one put back, or another store's file is
+never mistaken for it. Checksums are always looked at, those of the vectors and of the graph over them
+when these are first needed; that what they cover makes sense, too, unless
+the file is the very one that was written here. What was forgotten must leave no trace: no file
+outlives it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from oneiros import _core
+from oneiros._lazy import np
+from oneiros.errors import OneirosError, SnapshotDamaged
+from oneiros.filters.row_bitmaps import allowed_bits, rows_of_bits, sets_of_arrays, values_and_rows
+from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
+from oneiros.index.stored_rows import CODE_COLUMNS, StoredRecords, records_part
+from oneiros.store.connections import MEMORY
+from oneiros.store.reading import SNAPSHOT_SETTING
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Sequence
+
+    from pyroaring import BitMap
+    from typing_extensions import Buffer
+
+    from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
+    from oneiros.channels.vector_index.index import VectorIndex
+    from oneiros.filters.row_bitmaps import RowsByValue
+    from oneiros.index.read_model import Projections
+    from oneiros.store import Reading, Store
+    from oneiros.store.checksums import OnDamage
+
+__all__ = ["FEWEST_ROWS", "SnapshotFile"]
+
+FEWEST_ROWS: Final = 2_000
+"""Fewer are projected anew as fast."""
+
+_FORMAT: Final = 5  # another one for any change of what a part holds
+_SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
+_STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
+_NO_SENSE: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
+_HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
+
+
+def _log() -> logging.Logger:
+    import logging  # noqa: PLC0415 - nothing to say, as a rule
+
+    return logging.getLogger(__name__)
+
+
+class SnapshotFile:
+    """Reads and writes the file of one store.
+
+    Args:
+        store_path: the store's file, or ":memory:", which has none beside it.
+    """
+
+    def __init__(self, store_path: str) -> None:
+        self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
+
+    def load(
+        self, reading: Reading, store: Store, projections: Projections, *, on_damage: OnDamage
+    ) -> int:
+        """Give new projections what the file holds, if it belongs to this state of the store.
+
+        Args:
+            reading: the store, at one of its states.
+            store: is read where the file's vectors, which are loaded later, cannot be.
+            projections: new ones.
+            on_damage: is given each memory whose vector cannot be read.
+
+        Returns:
+            The revision they are of; 0: they are still empty.
+        """
+        token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
+        if self.path is None or not token:
+            return 0
+        made_with = projections.indexes.made_with
+        try:
+            held = _core.StoreSnapshot(
+                path=self.path, identity=_identity(projections, token), own_stamp=stamp
+            )
+            if held.revision > reading.last_revision():
+                return 0
+            if reading.erased(held.revision):
+                self.remove()
+                return 0
+            rows = _Rows(held, projections)
+            lexical = made_with.saved(held)
+        except FileNotFoundError:
+            return 0
+        except (*_NO_SENSE, OSError) as error:
+            _log().info("%s: not used, all is read anew: %s", self.path, error)
+            return 0
+        rows.hand_over()
+        projections.indexes.take_over(lexical)
+        if rows.has_vectors:
+            projections.indexes.load_vectors_by(
+                lambda: self._vectors(held, store, projections, rows.has_graph, on_damage)
+            )
+        return held.revision
+
+    def _vectors(
+        self,
+        held: _core.StoreSnapshot,
+        store: Store,
+        projections: Projections,
+        has_graph: bool,
+        on_damage: OnDamage,
+    ) -> VectorIndex | None:
+        """Return the vectors of the file; those of the store, if the file's are damaged."""
+        from oneiros.index.stored_vectors import (  # noqa: PLC0415 - loads NumPy
+            kept_vectors,
+            stored_vectors,
+        )
+
+        lifecycle, kind = projections.lifecycle, projections.indexes.vector_index
+        try:
+            return kept_vectors(held, kind, len(held.ids()), has_graph=has_graph)
+        except SnapshotDamaged as error:
+            _log().info("%s: its vectors are read from the store: %s", self.path, error)
+        with store.read() as reading:
+            return stored_vectors(reading, lifecycle, kind, on_damage)
+
+    def save(self, store: Store, projections: Projections, revision: int) -> None:
+        """Write the file, if there is enough in it that the last one has not.
+
+        Whatever goes wrong: all of it is in the store, and a file that does not belong to it is
+        never read.
+
+        Args:
+            store: names the file it trusts.
+            projections: what is to be kept of it; nothing changes it meanwhile.
+            revision: what the projections hold.
+        """
+        count, indexes = len(projections.lifecycle.ids), projections.indexes
+        is_little = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
+        if (
+            self.path is None
+            or count < FEWEST_ROWS
+            or indexes.has_erased
+            or not projections.row_sets.attributes.is_sure
+            or (is_little and os.path.isfile(self.path))  # noqa: PTH113 - pathlib loads much
+        ):
+            return
+        from pathlib import Path  # noqa: PLC0415 - loads much
+
+        vectors = indexes.vectors
+        kept = None if vectors is None else vectors.kept()
+        token = os.urandom(16).hex()
+        fresh = f"{self.path}.{token}"
+        try:
+            _core.save_store_snapshot(
+                index=indexes.lexical,
+                columns=projections.lifecycle.columns,
+                ids=list(projections.lifecycle.ids),
+                parts=_parts(projections, has_graph=kept is not None),
+                vectors=None if vectors is None else vectors.column,
+                vector_graph=b"" if kept is None else _graph_part(kept),
+                path=fresh,
+                identity=_identity(projections, token),
+                revision=revision,
+            )
+            with store.write() as transaction:  # in which others cannot put theirs in place
+                if not transaction.erased(revision):
+                    Path(fresh).replace(self.path)
+                    stamp = _core.file_stamp(path=self.path)
+                    transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
+        except (OneirosError, OSError) as error:
+            _log().warning("%s: not written: %s", self.path, error)
+        finally:
+            self._remove_unfinished()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            from pathlib import Path  # noqa: PLC0415 - loads much
+
+            Path(self.path).unlink(missing_ok=True)
+            self._remove_unfinished()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what somebody was killed while writing; who still writes only fails to."""
+        assert self.path is not None
+        from glob import escape  # noqa: PLC0415 - load much
+        from pathlib import Path  # noqa: PLC0415
+
+        path = Path(self.path)
+        for left in path.parent.glob(f"{escape(path.name)}.*"):
+            left.unlink(missing_ok=True)
+
+
+def _identity(projections: Projections, token: str) -> str:
+    columns = _core.Columns.schema()
+    return projections.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
+
+
+class _Rows:
+    """What a snapshot holds of rows, all of it read or checked as far as it must be.
+
+    Raises:
+        SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError: it makes no sense.
+    """
+
+    def __init__(self, held: _core.StoreSnapshot, projections: Projections) -> None:
+        self._projections = projections
+        self.columns = held.columns()
+        self.ids = held.ids()
+        self._count = len(self.ids)
+        require_sense(len(self.columns) == self._count, "not as many ids as rows")
+        head = PartReader(held.part(place=_HEAD)).take_json()
+        self.has_vectors, self.has_graph = bool(head["has_vectors"]), bool(head["has_graph"])
+        require_sense(self.has_vectors == held.has_vectors, "no vectors where there should be some")
+        places = [tuple(map(str, place)) for place in head["places"]]
+        words = held.part(place=_WORDS)
+        self._words = {name: _words_of(words, place) for place, name in enumerate(CODE_COLUMNS)}
+        kinds = self._words["kind"]()  # which every search asks for
+        self._words["kind"] = lambda: kinds
+        self.states = _states(held.part(place=_STATES), self._count)
+        lifecycle = projections.lifecycle
+        self.records = StoredRecords(
+            held.part(place=_RECORDS), lambda name: held.column(name=name), lifecycle.stored_word
+        )
+        self._sets = {
+            place: _sets_of(held.part(place=_FIRST_PLACE + number), self._count)
+            for number, place in enumerate(places)
+        }
+        if not held.is_own:
+            self._check(held)
+
+    def hand_over(self) -> None:
+        """Give the projections all of it."""
+        lifecycle, row_sets = self._projections.lifecycle, self._projections.row_sets
+        lifecycle.take_over(self.columns, self.ids, self.records, self._words)
+        row_sets.take_over(self.states, self._sets, self.records)
+
+    def _check(self, held: _core.StoreSnapshot) -> None:
+        self.ids.between(0, self._count)  # that they are UTF-8
+        self.records.check(self._count)
+        for name, words in self._words.items():
+            codes = np.asarray(memoryview(held.column(name=CODE_COLUMNS[name])))
+            known = words()
+            require_sense(len(set(known)) == len(known), "a word has two codes")
+            require_sense(int(codes.max(initial=0)) <= len(known), "a code stands for no word")
+        for read in self._sets.values():
+            read()
+
+
+def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
+    """What is kept beside the columns, the ids, the lexical index and the vectors."""
+    lifecycle, row_sets = projections.lifecycle, projections.row_sets
+    attributes = row_sets.attributes
+    ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
+    vectors = projections.indexes.vectors
+    head, bits, words = PartWriter(), PartWriter(), PartWriter()
+    has = {"has_vectors": vectors is not None, "has_graph": has_graph}
+    head.put_json({**has, "places": list(places)})
+    for name in _STATE_NAMES:
+        bits.put(allowed_bits(states[name], len(ids)))
+    for name in CODE_COLUMNS:
+        words.put_json(lifecycle.words()[name])
+    known = states["known"]
+    records = records_part(
+        attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
+    )
+    sets = [_part_of_sets(held) for held in places.values()]
+    return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
+
+
+def _graph_part(kept: KeptGraph) -> bytes:
+    from oneiros.index.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
+
+    return graph_part(kept)
+
+
+def _part_of_sets(sets: RowsByValue) -> bytes:
+    values, sizes, rows = values_and_rows(sets)
+    part = PartWriter()
+    part.put_json(values)
+    part.put(sizes)
+    part.put(rows)
+    return part.bytes()
+
+
+def _sets_of(part: Buffer, row_end: int) -> Callable[[], RowsByValue]:
+    """What reads the sets of a place."""
+
+    def read() -> RowsByValue:
+        reader = PartReader(part)
+        values, sizes = reader.take_json(), np.asarray(reader.take("I"))
+        return sets_of_arrays(values, sizes, np.asarray(reader.take("I")), row_end)
+
+    return read
+
+
+def _words_of(part: Buffer, place: int) -> Callable[[], Sequence[str]]:
+    """What reads the words that a field's codes stand for."""
+
+    def read() -> Sequence[str]:
+        reader = PartReader(part)
+        for _ in range(place):
+            reader.take("B")
+        return [str(word) for word in reader.take_json()]
+
+    return read
+
+
+def _states(part: Buffer, row_end: int) -> dict[str, BitMap]:
+    reader = PartReader(part)
+    states: dict[str, BitMap] = {}
+    for name in _STATE_NAMES:
+        bits = reader.take("B")
+        require_sense(len(bits) == -(-row_end // 8), "not as many rows' states as rows")
+        states[name] = rows_of_bits(bits, row_end)
+    return states

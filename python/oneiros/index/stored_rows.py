@@ -1,0 +1,267 @@
+"""The rows of a snapshot: ids, sessions, tags and metadata."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, overload
+
+from oneiros._lazy import np
+from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
+from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
+    from oneiros import _core
+
+__all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
+
+
+class StoredIdsByRow:
+    """Reads as a list of ids by row: the snapshot's, then later ones.
+
+    Args:
+        stored: what the snapshot holds.
+    """
+
+    def __init__(self, stored: _core.StoredIds) -> None:
+        self._stored = stored
+        self._stored_count = len(stored)
+        self._erased: set[int] = set()
+        self._later: list[str] = []
+
+    def __len__(self) -> int:
+        return self._stored_count + len(self._later)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[row] for row in range(*place.indices(len(self)))]
+        if place < 0:
+            place += len(self)
+        if place >= self._stored_count:
+            return self._later[place - self._stored_count]
+        return "" if place in self._erased else self._stored.at(place)
+
+    def of(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of rows."""
+        if self._erased or max(rows, default=0) >= self._stored_count:
+            return [self[row] for row in rows]
+        return self._stored.of(rows)
+
+    def __setitem__(self, row: int, id: str) -> None:
+        """Give a row another id. REQUIRES: of a stored row, the empty one."""
+        if row >= self._stored_count:
+            self._later[row - self._stored_count] = id
+        else:
+            assert not id
+            self._erased.add(row)
+
+    def __iter__(self) -> Iterator[str]:
+        ids = self._stored.between(0, self._stored_count)
+        for row in self._erased:
+            ids[row] = ""
+        yield from ids
+        yield from self._later
+
+    def __delitem__(self, rows: slice) -> None:
+        """Drop the last ids. REQUIRES: none of a stored row."""
+        first, _, _ = rows.indices(len(self))
+        assert first >= self._stored_count
+        del self._later[first - self._stored_count :]
+
+    def extend(self, ids: Iterable[str]) -> None:
+        """Add ids of later rows."""
+        self._later.extend(ids)
+
+
+class StoredRowsById:
+    """Reads as a dict of rows by id: the snapshot's, and later ones.
+
+    Args:
+        stored: what the snapshot holds.
+    """
+
+    def __init__(self, stored: _core.StoredIds) -> None:
+        self._stored = stored
+        self._erased: set[str] = set()
+        self._later: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return self._stored.known_count - len(self._erased) + len(self._later)
+
+    def __contains__(self, id: str) -> bool:
+        return self.get(id) is not None
+
+    def __getitem__(self, id: str) -> int:
+        row = self.get(id)
+        if row is None:
+            raise KeyError(id)
+        return row
+
+    def get(self, id: str) -> int | None:
+        """Return the row of an id, or None."""
+        row = self._later.get(id)
+        return self._stored.find(id) if row is None and id not in self._erased else row
+
+    def pop(self, id: str, otherwise: None) -> int | None:
+        """Take an id out and return its row, or None."""
+        row = self._later.pop(id, None)
+        if row is None and id not in self._erased:
+            row = self._stored.find(id)
+            if row is not None:
+                self._erased.add(id)
+        return otherwise if row is None else row
+
+    def update(self, rows: Iterable[tuple[str, int]]) -> None:
+        """Add later ids. REQUIRES: none of them has a row."""
+        self._later.update(rows)
+
+
+if TYPE_CHECKING:
+    Rows = npt.NDArray[np.uint32]
+
+
+CODE_COLUMNS: Final = {
+    "kind": "kind",
+    "topic": "topic_code",
+    "project": "project_code",
+    "session": "session_code",
+}
+"""The columns that hold codes, by the field whose words they stand for."""
+
+_FIELDS: Final = 3  # sessions, tags, metadata
+
+
+class StoredRecords:
+    """The rows of a snapshot, read one by one as they are asked for; never changed.
+
+    Args:
+        part: what :func:`records_part` made.
+        column: gives a column as it was saved.
+        word: gives the word that a field's code stands for.
+    """
+
+    def __init__(
+        self,
+        part: Buffer,
+        column: Callable[[str], Buffer],
+        word: Callable[[str, int], str | None],
+    ) -> None:
+        reader = PartReader(part)
+        self._rows = reader.take("I")
+        self._ends = reader.take("Q")
+        self._texts = reader.take("B")
+        reader.end()
+        require_sense(len(self._ends) == _FIELDS * len(self._rows), "not as many texts as records")
+        self._row_end = self._rows[-1] + 1 if len(self._rows) else 0
+        self._codes = {name: memoryview(column(saved)) for name, saved in CODE_COLUMNS.items()}
+        self._word = word
+
+    def check(self, row_end: int) -> None:
+        """Raise ValueError, TypeError or SnapshotDamaged unless every record can be read."""
+        rows, ends = np.asarray(self._rows), np.asarray(self._ends)
+        require_sense(
+            (rows < row_end).all() and (rows[:-1] < rows[1:]).all(), "records out of order"
+        )
+        require_sense(
+            (ends[:-1] <= ends[1:]).all() and (ends[-1] if len(ends) else 0) == len(self._texts),
+            "texts of records do not fill their bytes",
+        )
+        for _, sessions, tags, metadata in self:
+            for text, parse in ((sessions, sessions_of), (tags, tags_of), (metadata, metadata_of)):
+                if text is not None:
+                    parse(text)
+
+    def __iter__(self) -> Iterator[tuple[int, str | None, str | None, str | None]]:
+        """Yield row, sessions, tags and metadata of those that have any, as JSON."""
+        for place, row in enumerate(self._rows.tolist()):
+            yield row, self._text(place, 0), self._text(place, 1), self._text(place, 2)
+
+    def holds(self, row: int) -> bool:
+        """Return whether a row is one of the snapshot's."""
+        return row < len(self._codes["kind"])
+
+    def word(self, name: str, row: int) -> str | None:
+        """Return the kind, topic, project or session of a row."""
+        return self._word(name, self._codes[name][row])
+
+    def words(self, name: str, rows: Rows) -> list[str | None]:
+        """Return the kinds, topics, projects or sessions of rows."""
+        codes = np.asarray(self._codes[name])[rows].tolist()
+        word_of = {code: self._word(name, code) for code in set(codes)}
+        return list(map(word_of.__getitem__, codes))
+
+    def with_records(self, rows: Rows) -> list[bool]:
+        """Return of each row whether it may have sessions, tags or metadata."""
+        found: list[bool] = np.isin(rows, np.asarray(self._rows)).tolist()
+        return found
+
+    def sessions(self, row: int) -> frozenset[str]:
+        """Return the sessions that have seen a row's memory."""
+        text = self._of(row, 0)
+        return frozenset() if text is None else sessions_of(text)
+
+    def tags(self, row: int) -> str | None:
+        """Return a row's tags as JSON."""
+        return self._of(row, 1)
+
+    def metadata(self, row: int) -> str | None:
+        """Return a row's metadata as JSON."""
+        return self._of(row, 2)
+
+    def _of(self, row: int, field: int) -> str | None:
+        if row >= self._row_end:
+            return None
+        place = bisect_left(self._rows, row)
+        if self._rows[place] != row:
+            return None
+        return self._text(place, field)
+
+    def _text(self, place: int, field: int) -> str | None:
+        number = _FIELDS * place + field
+        start = self._ends[number - 1] if number else 0
+        return self._texts[start : self._ends[number]].tobytes().decode() or None
+
+
+def records_part(
+    former: StoredRecords | None,
+    ids: list[str],
+    sessions: Mapping[int, frozenset[str]],
+    sources: Mapping[int, tuple[str | None, str | None]],
+    is_known: Callable[[int], bool],
+) -> bytes:
+    """Return what :class:`StoredRecords` reads.
+
+    Args:
+        former: what the last snapshot held.
+        ids: by row; the rows without one are left out.
+        sessions: of the rows of which they differ from it.
+        sources: tags and metadata of the rows of which they may differ.
+        is_known: whether a row has attributes now.
+    """
+    held: dict[int, list[str | None]] = {}
+    for row, seen_by, tags, metadata in former or ():
+        is_same = row not in sources and is_known(row)
+        held[row] = [seen_by, tags if is_same else None, metadata if is_same else None]
+    for row, (tags, metadata) in sources.items():
+        if tags is not None or metadata is not None or row in held:
+            held.setdefault(row, [None, None, None])[1:] = tags, metadata
+    for row, names in sessions.items():
+        if names or row in held:
+            held.setdefault(row, [None, None, None])[0] = (
+                json_text(sorted(names)) if names else None
+            )
+    rows = sorted(row for row, texts in held.items() if ids[row] and any(texts))
+    texts = [(text or "").encode() for row in rows for text in held[row]]
+    part = PartWriter()
+    part.put(np.array(rows, np.uint32))
+    part.put(np.cumsum([len(text) for text in texts], dtype=np.uint64))
+    part.put_bytes(b"".join(texts))
+    return part.bytes()

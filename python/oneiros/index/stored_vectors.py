@@ -1,0 +1,164 @@
+"""The vectors of a snapshot's rows, and the graph over them, as parts of its file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from oneiros.channels.vector_index.graph_links import Links
+from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.errors import SnapshotDamaged, StoreCorrupt
+from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
+from oneiros.store.embedding_bytes import decoded
+from oneiros.store.rows import Damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
+    from oneiros import _core
+    from oneiros.channels import Kind
+    from oneiros.index.columns import Lifecycle
+    from oneiros.store import Reading
+    from oneiros.store.checksums import OnDamage
+
+__all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
+
+_WIDEST: Final = 2**16
+
+
+def graph_part(kept: KeptGraph) -> bytes:
+    """Return the part that :func:`graph_of` reads."""
+    part = PartWriter()
+    links, has_bits = kept.links, kept.live is not None
+    numbers = [kept.dimension, links.entry, links.laid_out_count, has_bits]
+    part.put(np.array(numbers, np.uint64))
+    part.put(links.levels)
+    part.put(links.neighbours)
+    part.put(kept.heads)
+    part.put(kept.rows)
+    part.put(np.empty(0, np.uint8) if kept.live is None else kept.live)
+    part.put(kept.hashes)
+    part.put(kept.dead_vectors)
+    return part.bytes()
+
+
+def graph_of(part: Buffer, row_end: int) -> KeptGraph:
+    """Return a part's graph, over its bytes.
+
+    Args:
+        part: the bytes, whatever they are.
+        row_end: how many rows the snapshot has.
+
+    Raises:
+        SnapshotDamaged, ValueError: it makes no sense.
+    """
+    reader = PartReader(part)
+    dimension, entry, laid_out_count, has_bits = _taken(reader, np.uint64).tolist()
+    require_sense(1 <= dimension <= _WIDEST, "no width of a vector")
+    levels, neighbours = _taken(reader, np.uint8), _taken(reader, np.int32)
+    heads, rows = _taken(reader, np.uint32), _taken(reader, np.uint32)
+    live, hashes = _taken(reader, np.uint8), _taken(reader, np.uint64)
+    dead = _taken(reader, np.float32)
+    reader.end()
+    require_sense(len(dead) % dimension == 0, "a part's vector ends early")
+    kept = KeptGraph(
+        dimension=dimension,
+        links=Links(levels, neighbours, entry, laid_out_count),
+        heads=heads,
+        rows=rows,
+        live=live if has_bits else None,
+        hashes=hashes,
+        dead_vectors=dead.reshape(-1, dimension),
+    )
+    kept.require_sense(row_end)
+    return kept
+
+
+def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    values = {1: "B", 4: "I", 8: "Q"}[np.dtype(dtype).itemsize]
+    return np.asarray(reader.take(values)).view(dtype)  # type: ignore[arg-type]
+
+
+def kept_vectors(
+    held: _core.StoreSnapshot, kind: Kind, row_end: int, *, has_graph: bool
+) -> VectorIndex:
+    """Return an index over a snapshot's vectors, which are mapped, and its graph, which is read later.
+
+    Args:
+        held: the snapshot.
+        kind: of the index.
+        row_end: how many rows the snapshot has.
+        has_graph: whether it has a graph.
+
+    Raises:
+        SnapshotDamaged: the vectors are not as they were written.
+    """
+    column = held.vectors()
+    if not held.is_own:
+        rows = column.rows()
+        require_sense(len(rows) == 0 or int(rows[-1]) < row_end, "a vector of no row")
+    read_graph = None
+    if has_graph and kind != "flat":
+
+        def read_graph() -> KeptGraph:
+            try:
+                kept = graph_of(held.vector_graph(), row_end)
+            except SnapshotDamaged as error:
+                raise ValueError(str(error)) from error
+            if kept.dimension != column.dimension:
+                msg = "graph: expected the vectors' width"
+                raise ValueError(msg)
+            return kept
+
+    return VectorIndex.over(column, kind, read_graph, is_trusted=held.is_own)
+
+
+def stored_vectors(
+    reading: Reading, lifecycle: Lifecycle, kind: Kind, on_damage: OnDamage
+) -> VectorIndex | None:
+    """Return an index of the vectors that the store has of rows; None: it has none.
+
+    Args:
+        reading: the store.
+        lifecycle: holds the rows.
+        kind: of the index.
+        on_damage: is given each memory whose vector cannot be read.
+    """
+    index: VectorIndex | None = None
+
+    def hold(rows: Sequence[int], blobs: Sequence[bytes], sequences: Sequence[int]) -> None:
+        nonlocal index
+        if not rows:
+            return
+        try:
+            matrix = decoded(blobs)
+            if index is None:
+                index = VectorIndex(matrix.shape[1], kind)
+            if matrix.shape[1] != index.dimension:
+                msg = f"a vector of width {matrix.shape[1]} among those of {index.dimension}"
+                raise StoreCorrupt(msg)
+        except StoreCorrupt as error:
+            if len(rows) == 1:
+                on_damage(Damaged(sequences[0], lifecycle.ids[rows[0]], str(error)))
+                return
+            for row, blob, sequence in zip(rows, blobs, sequences, strict=True):
+                hold([row], [blob], [sequence])
+            return
+        index.add(np.array(rows, np.uint32), matrix)
+
+    for batch in reading.embeddings(reading.last_revision()):
+        blob_of = dict(batch)  # a damaged page may name a memory twice
+        sequences = np.array(list(blob_of), np.int64)
+        rows = lifecycle.rows_of_sequences(sequences)
+        places, blobs = np.flatnonzero(rows >= 0), list(blob_of.values())
+        hold(
+            rows[places].tolist(),
+            [blobs[place] for place in places.tolist()],
+            sequences[places].tolist(),
+        )
+    return index

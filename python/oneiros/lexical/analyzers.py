@@ -1,0 +1,142 @@
+"""The analyzers of a lexical index, by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros import _core
+from oneiros._lazy import needed
+from oneiros.runtime.hashing import blake2b
+
+__all__ = ["LISTED", "NAMES", "identity", "make", "of"]
+
+
+ENGLISH: Final = (
+    *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is"),
+    *("it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there"),
+    *("these", "they", "this", "to", "was", "will", "with", "i", "e.g", "i.e"),
+)
+"""The 33 words in wide use since Lucene's first English analyzer, and three that word breaks of at
+least two letters would drop: "i", "e.g", "i.e"."""
+
+LISTED: Final = (
+    *("arabic", "catalan", "czech", "danish", "dutch", "finnish", "french", "german", "hindi"),
+    *("hungarian", "indonesian", "italian", "norwegian", "polish", "portuguese", "russian"),
+    *("spanish", "swedish"),
+)
+"""Languages whose list in the package ``stop-words`` is taken. Not so its ancient Greek, its Turkish
+and Romanian without their letters, nor its Persian, which holds nouns, verbs and digits."""
+
+
+def of(language: str) -> list[str]:
+    """Return the stop words of a language; none where no good list is known.
+
+    Raises:
+        ImportError: the list is in a package that is not installed; the message says which.
+    """
+    if language == "english":
+        return list(ENGLISH)
+    if language not in LISTED:
+        return []
+    words: list[str] = needed("stop_words", "languages").get_stop_words(language)
+    return words
+
+
+if TYPE_CHECKING:
+    NAMES: Final[tuple[str, ...]] = ()
+    """Every name that :func:`make` knows."""
+
+_WORDS: Final = ("simple", "code", "cjk")
+
+_OTHER_STEMS: Final = {"porter": "english", "dutch_porter": "dutch"}
+"""Second stemmers of a language."""
+
+
+def make(name: str) -> _core.Analyzer:
+    """Return a new analyzer with an empty vocabulary.
+
+    Args:
+        name: one of :data:`NAMES`.
+
+    Raises:
+        ValueError: no analyzer has this name.
+        ImportError: the language's stop words, or its stems, are in a package that is not
+            installed; the message says what to install.
+    """
+    if name in _WORDS:
+        is_code = name == "code"
+        return _core.Analyzer(stop_words=[], identifiers=is_code, folding="full", stem=None)
+    if name not in _languages(name):
+        known = (*_WORDS, *_languages(name))
+        msg = f"analyzer: must be one of {', '.join(map(repr, known))}, got {name!r}"
+        raise ValueError(msg)
+    language = _OTHER_STEMS.get(name, name)
+    folding = {"english": "full", "turkish": "turkish_lower"}.get(language, "lower")
+    return _core.Analyzer(
+        stop_words=of(language), identifiers=True, folding=folding, stem=_snowball(name)
+    )
+
+
+def identity(name: str) -> str:
+    """Return what terms depend on beside the text: equal strings mean equal terms.
+
+    Args:
+        name: as for :func:`make`.
+    """
+    words = [] if name in _WORDS else of(_OTHER_STEMS.get(name, name))
+    digest = blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
+    stems = "none" if name in _WORDS else _stemmers(name).version()
+    return f"{name}, stop words {digest}, stems {stems}, Unicode {_core.unicode_version}"
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "NAMES":
+        return (*_WORDS, *_languages("english"))
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def _languages(analyzer: str) -> list[str]:
+    """Return the names of the analyzers that take stems, sorted."""
+    return sorted(_stemmers(analyzer).algorithms())
+
+
+def _stemmers(analyzer: str) -> Any:
+    """Return PyStemmer's module, imported for the first analyzer that takes stems.
+
+    On a free-threaded interpreter its import may turn the interpreter's lock on.
+
+    Args:
+        analyzer: named in the error.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:
+        return import_module("Stemmer")
+    except ModuleNotFoundError as error:
+        if error.name != "Stemmer":
+            raise
+        msg = (
+            f"analyzer: {analyzer!r} needs PyStemmer, which is not installed: pip install PyStemmer"
+        )
+        raise ImportError(msg, name="Stemmer") from error
+
+
+def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:
+    """Return the stems of a list of words by Snowball, callable from any thread."""
+    # A Stemmer works in a buffer of its own, so each thread has one: no lock that a fork could leave
+    # held. Each word is asked for once, the vocabulary keeps the answer: no cache here.
+    local = threading.local()
+    stemmers = _stemmers(algorithm)
+
+    def stem(words: list[str]) -> list[str]:
+        if not hasattr(local, "stemmer"):
+            local.stemmer = stemmers.Stemmer(algorithm, maxCacheSize=0)
+        stems: list[str] = local.stemmer.stemWords(words)
+        return stems
+
+    return stem

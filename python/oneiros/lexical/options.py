@@ -1,0 +1,310 @@
+"""The arguments of a lexical index, checked, and the file that it is saved to."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Collection, Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+
+from oneiros import _core
+from oneiros._lazy import np
+from oneiros.errors import SnapshotDamaged, TextEncodingError
+from oneiros.lexical import analyzers
+from oneiros.model.validation import (
+    as_float,
+    encoded,
+    index_of,
+    is_scalar_array,
+    not_an_integer,
+    require_flag,
+)
+from oneiros.runtime.dataclasses import dataclass, fields
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "FIELD_WEIGHTS",
+    "PUBLISHED_DELTA",
+    "Id",
+    "MadeWith",
+    "checked_count",
+    "checked_id",
+    "checked_ids",
+    "checked_number",
+    "checked_reading",
+    "checked_tags",
+    "checked_texts",
+    "checked_weights",
+    "open_saved",
+]
+
+
+Id = int | str
+
+T = TypeVar("T")
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def checked_number(value: object, name: str) -> float:
+    """Return a real number as a float; TypeError if it is none."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        msg = f"{name}: must be a number, got {type(value).__name__}"
+        raise TypeError(msg)
+    return as_float(value)
+
+
+def checked_id(id: object, name: str) -> Id:
+    """Return an id as an int of 64 bits or a str, else raise TypeError or ValueError."""
+    if isinstance(id, str):
+        try:
+            id.encode()
+        except UnicodeEncodeError:
+            msg = f"{name}: must have no lone surrogates, got {id!a}"
+            raise TextEncodingError(msg) from None
+        return str(id)
+    if isinstance(id, bool | np.bool_) or not hasattr(id, "__index__"):
+        msg = f"{name}: must be an int or a str, got {type(id).__name__}"
+        raise TypeError(msg)
+    number = _index(id, f"{name}: must be an int or a str")
+    if not INT64_MIN <= number <= INT64_MAX:
+        msg = f"{name}: must fit 64 bits, got {number}"
+        raise ValueError(msg)
+    return number
+
+
+def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
+    """Return many ids; an error names the place."""
+    is_one = isinstance(ids, str | bytes) or is_scalar_array(ids)
+    if is_one or not isinstance(ids, Collection | np.ndarray):
+        msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
+        raise TypeError(msg)
+    items = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i" and ids.ndim == 1:
+        return list(items)
+    if isinstance(ids, range) and all(
+        INT64_MIN <= end <= INT64_MAX for end in (*ids[:1], *ids[-1:])
+    ):
+        return list(ids)
+    return [
+        id
+        if (type(id) is int and INT64_MIN <= id <= INT64_MAX) or (type(id) is str and id.isascii())
+        else checked_id(id, f"{name}[{place}]")
+        for place, id in enumerate(items)
+    ]
+
+
+def checked_weights(
+    fields: object, given: Mapping[str, object], default: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the weights of an index's fields, none if it has no fields."""
+    if require_flag("fields", fields):
+        return {
+            name: default[name] if weight is None else checked_number(weight, name)
+            for name, weight in given.items()
+        }
+    for name, weight in given.items():
+        if weight is not None:
+            msg = f"{name}: only an index with fields has one, got {weight!r}"
+            raise ValueError(msg)
+    return {}
+
+
+def checked_text(text: object, name: str) -> str:
+    """Return a str; TypeError if it is none."""
+    if not isinstance(text, str):
+        msg = f"{name}: expected str, got {type(text).__name__}"
+        raise TypeError(msg)
+    return text
+
+
+class QueryOptions(TypedDict):
+    """How the core reads a query."""
+
+    syntax: str
+    minimum_should_match: int
+
+
+_PLAIN: Final = QueryOptions(syntax="plain", minimum_should_match=0)
+
+
+def checked_reading(syntax: object, minimum_should_match: object) -> QueryOptions:
+    """Return how a query is read; which syntaxes there are, the core knows."""
+    if syntax == "plain" and type(minimum_should_match) is int and minimum_should_match == 0:
+        return _PLAIN
+    least = checked_count(minimum_should_match, "minimum_should_match", least=0)
+    encoded("syntax", checked_text(syntax, "syntax"))
+    return QueryOptions(syntax=str(syntax), minimum_should_match=least)
+
+
+def checked_tags(tags: Sequence[str], name: str) -> str:
+    """Return the tags as the core takes them, one a line."""
+    items = checked_texts(tags, name)
+    return "\n".join(checked_text(tag, f"{name}[{place}]") for place, tag in enumerate(items))
+
+
+def checked_texts(texts: Sequence[T], name: str) -> list[T]:
+    """Return the texts as a list; what is in it, the core checks."""
+    is_one = isinstance(texts, str | bytes) or is_scalar_array(texts)
+    if is_one or not isinstance(texts, Sequence | np.ndarray):
+        msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"
+        raise TypeError(msg)
+    return list(texts)
+
+
+def checked_count(value: object, name: str, *, least: int) -> int:
+    """Return an int from ``least`` up, cut to 64 bits."""
+    if type(value) is int and least <= value <= INT64_MAX:
+        return value
+    if isinstance(value, np.bool_):
+        raise not_an_integer(name, value)
+    count = index_of(name, value)
+    if count < least:
+        msg = f"{name}: must be at least {least}, got {count}"
+        raise ValueError(msg)
+    return min(count, INT64_MAX)
+
+
+def _index(value: Any, rule: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several has the method, too
+        msg = f"{rule}, got {type(value).__name__}"
+        raise TypeError(msg) from None
+
+
+PUBLISHED_DELTA: Final = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
+"""Lower bound of a match, by variant: Lv and Zhai (2011)."""
+
+FIELD_WEIGHTS: Final = {"title_weight": 2.0, "tags_weight": 1.5}
+"""How much a word of a field counts beside one of the text, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeWith:
+    """The settings of an index."""
+
+    analyzer: str
+    variant: str
+    k1: float
+    b: float
+    delta: float
+    title_weight: float | None = None
+    tags_weight: float | None = None
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether titles and tags are told from the text."""
+        return self.title_weight is not None or self.tags_weight is not None
+
+    def __str__(self) -> str:
+        text = f"variant={self.variant!r}, k1={self.k1!r}, b={self.b!r}, analyzer={self.analyzer!r}"
+        if self.has_fields:
+            weights = f"title_weight={self.title_weight!r}, tags_weight={self.tags_weight!r}"
+            text += f", fields=True, {weights}"
+        return text
+
+    def identity(self, **others: object) -> str:
+        """Return all that the index of given texts depends on.
+
+        Args:
+            **others: what else a file is to be told from others by.
+        """
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        held = {**own, "analysis": analyzers.identity(self.analyzer), **others}
+        return json.dumps(held, sort_keys=True)
+
+    def new_index(self) -> _core.LexicalIndex:
+        """Return an index without a text."""
+        return _core.LexicalIndex(
+            analyzer=analyzers.make(self.analyzer),
+            variant=self.variant,
+            k1=self.k1,
+            b=self.b,
+            delta=self.delta,
+            title_weight=self.title_weight,
+            tags_weight=self.tags_weight,
+        )
+
+    def saved(self, snapshot: _core.StoreSnapshot) -> _core.LexicalIndex:
+        """Return the index of a store's snapshot, saved by these settings.
+
+        Raises:
+            SnapshotDamaged: it makes no sense.
+        """
+        return snapshot.lexical_index(
+            analyzer=analyzers.make(self.analyzer),
+            variant=self.variant,
+            k1=self.k1,
+            b=self.b,
+            delta=self.delta,
+            title_weight=self.title_weight,
+            tags_weight=self.tags_weight,
+        )
+
+    def save(
+        self,
+        index: _core.LexicalIndex,
+        path: str,
+        attachment: bytes,
+    ) -> None:
+        """Write an index that was made with these settings."""
+        _core.save_lexical_index(
+            index=index,
+            path=path,
+            identity=self.identity(),
+            attachment=attachment,
+            revision=0,
+        )
+
+    def open(self, path: str) -> tuple[_core.LexicalIndex, bytes]:
+        """Return the index and the attachment of a file saved by these settings.
+
+        Raises:
+            SnapshotDamaged: it is damaged, or was saved by others.
+            OSError: it cannot be read.
+        """
+        index, attachment, _ = _core.open_lexical_index(
+            path=path,
+            identity=self.identity(),
+            analyzer=analyzers.make(self.analyzer),
+            variant=self.variant,
+            k1=self.k1,
+            b=self.b,
+            delta=self.delta,
+            title_weight=self.title_weight,
+            tags_weight=self.tags_weight,
+        )
+        return index, attachment
+
+
+def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
+    """Return the settings, the index and the attachment of a file.
+
+    Raises:
+        SnapshotDamaged, OSError: as ``MadeWith.open``.
+    """
+    identity = _core.snapshot_identity(path=path)
+    try:
+        held = json.loads(identity)
+        made_with = MadeWith(
+            analyzer=str(held["analyzer"]),
+            variant=str(held["variant"]),
+            k1=float(held["k1"]),
+            b=float(held["b"]),
+            delta=float(held["delta"]),
+            title_weight=_optional(held["title_weight"]),
+            tags_weight=_optional(held["tags_weight"]),
+        )
+        index, attachment = made_with.open(path)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        msg = f"its settings cannot be read: {error}"
+        raise SnapshotDamaged(msg) from error
+    return made_with, index, attachment
+
+
+def _optional(held: object) -> float | None:
+    return None if held is None else float(str(held))

@@ -1,5 +1,0 @@
-"""A profile and its parts: channels, fusion, factors, selection, reinforcement.
-
-All are frozen declarations; :meth:`oneiros.ranking.profile.Profile.compile` turns them into the
-core's plan, which does the work.
-"""

@@ -1,0 +1,16 @@
+"""Whole tables at once: scores, promotions and comparisons of profiles without a query.
+
+A table is read as columns (:mod:`oneiros.rescoring.tables`), checked and scored a block of rows at a
+time (:mod:`oneiros.rescoring.scorer`) by the same compiled profiles that searches run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.rescoring import store as store
+else:
+    __getattr__ = door(__name__, ("store",))

@@ -1,0 +1,18 @@
+"""Files of tables larger than memory: read in parts, scored, and written whole or not at all."""
+
+from __future__ import annotations
+
+from oneiros.rescoring.files.compare import ScoreColumn, compare_file
+from oneiros.rescoring.files.rescore import FileReport, rescore_file
+from oneiros.rescoring.files.sources import RowSource, open_source
+from oneiros.rescoring.files.targets import require_target
+
+__all__ = [
+    "FileReport",
+    "RowSource",
+    "ScoreColumn",
+    "compare_file",
+    "open_source",
+    "require_target",
+    "rescore_file",
+]

@@ -1,0 +1,233 @@
+"""What a run over a file has finished, so that the next one goes on from there.
+
+A folder beside the output, ``.NAME.rescore``, holds a journal (JSON lines: what is being done, then
+a line a finished part) and the scores of the finished parts. Its lock keeps a second process away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from oneiros.runtime.dataclasses import asdict, dataclass
+from oneiros.scoring.row_scores import BLOCK
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["Checkpoint", "FinishedPart", "hold_folder"]
+
+_JOURNAL: Final = "journal"
+_SCORES: Final = "scores"
+_DRAFT: Final = "draft"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedPart:
+    """One part of the input, scored."""
+
+    sizes: list[int]
+    """Rows of each piece; the scores file holds, piece by piece, each profile's scores."""
+    checksum: int
+    """CRC-32 of these bytes."""
+    future_counts: list[int]
+    """By profile, rows with times after ``now``."""
+    unscored: list[int]
+    """By profile, rows that score NaN."""
+
+
+@contextmanager
+def hold_folder(target: Path) -> Iterator[Path]:
+    """Make the folder beside ``target``, or take what an earlier run left; keep others out.
+
+    It is removed at the end of the block unless there is something in it.
+
+    Raises:
+        BlockingIOError: another process works on the same output.
+        OSError: something else has the folder's name, or it cannot be made.
+    """
+    folder = target.with_name(f".{target.name}.rescore")
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            descriptor = os.open(folder, flags)
+        except FileNotFoundError:  # who held it has just removed it
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            message = "another process is writing this file"
+            raise BlockingIOError(error.errno, message, str(target)) from None
+        if _is_still(folder, descriptor):
+            break
+        os.close(descriptor)  # whoever held it before removed it when done: make it anew
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):  # what is to be kept is in it
+            folder.rmdir()
+        os.close(descriptor)
+
+
+class Checkpoint:
+    """The journal and the scores in a folder that is held.
+
+    Args:
+        folder: of :func:`hold_folder`.
+        task: what is being done; plain JSON values.
+        dtype: of the scores.
+        profile_count: how many scores a row has.
+    """
+
+    def __init__(
+        self, folder: Path, task: Mapping[str, Any], *, dtype: np.dtype[Any], profile_count: int
+    ) -> None:
+        self._folder = folder
+        self._dtype = dtype
+        self._width = dtype.itemsize * profile_count
+        self._profile_count = profile_count
+        self.parts: list[FinishedPart] = []
+        self._offsets = [0]
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._journal = os.fdopen(os.open(folder / _JOURNAL, flags, 0o600), "r+b")
+        self._scores = os.open(folder / _SCORES, flags, 0o600)
+        self.draft.unlink(missing_ok=True)
+        if earlier_task(folder) == task:
+            self._resume()
+        else:
+            self._begin(task)
+
+    @property
+    def draft(self) -> Path:
+        """Where the output stands until it is whole."""
+        return self._folder / _DRAFT
+
+    def append(self, pieces: Iterable[bytes]) -> tuple[list[int], int]:
+        """Write the scores of the next part, one piece after another.
+
+        Args:
+            pieces: each profile's scores of some rows, as bytes, joined.
+
+        Returns:
+            The rows of each piece, and the checksum.
+        """
+        offset, checksum, sizes = self._offsets[-1], 0, []
+        for piece in pieces:
+            _write_all(self._scores, piece, offset)
+            offset += len(piece)
+            checksum = zlib.crc32(piece, checksum)
+            sizes.append(len(piece) // self._width)
+        return sizes, checksum
+
+    def finish_part(self, part: FinishedPart) -> None:
+        """Note that the next part is done."""
+        line = json.dumps(asdict(part)).encode() + b"\n"
+        self._journal.write(line)
+        self._journal.flush()
+        self._keep(part)
+
+    def pieces(self, number: int) -> Iterator[list[Array]]:
+        """Yield each piece of a finished part: the scores of every profile."""
+        offset = self._offsets[number]
+        for size in self.parts[number].sizes:
+            held = os.pread(self._scores, size * self._width, offset)
+            offset += size * self._width
+            yield list(np.frombuffer(held, self._dtype).reshape(self._profile_count, size))
+
+    def close(self) -> None:
+        """Let the files go; what is finished stays for the next run."""
+        self._journal.close()
+        os.close(self._scores)
+
+    def remove(self) -> None:
+        """Delete all of it."""
+        for name in (_DRAFT, _SCORES, _JOURNAL):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def _begin(self, task: Mapping[str, Any]) -> None:
+        self._journal.seek(0)
+        self._journal.truncate()
+        os.ftruncate(self._scores, 0)
+        self._journal.write(json.dumps(task).encode() + b"\n")
+        self._journal.flush()
+
+    def _resume(self) -> None:
+        """Take over the parts whose scores are there and whole; drop what comes after them."""
+        self._journal.seek(0)
+        end = len(self._journal.readline())
+        for line in self._journal:
+            part = _read_part(line)
+            if part is None or not self._is_whole(part):
+                break
+            self._keep(part)
+            end += len(line)
+        self._journal.seek(end)
+        self._journal.truncate()
+        os.ftruncate(self._scores, self._offsets[-1])
+
+    def _keep(self, part: FinishedPart) -> None:
+        self.parts.append(part)
+        self._offsets.append(self._offsets[-1] + sum(part.sizes) * self._width)
+
+    def _is_whole(self, part: FinishedPart) -> bool:
+        offset, checksum = self._offsets[-1], 0
+        for size in part.sizes:
+            checksum = zlib.crc32(os.pread(self._scores, size * self._width, offset), checksum)
+            offset += size * self._width
+        return checksum == part.checksum and os.fstat(self._scores).st_size >= offset
+
+
+def earlier_task(folder: Path) -> dict[str, Any] | None:
+    """Return what an earlier run was doing; None where there was none or its journal is torn."""
+    try:
+        with (folder / _JOURNAL).open("rb") as file:
+            task = json.loads(file.readline())
+    except (FileNotFoundError, ValueError):
+        return None
+    return task if isinstance(task, dict) else None
+
+
+def _read_part(line: bytes) -> FinishedPart | None:
+    """Return what a line of the journal says; None of a torn one."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        part = FinishedPart(**json.loads(line))
+        is_sound = all(0 <= size <= BLOCK for size in part.sizes)
+    except (ValueError, TypeError):
+        return None
+    return part if is_sound else None
+
+
+def _is_still(folder: Path, descriptor: int) -> bool:
+    """Whether the open folder is the one that has the name now."""
+    try:
+        named = folder.lstat()
+    except FileNotFoundError:
+        return False
+    held = os.fstat(descriptor)
+    return stat.S_ISDIR(named.st_mode) and (named.st_dev, named.st_ino) == (
+        held.st_dev,
+        held.st_ino,
+    )
+
+
+def _write_all(descriptor: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written

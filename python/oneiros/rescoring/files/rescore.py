@@ -1,0 +1,277 @@
+"""A file of memories in, a file of scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneiros import __version__
+from oneiros.clock import system_clock
+from oneiros.rescoring.files.checkpoint import (
+    Checkpoint,
+    FinishedPart,
+    earlier_task,
+    hold_folder,
+)
+from oneiros.rescoring.files.sources import open_source
+from oneiros.rescoring.files.targets import open_target, require_target
+from oneiros.rescoring.scorer import Scorer
+from oneiros.rescoring.tables.arrow import ArrowTable, require_pyarrow
+from oneiros.runtime.dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from oneiros.rescoring.files.sources import RowSource
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["FileReport", "rescore_file"]
+
+Advance = Callable[[int], object]
+
+_CHANGES = {  # key of a task -> how a restart names it
+    "input": "the input changed",
+    "profiles": "other profiles, or one was changed",
+    "now": "another --now",
+    "invalid": "another --invalid",
+    "dtype": "another precision",
+    "version": "another version of Oneiros",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class FileReport:
+    """What a run has done so far; true at every moment, so also when it is interrupted."""
+
+    now: float | None = None
+    """Seconds since the epoch; of an earlier run that goes on, that run's."""
+    rows: int = 0
+    """Rows scored, those of an earlier run among them."""
+    rows_before: int = 0
+    """Rows that an earlier run had scored."""
+    parts: int = 0
+    parts_total: int = 0
+    restarted: str = ""
+    """Why what an earlier run left was not used; empty where it was, or there was none."""
+    missing: list[str] = field(default_factory=list)
+    """Fields that the profiles read and the file does not have: their defaults count."""
+    future_counts: dict[str, int] = field(default_factory=dict)
+    """Profile -> rows with times after ``now``, taken as age 0."""
+    unscored: dict[str, int] = field(default_factory=dict)
+    """Profile -> rows whose score is NaN."""
+
+
+def rescore_file(
+    source_path: Path,
+    target_path: Path,
+    profiles: Sequence[Profile],
+    *,
+    now: float | None,
+    threads: int,
+    invalid: str,
+    missing: str = "raise",
+    report: FileReport,
+    advance: Advance,
+) -> None:
+    """Score a file part by part, and write ``id`` and the scores.
+
+    The output takes its name when it is whole. What is finished stays beside it when the run is cut
+    off, and a run over the same input, profiles and clock goes on from there.
+
+    Args:
+        source_path: .parquet, .arrow, .feather or .csv.
+        target_path: likewise; replaced.
+        profiles: at least one, each of another name.
+        now: seconds; None: an earlier run's that can go on, else the system's.
+        threads: of the core.
+        invalid: "raise", "nan" or "clamp".
+        missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
+        report: told what is done.
+        advance: told the number of rows done.
+
+    Raises:
+        ValueError, TypeError: the input is damaged or breaks a rule; the message names the file.
+        BlockingIOError: another process writes the same output.
+        OSError: a file cannot be read or written.
+    """
+    require_target(target_path)
+    if target_path.exists() and target_path.samefile(source_path):
+        msg = f"{target_path.name}: input and output are the same file"
+        raise ValueError(msg)
+    with open_source(source_path) as source, hold_folder(target_path) as folder:
+        run = _Run(source, target_path, profiles, threads=threads, invalid=invalid)
+        run.begin(folder, now, missing, report)
+        is_kept = False
+        try:
+            run.score(report, advance)
+            run.write(target_path, report)
+        except (KeyboardInterrupt, OSError):
+            is_kept = bool(run.checkpoint.parts)
+            raise
+        finally:
+            run.checkpoint.close()
+            if not is_kept:
+                run.checkpoint.remove()
+
+
+class _Run:
+    """One file being scored."""
+
+    checkpoint: Checkpoint
+    _scorer: Scorer
+
+    def __init__(
+        self,
+        source: RowSource,
+        target: Path,
+        profiles: Sequence[Profile],
+        *,
+        threads: int,
+        invalid: str,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._profiles = profiles
+        self._names = [profile.name for profile in profiles]
+        self._threads = threads
+        self._invalid = invalid
+        self._identity = source.identity()
+
+    def begin(self, folder: Path, now: float | None, missing: str, report: FileReport) -> None:
+        """Take over what an earlier run finished, if it did the same; else begin anew."""
+        earlier = earlier_task(folder)
+        scorer = self._scorer_at(0.0)
+        empty = ArrowTable(self._source.schema.empty_table())
+        self._id = empty.column_type("id")
+        scorer.require_columns(empty, missing)
+        self._dtype = scorer.dtype_of(empty)
+        report.missing = scorer.missing(empty)
+        if now is None:
+            held = None if earlier is None else earlier.get("now")
+            goes_on = isinstance(held, float) and earlier == self._task(held)
+            now = held if goes_on and isinstance(held, float) else system_clock()
+        task = self._task(now)
+        if earlier is not None and earlier != task:
+            report.restarted = "; ".join(
+                words for key, words in _CHANGES.items() if earlier.get(key) != task[key]
+            )
+        self._scorer = self._scorer_at(now)
+        self.checkpoint = Checkpoint(
+            folder, task, dtype=self._dtype, profile_count=len(self._profiles)
+        )
+        report.now = now
+        report.parts_total = self._source.part_count
+        for part in self.checkpoint.parts:
+            self._count(part, report)
+        self._scorer.row_count = report.rows_before = report.rows
+
+    def score(self, report: FileReport, advance: Advance) -> None:
+        """Score the parts that are left."""
+        advance(report.rows)
+        for number in range(report.parts, self._source.part_count):
+            part = self._score_part(number, advance)
+            self.checkpoint.finish_part(part)
+            self._count(part, report)
+
+    def write(self, target: Path, report: FileReport) -> None:
+        """Write the output from the finished parts."""
+        schema = self._schema(report)
+        draft = self.checkpoint.draft
+        with open_target(target, schema, draft=draft, check=self._require_unchanged) as write:
+            for number in range(self._source.part_count):
+                ids = self._ids(number)
+                for scores in self.checkpoint.pieces(number):
+                    columns = [] if ids is None else [ids.take(len(scores[0]))]
+                    columns += [require_pyarrow().array(one) for one in scores]
+                    write(require_pyarrow().Table.from_arrays(columns, schema=schema))
+
+    def _score_part(self, number: int, advance: Advance) -> FinishedPart:
+        future_before = list(self._scorer.future_counts)
+        unscored = np.zeros(len(self._profiles), np.int64)
+
+        def pieces() -> Iterator[bytes]:
+            for batch in self._source.batches(number, self._columns()):
+                scores, _ = self._scorer.score(ArrowTable(batch), self._dtype, advance)
+                unscored[:] += [np.isnan(one).sum() for one in scores]
+                yield b"".join(one.tobytes() for one in scores)
+
+        sizes, checksum = self.checkpoint.append(pieces())
+        after = zip(self._scorer.future_counts, future_before, strict=True)
+        return FinishedPart(
+            sizes=sizes,
+            checksum=checksum,
+            future_counts=[now - then for now, then in after],
+            unscored=unscored.tolist(),
+        )
+
+    def _columns(self) -> list[str]:
+        names = self._source.schema.names
+        return [name for name in self._scorer.fields if name in names] or names[:1]
+
+    def _ids(self, number: int) -> _Taker | None:
+        if self._id is None:
+            return None
+        return _Taker(self._source.batches(number, ["id"]), self._id)
+
+    def _count(self, part: FinishedPart, report: FileReport) -> None:
+        report.rows += sum(part.sizes)
+        report.parts += 1
+        for counts, added in (
+            (report.future_counts, part.future_counts),
+            (report.unscored, part.unscored),
+        ):
+            for name, count in zip(self._names, added, strict=True):
+                counts[name] = counts.get(name, 0) + count
+
+    def _scorer_at(self, now: float) -> Scorer:
+        return Scorer(self._profiles, now=now, threads=self._threads, invalid=self._invalid)
+
+    def _task(self, now: float) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "input": self._identity,
+            "profiles": [[profile.name, profile.hash] for profile in self._profiles],
+            "now": now,
+            "invalid": self._invalid,
+            "dtype": self._dtype.name,
+        }
+
+    def _schema(self, report: FileReport) -> pa.Schema:
+        pa = require_pyarrow()
+        real = pa.from_numpy_dtype(self._dtype)
+        names = ["score"] if len(self._names) == 1 else self._names
+        fields = [pa.field(name, real, nullable=False) for name in names]
+        if self._id is not None:
+            fields.insert(0, pa.field("id", self._id))
+        told = {f"oneiros.profile.{each.name}": each.hash for each in self._profiles}
+        return pa.schema(fields, {**told, "oneiros.now": repr(report.now)})
+
+    def _require_unchanged(self) -> None:
+        if self._source.identity() != self._identity:
+            msg = f"{self._source.path.name}: changed while it was read; run again"
+            raise ValueError(msg)
+
+
+class _Taker:
+    """The ids of a part, in pieces of the sizes asked for.
+
+    Args:
+        batches: of one column, ids.
+        kind: their type.
+    """
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], kind: pa.DataType) -> None:
+        self._batches = batches
+        self._kind = kind
+        self._held = require_pyarrow().chunked_array([], kind)
+
+    def take(self, size: int) -> pa.ChunkedArray:
+        """Return the next ``size`` ids."""
+        while len(self._held) < size:
+            column = next(self._batches).column(0).cast(self._kind)
+            self._held = require_pyarrow().chunked_array([*self._held.chunks, column])
+        taken, self._held = self._held.slice(0, size), self._held.slice(size)
+        return taken

@@ -1,0 +1,280 @@
+"""Files read part by part: Parquet by row groups, Arrow files by record batches, CSV by blocks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from oneiros.model.fields import FIELDS
+from oneiros.rescoring.tables.arrow import require_pyarrow
+from oneiros.scoring.row_scores import BLOCK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SUFFIXES", "CsvSource", "RowSource", "open_source"]
+
+
+_BLOCK_BYTES: Final = 2**22
+_HEAD_BYTES: Final = 2**20
+
+
+class CsvSource:
+    """CSV in UTF-8 with a line of names. It is one part: what is cut off begins anew.
+
+    An empty cell is missing; ``nan`` is a number that is none. What a column holds is told by its
+    first block: numbers are float64, also where they look like integers; the id and other texts of
+    a memory stay as they are written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._opened(None, {}) as reader:
+            self.schema: pa.Schema = _settled(reader.schema)
+        self.row_count: int | None = None
+        self.part_count = 1
+
+    def identity(self) -> dict[str, object]:
+        """Return size, time, and the checksums of the schema and of how the file begins."""
+        state = self.path.stat()
+        with self.path.open("rb") as file:
+            head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
+        schema = hashlib.sha256(self.schema.to_string().encode()).hexdigest()
+        return {
+            "size": state.st_size,
+            "mtime_ns": state.st_mtime_ns,
+            "schema": schema,
+            "head": head,
+        }
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all rows; there is one part."""
+        del part
+        types = {name: self.schema.field(name).type for name in columns}
+        try:
+            with self._opened(columns, types) as reader:
+                yield from reader
+        except require_pyarrow().ArrowException as error:
+            msg = f"{self.path.name}: {error}"
+            raise ValueError(msg) from error
+
+    def close(self) -> None:
+        """Nothing stays open between two reads."""
+
+    def _opened(self, columns: Sequence[str] | None, types: dict[str, pa.DataType]) -> Any:
+        require_pyarrow()
+        from pyarrow import csv  # noqa: PLC0415 - an extra
+
+        return csv.open_csv(
+            self.path,
+            read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                include_columns=None if columns is None else list(columns),
+                column_types=types,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+def _settled(schema: pa.Schema) -> pa.Schema:
+    """Return the types that hold for the whole file, whatever else its first block would do with."""
+    pa = require_pyarrow()
+    return pa.schema([(field.name, _settled_type(field.name, field.type)) for field in schema])
+
+
+def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
+    pa, known = require_pyarrow(), FIELDS.get(name)
+    if known is not None and known.kind not in ("time", "float32", "seconds", "int", "bool"):
+        return pa.string()
+    is_number = pa.types.is_integer(first) or pa.types.is_null(first)
+    return pa.float64() if is_number else first
+
+
+SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv")
+_READ_BYTES: Final = 2**20  # of a column at a time, so that a row group may be larger than memory
+_MOST_FOOTER: Final = 2**30
+
+
+class RowSource(Protocol):
+    """A file of rows in parts."""
+
+    path: Path
+    schema: pa.Schema
+    part_count: int
+    row_count: int | None
+    """None where the file tells it only part by part."""
+
+    def identity(self) -> dict[str, object]:
+        """Return what tells this state of the file from any other."""
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part in order, at most about a million at a time.
+
+        Raises:
+            ValueError: the part is damaged.
+        """
+
+    def close(self) -> None:
+        """Let the file go."""
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[RowSource]:
+    """Open a file by its suffix.
+
+    Raises:
+        ValueError: another suffix, a file that is not what its suffix says, a damaged footer.
+        ImportError: pyarrow is missing.
+        OSError: the file cannot be read.
+    """
+    if path.suffix not in SUFFIXES:
+        msg = f"{path.name}: expected a file named {', '.join(SUFFIXES)}"
+        raise ValueError(msg)
+    pa = require_pyarrow()
+    try:
+        source: RowSource = _FORMS.get(path.suffix, ArrowSource)(path)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        msg = f"{path.name}: not a {path.suffix[1:]} file, or a damaged one: {error}"
+        raise ValueError(msg) from error
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+class ParquetSource:
+    """Parquet. A part is a row group, or several small ones that follow each other."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+        self.path = path
+        self._file = parquet.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False)
+        self.schema: pa.Schema = self._file.schema_arrow
+        counts = _row_counts(self._file.metadata, path)
+        self.row_count: int | None = sum(counts)
+        self._parts = _joined(counts)
+        self._sizes = [sum(counts[group] for group in part) for part in self._parts]
+        self.part_count = len(self._parts)
+
+    def identity(self) -> dict[str, object]:
+        """Return size, time, schema and the checksum of the footer, which tells of each row group."""
+        return _identity(self.path, self.schema, tail=8)
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part."""
+        groups, found = self._parts[part], 0
+        try:
+            for batch in self._file.iter_batches(
+                batch_size=BLOCK, row_groups=list(groups), columns=list(columns)
+            ):
+                found += batch.num_rows
+                yield batch
+        except (require_pyarrow().ArrowException, OSError) as error:
+            raise ValueError(_damaged(self.path, groups, str(error))) from error
+        if found != self._sizes[part]:
+            told = f"{found} rows where the footer says {self._sizes[part]}"
+            raise ValueError(_damaged(self.path, groups, told))
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close(force=True)
+
+
+class ArrowSource:
+    """Arrow's file format (Feather 2 is the same). A part is a record batch."""
+
+    def __init__(self, path: Path) -> None:
+        pyarrow = require_pyarrow()
+        self.path = path
+        self._file = pyarrow.OSFile(str(path))
+        self._reader = pyarrow.ipc.open_file(self._file)
+        self.schema: pa.Schema = self._reader.schema
+        self.row_count: int | None = None
+        self.part_count: int = self._reader.num_record_batches
+
+    def identity(self) -> dict[str, object]:
+        """Return size, time, schema and the checksum of the footer, which tells of each batch."""
+        return _identity(self.path, self.schema, tail=10)
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the one batch of a part."""
+        pa = require_pyarrow()
+        try:
+            batch = self._reader.get_batch(part).select(list(columns))
+            batch.validate(full=True)  # whoever wrote the file chose its offsets
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(_damaged(self.path, (part,), str(error))) from error
+        for start in range(0, batch.num_rows, BLOCK):
+            yield batch.slice(start, BLOCK)
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+
+_FORMS: Final[dict[str, Callable[[Path], RowSource]]] = {
+    ".parquet": ParquetSource,
+    ".csv": CsvSource,
+}
+
+
+def _row_counts(metadata: Any, path: Path) -> list[int]:
+    counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    if any(count < 0 for count in counts) or sum(counts) != metadata.num_rows:
+        msg = f"{path.name}: damaged: its row groups do not have the {metadata.num_rows} rows it tells"
+        raise ValueError(msg)
+    return counts
+
+
+def _joined(counts: Sequence[int]) -> list[range]:
+    """Return row groups in order, small neighbours joined as long as they stay below a block."""
+    parts: list[range] = []
+    rows = BLOCK
+    for group, count in enumerate(counts):
+        if rows + count <= BLOCK and parts:
+            parts[-1] = range(parts[-1].start, group + 1)
+            rows += count
+        else:
+            parts.append(range(group, group + 1))
+            rows = count
+    return parts
+
+
+def _identity(path: Path, schema: pa.Schema, *, tail: int) -> dict[str, object]:
+    """Return what tells one state of a file from another.
+
+    Args:
+        path: the file; its last ``tail`` bytes begin with the footer's length.
+        schema: its schema.
+        tail: bytes from there to the end.
+    """
+    state = path.stat()
+    with path.open("rb") as file:
+        file.seek(-tail, 2)
+        length = min(int.from_bytes(file.read(4), "little"), _MOST_FOOTER, state.st_size - tail)
+        file.seek(-tail - length, 2)
+        footer = hashlib.sha256(file.read(length)).hexdigest()
+    text = schema.to_string(show_schema_metadata=False)
+    return {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "schema": hashlib.sha256(text.encode()).hexdigest(),
+        "footer": footer,
+    }
+
+
+def _damaged(path: Path, groups: Sequence[int], problem: str) -> str:
+    kind = "row group" if path.suffix == ".parquet" else "record batch"
+    span = f"{kind} {groups[0]}"
+    if len(groups) > 1:
+        span = f"{kind}s {groups[0]} to {groups[-1]}"
+    return f"{path.name}: damaged in {span}: {problem}"

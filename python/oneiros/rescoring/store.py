@@ -1,0 +1,281 @@
+"""A whole store scored without a query, and the promotion of memories that score high."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oneiros._lazy import np
+from oneiros.filters import set_of
+from oneiros.model.fields import ENUMS
+from oneiros.model.validation import require_flag
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.threads import checked_threads
+from oneiros.scoring.factors.thompson import verdict_tables
+from oneiros.scoring.promotion import promoted, threshold_of
+from oneiros.scoring.row_scores import blocks, columns_read, score_rows, values_of_registers
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from pyroaring import BitMap
+
+    from oneiros.clock import Time
+    from oneiros.engine.scope import Scope
+    from oneiros.filters import Where
+    from oneiros.scoring.compiled import CompiledProfile
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["PromotedMemory", "PromotionReport", "Rescored", "promote", "rescore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rescored:
+    """Scores by memory, as columns. Iterating gives pairs of id and score."""
+
+    ids: Sequence[str]
+    """In order of insertion."""
+    scores: npt.NDArray[np.float64]
+    """Shape (n,), in the order of ``ids``."""
+    profile: str
+    profile_hash: str
+    now: float
+    """Seconds since the epoch."""
+    future_count: int
+    """Memories with times after ``now``, which were taken as age 0."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return zip(self.ids, self.scores.tolist(), strict=True)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow table of ``id`` and ``score``; the scores are not copied.
+
+        Raises:
+            ImportError: pyarrow (the extra ``oneiros[arrow]``) is missing.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+
+        return pa.table({"id": pa.array(self.ids, pa.string()), "score": self.scores})
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame of ``id`` and ``score``.
+
+        Raises:
+            ImportError: pandas is missing.
+        """
+        import pandas as pd  # noqa: PLC0415 - optional
+
+        return pd.DataFrame({"id": list(self.ids), "score": self.scores})
+
+    def __repr__(self) -> str:
+        return f"<Rescored by {self.profile!r}: {len(self)} memories>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotedMemory:
+    """One memory that was promoted, and why."""
+
+    id: str
+    score: float
+    factors: dict[str, float]
+    """The profile's factors by name; over a relevance of 1 they make the score."""
+
+    def __str__(self) -> str:
+        made_of = ", ".join(f"{name} {value:.3f}" for name, value in self.factors.items())
+        return f"{self.id}: {self.score:.3f} ({made_of})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PromotionReport:
+    """What a promotion did, or would do. Source: docs/systems/ciar.md A4."""
+
+    promoted: tuple[PromotedMemory, ...]
+    """From staged to consolidated, in order of insertion."""
+    considered: int
+    """Staged memories that were judged."""
+    profile: str
+    profile_hash: str
+    threshold: float
+    now: float
+    """Seconds since the epoch."""
+    is_dry_run: bool
+    future_count: int
+    """Memories judged with times after ``now``, which were taken as age 0."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the promoted."""
+        return [one.id for one in self.promoted]
+
+    def _headline(self) -> str:
+        verb = "would be promoted" if self.is_dry_run else "promoted"
+        rule = f"{self.profile} >= {self.threshold:g}"
+        return f"{len(self.promoted)} of {self.considered} staged {verb} ({rule})"
+
+    def __repr__(self) -> str:
+        return f"<PromotionReport: {self._headline()}>"  # all of it is a line a memory
+
+    def __str__(self) -> str:
+        return "\n".join((self._headline(), *map(str, self.promoted)))
+
+
+if TYPE_CHECKING:
+    Rows = npt.NDArray[np.uint32]
+    Scores = npt.NDArray[np.float64]
+
+
+_STAGED = ENUMS["status"].index("staged")
+_FEW = 4  # one row in so many wanted, or fewer: gathering them costs less than scoring all
+
+
+def rescore(
+    scope: Scope,
+    profile: Profile | str | None = None,
+    now: Time | None = None,
+    *,
+    where: Where | None = None,
+    threads: int | None = None,
+) -> Rescored:
+    """Score every live memory; see :meth:`oneiros.Engine.rescore`."""
+    chosen, count = scope.profile(profile), checked_threads(threads)
+    scope.follow_others()
+    moment = scope.now(now)
+    parts = scope.services
+
+    def scored() -> Rescored:
+        rows = scope.matching(where)
+        compiled = _compiled(scope, chosen)
+        scores, future_count = _scores(scope, compiled, rows, moment, count)
+        ids = parts.projections.lifecycle.ids
+        return Rescored(
+            ids=[ids[row] for row in rows],
+            scores=scores,
+            profile=chosen.name,
+            profile_hash=chosen.hash,
+            now=moment,
+            future_count=future_count,
+        )
+
+    return parts.sync.writer.run(scored)  # where nothing else changes a column meanwhile
+
+
+def promote(
+    scope: Scope,
+    profile: Profile | str = "ciar",
+    threshold: float | None = None,
+    now: Time | None = None,
+    *,
+    where: Where | None = None,
+    dry_run: bool = False,
+    threads: int | None = None,
+) -> PromotionReport:
+    """Consolidate staged memories that score high enough; see :meth:`oneiros.Engine.promote`."""
+    dry_run = require_flag("dry_run", dry_run)
+    chosen, count = scope.profile(profile), checked_threads(threads)
+    least = threshold_of(chosen, threshold)
+    scope.follow_others()
+    moment = scope.now(now)
+
+    def judged() -> PromotionReport:
+        """Judge the columns as they are. REQUIRES: the thread that writes."""
+        rows = _staged(scope, scope.matching(where))
+        compiled = _compiled(scope, chosen)
+        scores, future_count = _scores(scope, compiled, rows, moment, count)
+        high = np.flatnonzero(promoted(scores, least))
+        taken = np.array(rows.to_array(), np.uint32)[high]
+        return PromotionReport(
+            promoted=_promoted(scope, compiled, taken, scores[high], moment),
+            considered=len(rows),
+            profile=chosen.name,
+            profile_hash=chosen.hash,
+            threshold=least,
+            now=moment,
+            is_dry_run=dry_run,
+            future_count=future_count,
+        )
+
+    sync = scope.services.sync
+    if dry_run:
+        return sync.writer.run(judged)
+    reports: list[PromotionReport] = []
+
+    def changes() -> list[tuple[str, dict[str, object]]]:
+        reports.append(judged())
+        return [(one.id, {"status": "consolidated"}) for one in reports[0].promoted]
+
+    scope.services.remember.set_columns(changes)
+    return reports[0]
+
+
+def _compiled(scope: Scope, profile: Profile) -> CompiledProfile:
+    return profile.compile(scope.services.projections.lifecycle.kinds)
+
+
+def _staged(scope: Scope, rows: BitMap) -> BitMap:
+    status = scope.services.projections.lifecycle.column("status")
+    return rows & set_of(np.flatnonzero(status == _STAGED).astype(np.uint32))
+
+
+def _scores(
+    scope: Scope, compiled: CompiledProfile, rows: BitMap, now: float, threads: int
+) -> tuple[Scores, int]:
+    """Score some rows: in place where they are most of all, else gathered."""
+    columns = _columns(scope, compiled, now)
+    size = len(scope.services.projections.lifecycle.ids)
+    if len(rows) * _FEW > size:
+        scores = np.empty(size)
+        future_count = 0
+        for start, stop in blocks(size):
+            held = {name: column[start:stop] for name, column in columns.items()}
+            future_count += score_rows(
+                compiled, held, now=now, out=scores[start:stop], threads=threads
+            )
+        if len(rows) == size:
+            return scores, future_count
+        if not future_count:  # else some may be of rows that are not wanted
+            return scores[np.array(rows.to_array(), np.uint32)], 0
+    numbers = np.array(rows.to_array(), np.uint32)
+    scores = np.empty(len(numbers))
+    future_count = 0
+    for start, stop in blocks(len(numbers)):
+        held = {name: column[numbers[start:stop]] for name, column in columns.items()}
+        future_count += score_rows(compiled, held, now=now, out=scores[start:stop], threads=threads)
+    return scores, future_count
+
+
+def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
+    """The columns that the profile reads, and what verdicts say of every row."""
+    lifecycle = scope.services.projections.lifecycle
+    names = columns_read(compiled)
+    columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
+    verdicts = scope.verdicts(compiled.profile)
+    if verdicts:
+        codes = lifecycle.column("kind")
+        factors = compiled.profile.factors
+        tables = verdict_tables(factors, verdicts, lifecycle.kinds, now)
+        columns |= {name: np.array(values)[codes] for name, values, _ in tables}
+    return columns
+
+
+def _promoted(
+    scope: Scope, compiled: CompiledProfile, rows: Rows, scores: Scores, now: float
+) -> tuple[PromotedMemory, ...]:
+
+    columns = {name: column[rows] for name, column in _columns(scope, compiled, now).items()}
+    factors = [np.empty(len(rows)) for _ in compiled.names]
+    if len(rows) and factors:
+        values_of_registers(compiled, compiled.factors, columns, now=now, out=factors, threads=1)
+    ids = scope.services.projections.lifecycle.ids
+    return tuple(
+        PromotedMemory(
+            id=ids[row],
+            score=score,
+            factors={
+                name: float(values[place])
+                for name, values in zip(compiled.names, factors, strict=True)
+            },
+        )
+        for place, (row, score) in enumerate(zip(rows.tolist(), scores.tolist(), strict=True))
+    )

@@ -1,0 +1,304 @@
+"""Tables of pandas and polars. What pandas calls missing is missing; in polars nulls are, and NaN is a value."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneiros.model.fields import FIELDS
+from oneiros.rescoring.columns import (
+    Piece,
+    all_missing,
+    naive_error,
+    native,
+    real_of,
+    require_numbers,
+    seconds_of_datetimes,
+    seconds_of_ticks,
+    taken,
+)
+from oneiros.rescoring.tables.arrays import ArrayColumn, ValueColumn, array_column
+
+if TYPE_CHECKING:
+    from oneiros.rescoring.columns import Array, Coders, Column
+
+__all__ = [
+    "PandasTable",
+    "PolarsTable",
+    "SeriesColumn",
+    "has_words",
+    "number_column",
+    "pandas_column",
+    "polars_column",
+]
+
+
+def has_words(name: str, coders: Coders) -> bool:
+    """Whether texts in a field's column are read as what they say: codes, or times."""
+    return name in coders or FIELDS[name].kind == "time"
+
+
+class SeriesColumn:
+    """A series whose parts become numbers by a function of their own.
+
+    Args:
+        rows: gives a part of the series by ``rows[start:stop]``.
+        decode: makes a piece of such a part.
+        real: the float dtype of its numbers, if any.
+        is_plain_time: whether it holds times as mere numbers.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        decode: Callable[[Any], Piece],
+        *,
+        real: np.dtype[Any] | None = None,
+        is_plain_time: bool = False,
+    ) -> None:
+        self._rows = rows
+        self._decode = decode
+        self.real = real
+        self.is_plain_time = is_plain_time
+
+    def read(self, start: int, stop: int) -> Piece:
+        """Return the rows from ``start`` to ``stop``."""
+        return self._decode(self._rows[start:stop])
+
+
+def number_column(
+    name: str,
+    rows: Any,
+    decode: Callable[[Any], Piece],
+    *,
+    kind: str,
+    dtype: object,
+    real: np.dtype[Any] | None,
+) -> SeriesColumn:
+    """Return a column of numbers; in a field of times they are seconds.
+
+    Args:
+        name: the field.
+        rows: as for :class:`SeriesColumn`.
+        decode: likewise.
+        kind: of the numbers, as NumPy has it in ``dtype.kind``; "" for none.
+        dtype: as the frame has it, for the error.
+        real: their float dtype, if any.
+
+    Raises:
+        TypeError: no numbers.
+    """
+    require_numbers(name, kind, dtype)
+    is_time = FIELDS[name].kind == "time"
+    return SeriesColumn(rows, decode, real=None if is_time else real, is_plain_time=is_time)
+
+
+class PandasTable:
+    """A ``DataFrame``.
+
+    Raises:
+        TypeError: columns of several levels.
+    """
+
+    are_records = False
+
+    def __init__(self, frame: Any) -> None:
+        if frame.columns.nlevels > 1:
+            msg = "table: expected columns of one level, got a MultiIndex"
+            raise TypeError(msg)
+        self._frame = frame
+        self.size = len(frame)
+        self.names = tuple(map(str, frame.columns))
+
+    def column(self, name: str, coders: Coders) -> Column | None:
+        """Return the column of a field, or None."""
+        series = self._series(name)
+        return None if series is None else pandas_column(name, series, coders)
+
+    def result(self, columns: Mapping[str, Array]) -> Any:
+        """Return a ``DataFrame`` of ``id`` and ``columns`` with the same index."""
+        frame = sys.modules["pandas"].DataFrame(dict(columns), index=self._frame.index)
+        id = self._series("id")
+        if id is not None:
+            frame.insert(0, "id", id)
+        return frame
+
+    def _series(self, name: str) -> Any:
+        count = int((self._frame.columns == name).sum())
+        if count > 1:
+            msg = f"table: two columns are named {name!r}"
+            raise ValueError(msg)
+        return self._frame[name] if count else None
+
+
+class _NumberColumn(ArrayColumn):
+    """Floats of NumPy, of which NaN is missing."""
+
+    def read(self, start: int, stop: int) -> Piece:
+        """Return the rows from ``start`` to ``stop``."""
+        piece = super().read(start, stop)
+        missing = np.isnan(piece.values)
+        if missing.any():
+            piece.missing = missing
+        return piece
+
+
+def pandas_column(name: str, series: Any, coders: Coders) -> Column:
+    """Return the column that a ``Series`` is.
+
+    Raises:
+        TypeError: values of another type than the field's.
+        ValueError: times without a time zone.
+    """
+    pd, dtype = sys.modules["pandas"], series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        from oneiros.rescoring.tables.arrow import (  # noqa: PLC0415
+            arrow_column,
+            chunked_array,
+        )
+
+        return arrow_column(name, chunked_array(name, series.array.__arrow_array__()), coders)
+    if isinstance(dtype, pd.CategoricalDtype):
+        if name in coders:
+            return SeriesColumn(series.iloc, lambda part: _words(part, coders))
+        return pandas_column(name, series.astype(dtype.categories.dtype), coders)
+    if FIELDS[name].kind == "time" and isinstance(dtype, pd.DatetimeTZDtype):
+        return SeriesColumn(series.iloc, lambda part: Piece(seconds_of_datetimes(_utc(part))))
+    if isinstance(dtype, pd.SparseDtype):
+        return pandas_column(name, series.sparse.to_dense(), coders)
+    if isinstance(dtype, np.dtype):
+        return _plain_column(name, series, coders)
+    return _extension_column(name, series, coders)
+
+
+def _plain_column(name: str, series: Any, coders: Coders) -> Column:
+    values = series.to_numpy()
+    if FIELDS[name].kind == "time" and values.dtype.kind == "M":
+        advice = "localise it, as in series.dt.tz_localize('UTC')"
+        raise ValueError(naive_error(name, series.dtype, advice))
+    column = array_column(name, values, coders)
+    is_number = values.dtype.kind == "f" and FIELDS[name].kind != "time"
+    return _NumberColumn(values) if is_number else column
+
+
+def _extension_column(name: str, series: Any, coders: Coders) -> Column:
+    """Return a column of masked numbers or of text."""
+    is_text = sys.modules["pandas"].api.types.is_string_dtype(series.dtype)
+    if is_text and has_words(name, coders):
+        return ValueColumn(name, lambda start, stop: series.iloc[start:stop].tolist(), coders)
+    held = getattr(series.dtype, "numpy_dtype", np.dtype(object))
+    return number_column(
+        name,
+        series.iloc,
+        lambda part: _masked(part, held),
+        kind=held.kind,
+        dtype=series.dtype,
+        real=real_of(held),
+    )
+
+
+def _masked(part: Any, held: np.dtype[Any]) -> Piece:
+    missing = part.isna().to_numpy()
+    if not missing.any():
+        return Piece(native(part.to_numpy(dtype=held)))
+    return Piece(native(part.to_numpy(dtype=held, na_value=held.type(0))), missing)
+
+
+def _words(part: Any, coders: Coders) -> Piece:
+    entries = coders[part.name if part.name in coders else "kind"].of(part.cat.categories.tolist())
+    codes = part.cat.codes.to_numpy()
+    missing = codes < 0
+    piece = taken(entries, np.where(missing, 0, codes)) if len(entries.values) else None
+    if piece is None:
+        return Piece(np.zeros(len(codes)), missing)
+    if missing.any():
+        piece.missing = missing if piece.missing is None else piece.missing | missing
+        piece.broken = {place: why for place, why in piece.broken.items() if not missing[place]}
+    return piece
+
+
+def _utc(part: Any) -> Any:
+    return part.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+
+
+class PolarsTable:
+    """A ``DataFrame``."""
+
+    are_records = False
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.size = frame.height
+        self.names: tuple[str, ...] = tuple(frame.columns)
+
+    def column(self, name: str, coders: Coders) -> Column | None:
+        """Return the column of a field, or None."""
+        if name not in self.names:
+            return None
+        return polars_column(name, self._frame.get_column(name), coders)
+
+    def result(self, columns: Mapping[str, Array]) -> Any:
+        """Return a ``DataFrame`` of ``id`` and ``columns``."""
+        found: dict[str, Any] = dict(columns)
+        if "id" in self.names:
+            found = {"id": self._frame.get_column("id"), **found}
+        return sys.modules["polars"].DataFrame(found)
+
+
+def polars_column(name: str, series: Any, coders: Coders) -> Column:
+    """Return the column that a ``Series`` is.
+
+    Raises:
+        TypeError: values of another type than the field's.
+        ValueError: times without a time zone.
+    """
+    pl, dtype, kind = sys.modules["polars"], series.dtype, FIELDS[name].kind
+    if dtype == pl.Null:
+        return SeriesColumn(series, lambda part: all_missing(len(part)))
+    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if is_text and has_words(name, coders):
+        return ValueColumn(
+            name,
+            lambda start, stop: series.slice(start, stop - start).cast(pl.String).to_list(),
+            coders,
+        )
+    if kind == "time" and isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is None:
+            advice = "give it one, as in column.dt.replace_time_zone('UTC')"
+            raise ValueError(naive_error(name, dtype, advice))
+        return SeriesColumn(series, lambda part: _times(part, dtype.time_unit))
+    if isinstance(dtype, pl.Decimal) and kind in ("float32", "seconds"):
+        return polars_column(name, series.cast(pl.Float64), coders)
+    return _number_column(name, series)
+
+
+def _number_column(name: str, series: Any) -> Column:
+    pl, dtype = sys.modules["polars"], series.dtype
+    number = "f" if dtype.is_float() else "i" if dtype.is_integer() else ""
+    real = np.dtype(np.float64 if dtype == pl.Float64 else np.float32)
+    return number_column(
+        name,
+        series,
+        _number,
+        kind="b" if dtype == pl.Boolean else number,
+        dtype=dtype,
+        real=real if number == "f" else None,
+    )
+
+
+def _number(part: Any) -> Piece:
+    if not part.null_count():
+        return Piece(native(part.to_numpy()))
+    zero = False if part.dtype == sys.modules["polars"].Boolean else 0
+    return Piece(native(part.fill_null(zero).to_numpy()), part.is_null().to_numpy())
+
+
+def _times(part: Any, unit: str) -> Piece:
+    ticks = part.to_physical()
+    if not ticks.null_count():
+        return Piece(seconds_of_ticks(ticks.to_numpy(), unit))
+    seconds = seconds_of_ticks(ticks.fill_null(0).to_numpy(), unit)
+    return Piece(seconds, ticks.is_null().to_numpy())

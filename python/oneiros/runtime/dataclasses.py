@@ -1,0 +1,21 @@
+"""Dataclasses and named tuples as :mod:`oneiros.runtime.declaring` makes them: type checkers see the standard ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+    from typing import NamedTuple
+else:
+    from oneiros.runtime.declaring import (
+        MISSING,
+        NamedTuple,
+        asdict,
+        dataclass,
+        field,
+        fields,
+        replace,
+    )
+
+__all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "replace"]

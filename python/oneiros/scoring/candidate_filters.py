@@ -1,0 +1,84 @@
+"""Which candidates stay, whatever their score."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from oneiros.model.validation import require_number, settle, settle_numbers
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.factor import KeepRule
+from oneiros.scoring.program import ProgramBuilder
+
+__all__ = ["KEEP_RULES", "FeedbackAbove", "RelevanceGate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackAbove:
+    """Leave out what was judged unhelpful too often.
+
+    Source: docs/systems/omega.md O12; published: a feedback of -3 or below leaves all results.
+    """
+
+    name: ClassVar[str] = "feedback"
+
+    leaves_at: float = -3.0
+    """The greatest feedback that leaves, at most 0."""
+
+    def __post_init__(self) -> None:
+        leaves_at = require_number("leaves_at", self.leaves_at, low=-32_768.0, high=0.0)
+        settle(self, "leaves_at", leaves_at)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of 1 for what stays, 0 for what leaves."""
+        return program.call("greater", program.column("feedback"), program.constant(self.leaves_at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelevanceGate:
+    """Leave out what shares too few words with the query and is not near to it either.
+
+    Signals: ``lexical_share``, the share of the query's words found in the text, and
+    ``query_words``, how many there are; where they are not given, for want of words, everything
+    stays.
+
+    Source: docs/systems/mnemosyne.md M8.
+    """
+
+    name: ClassVar[str] = "relevance_gate"
+    reads_texts: ClassVar[bool] = True
+
+    short: float = 0.15
+    """The share needed of a query of up to 2 words, 0 to 1, as the others."""
+
+    middle: float = 0.5
+    """Of 3 words."""
+
+    long: float = 0.3
+    """Of more."""
+
+    cosine: float = 0.65
+    """From which on the words do not matter, -1 to 1."""
+
+    def __post_init__(self) -> None:
+        share = (0.0, 1.0, False)
+        settle_numbers(self, short=share, middle=share, long=share, cosine=(-1.0, 1.0, False))
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of 1 for what stays, 0 for what leaves."""
+        words = program.signal("query_words", 0.0)
+        short, middle, long = map(program.constant, (self.short, self.middle, self.long))
+        is_short, is_middle = (
+            program.call("less_equal", words, program.constant(most)) for most in (2.0, 3.0)
+        )
+        needed = program.call(
+            "select", is_short, short, program.call("select", is_middle, middle, long)
+        )
+        shared = program.call("greater_equal", program.signal("lexical_share", 1.0), needed)
+        near = program.call(
+            "greater_equal", program.signal("score:vector", 0.0), program.constant(self.cosine)
+        )
+        return program.call("maximum", shared, near)
+
+
+KEEP_RULES: tuple[type[KeepRule], ...] = (FeedbackAbove, RelevanceGate)
+"""What TOML knows by name."""

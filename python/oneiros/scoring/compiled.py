@@ -1,0 +1,149 @@
+"""A profile brought to the core: one program for its relevance, factors and rules."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from oneiros import _core
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.factor import Operation, base_of, operation_of
+from oneiros.scoring.program import ProgramBuilder, ProgramText
+
+if TYPE_CHECKING:
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.fusion import Terms
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["CompiledProfile", "compile_profile"]
+
+_GAINS = ("hot_set", "neighbours", "statements", "named_time")
+"""Parts of a profile that change the relevance, in this order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledProfile:
+    """What searches, batches and explanations run. Registers are those of ``program``.
+
+    ``score`` is ``relevance``, then, factor by factor in order, times or plus the factor's value.
+    """
+
+    profile: Profile
+    kinds: tuple[str, ...]
+    """The words that the codes of the column ``kind`` stand for."""
+    text: ProgramText
+    """The program as it was written."""
+    program: _core.Program
+    """The same, ready to run over columns."""
+    plan: _core.Plan
+    """Fusion and program, ready to rank a query's candidates."""
+    names: tuple[str, ...]
+    """Of the factors, in order; those that the search adds come last."""
+    operations: tuple[Operation, ...]
+    """Of the factors, in order."""
+    neighbours: _core.NeighbourRule | None
+    """What neighbours in a session lend; None: nothing."""
+    parts: tuple[str, ...]
+    """What the relevance is the sum of, in order; empty where it is no sum."""
+    factors: tuple[int, ...]
+    """Their registers."""
+    relevance: int
+    score: int
+    retention: int
+    """The product of the lifecycle factors' base values; 1 where there is none."""
+    keep: int | None
+    """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
+    reads_kinds: bool
+    """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
+    fills_scores: bool
+    """Whether every candidate is to have the raw score of every channel: the fusion needs them, or a
+    factor reads them and the fusion does not mind."""
+
+
+@lru_cache(maxsize=256)
+def compile_profile(
+    profile: Profile, kinds: tuple[str, ...], added: tuple[Factor, ...] = ()
+) -> CompiledProfile:
+    """Write the profile's program for a store whose kinds have these codes.
+
+    Args:
+        profile: as it ranks.
+        kinds: the words for the codes of the column ``kind``.
+        added: factors that the search itself applies after those of the profile.
+    """
+    factors = (*profile.factors, *added)
+    program = ProgramBuilder(kinds)
+    fusion = profile.fusion
+    terms = _with_gains(profile, program, fusion.emit(program))
+    relevance = score = program.relevance
+    values = []
+    retention: int | None = None
+    for factor in factors:
+        value = factor.emit(program)
+        values.append(value)
+        score = program.call(operation_of(factor), score, value)
+        if factor.is_lifecycle and operation_of(factor) == "multiply":
+            base = base_of(factor, program)
+            retention = base if retention is None else program.call("multiply", retention, base)
+    keep: int | None = None
+    for rule in profile.keep:
+        stays = rule.emit(program)
+        keep = stays if keep is None else program.call("multiply", keep, stays)
+    if retention is None:
+        retention = program.constant(1.0)
+    if fusion.is_sum:
+        silent = getattr(fusion, "silent", ())
+        channels = [one.name for one in profile.channels if one.name not in silent]
+        terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in channels), *terms)
+    text = program.build()
+    core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
+    parts = [register for _, register in terms]
+    registers = program.numbers([relevance, score, retention, *values, *parts])
+    end = 3 + len(values)
+    kept = None if keep is None else program.numbers([keep])[0]
+    return CompiledProfile(
+        profile=profile,
+        kinds=kinds,
+        text=text,
+        program=core,
+        plan=_core.Plan(
+            fusion=fusion.name,
+            fusion_parameters=fusion.parameters(),
+            channels=[channel.name for channel in profile.channels],
+            program=core,
+            relevance=registers[0],
+            score=registers[1],
+            retention=registers[2],
+            keep=kept,
+            factors=registers[3:end],
+            parts=registers[end:],
+        ),
+        names=tuple(factor.name for factor in factors),
+        operations=tuple(map(operation_of, factors)),
+        neighbours=None if profile.neighbours is None else profile.neighbours.rule(),
+        parts=tuple(name for name, _ in terms),
+        factors=tuple(registers[3:end]),
+        relevance=registers[0],
+        score=registers[1],
+        retention=registers[2],
+        keep=kept,
+        reads_kinds=program.reads_kinds,
+        fills_scores=fusion.needs_scores or (not fusion.reads_scores and _reads_scores(text)),
+    )
+
+
+def _with_gains(profile: Profile, program: ProgramBuilder, terms: Terms) -> Terms:
+    """Let the relevance gain what its parts say, in order; returns the terms with these."""
+    parts = {name: getattr(profile, name) for name in _GAINS}
+    gains = {name: part for name, part in parts.items() if part is not None}
+    if gains and not profile.fusion.is_sum:
+        terms = (("fusion", program.relevance),)
+    for name, part in gains.items():
+        gain = part.emit(program)
+        terms = (*terms, (name, gain))
+        program.add_to_relevance(gain)
+    return terms
+
+
+def _reads_scores(text: ProgramText) -> bool:
+    return any(isinstance(name, str) and name.startswith("score:") for _, name, _ in text.inputs)

@@ -1,0 +1,126 @@
+"""The factor of cognitive-memory: retention. Source: docs/systems/cognitive.md."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from oneiros.model.fields import ENUMS
+from oneiros.model.validation import require_choice, require_numbers, settle, settle_numbers
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.program import Parameter, ProgramBuilder
+from oneiros.scoring.strict import Real, strict_values
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["MODELS", "Model", "Retention"]
+
+Model = Literal["exponential", "power"]
+MODELS: tuple[Model, ...] = get_args(Model)
+
+_CORE = 3  # the category that no memory has of itself
+_STUB = ENUMS["tier"].index("stub")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """Weigh by what is still retained: ``R ** alpha``.
+
+    ``R = max(floor, exp(-days / (S * B * beta)))`` with ``S = max(stability, 0.01)``, ``B = min(1 +
+    2 * importance, 3)``, beta and floor by category; or, with ``model="power"``, ``(1 + days / (S *
+    B * beta)) ** -1.4427``. Days since the last access, creation if never; no timestamp: the floor.
+    A core memory has the better R of core and its own category, a stub has 0. ``retention_score``
+    takes R itself.
+
+    Source: docs/systems/cognitive.md C1, C2, C6, C12; defaults of its release 0.4.0.
+    """
+
+    name: ClassVar[str] = "retention"
+    is_lifecycle: ClassVar[bool] = True
+
+    model: Model = "exponential"
+    """How retention falls: "exponential" (C1) or "power" (C2)."""
+
+    beta_days: tuple[float, float, float, float] = (45.0, 120.0, math.inf, 120.0)
+    """Of episodic, semantic, procedural, core; days, > 0, infinity for what never fades."""
+
+    floors: tuple[float, float, float, float] = (0.02, 0.02, 0.02, 0.60)
+    """The least R, by category as ``beta_days``, 0 to 1."""
+
+    alpha: float = 0.3
+    """How much of the decay counts, 0 to 100."""
+
+    def __post_init__(self) -> None:
+        require_choice("model", self.model, MODELS)
+        beta_days = require_numbers(
+            "beta_days", self.beta_days, low=0.0, above_low=True, finite=False, count=4
+        )
+        settle(self, "beta_days", beta_days)
+        floors = require_numbers("floors", self.floors, low=0.0, high=1.0, count=4)
+        settle(self, "floors", floors)
+        settle_numbers(self, alpha=(0.0, 100.0, False))
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the numbers of the kernel ``retention``."""
+        return {
+            "model": float(MODELS.index(self.model)),
+            "beta_days": list(self.beta_days),
+            "floors": list(self.floors),
+        }
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of ``R ** alpha``."""
+        return program.call(
+            "retention_score", program.constant(1.0), self.emit_base(program), alpha=self.alpha
+        )
+
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of R."""
+        days = program.age("last_accessed_at", "created_at", unit="days")
+        own, as_core = (
+            program.call(
+                "retention",
+                days,
+                program.column("stability"),
+                program.column("importance"),
+                category,
+                **self.parameters(),
+            )
+            for category in (program.column("category"), program.constant(_CORE))
+        )
+        better = program.call("maximum", own, as_core)
+        kept = program.call("select", program.column("core"), better, own)
+        is_stub = program.call("equal", program.column("tier"), program.constant(_STUB))
+        return program.call("select", is_stub, program.constant(0.0), kept)
+
+    def values(
+        self,
+        days: npt.NDArray[Real],
+        stability: npt.NDArray[Real],
+        importance: npt.NDArray[Real],
+        category: npt.NDArray[Real],
+    ) -> npt.NDArray[Real]:
+        """Return R of each memory, without ``alpha``, core and stubs.
+
+        Args:
+            days: since the last access, shape (n,), contiguous; below 0 counts as 0.
+            stability: the same shape and dtype, as all.
+            importance: in [0, 1].
+            category: 0 episodic, 1 semantic, 2 procedural, 3 core.
+
+        Returns:
+            Shape (n,), the dtype of ``days``; the floor where the days are NaN (no timestamp).
+
+        Raises:
+            TypeError: the dtype is neither float32 nor float64, or two differ.
+            ValueError: another category, another shape, or not contiguous.
+        """
+        return strict_values(
+            "retention",
+            self.parameters(),
+            days=days,
+            stability=stability,
+            importance=importance,
+            category=category,
+        )

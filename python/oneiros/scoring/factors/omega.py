@@ -1,0 +1,396 @@
+"""The factors of OMEGA that need no query. Source: docs/systems/omega.md."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from oneiros.model.fields import kinds_of, table_of
+from oneiros.model.validation import LARGEST_WEIGHT, settle, settle_numbers
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.factor import Operation, damped, damped_values
+from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.strict import Real, numbers_of, strict_values
+from oneiros.scoring.tables import Table, require_table, require_words
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "KIND_RATES",
+    "KIND_WEIGHTS",
+    "Consolidation",
+    "Feedback",
+    "FlooredDecay",
+    "Freshness",
+    "KindWeight",
+    "Priority",
+    "TieBreak",
+]
+
+
+KIND_WEIGHTS: Final = Table(  # O11
+    {
+        "constraint": 3.0,
+        "reminder": 3.0,
+        "checkpoint": 2.5,
+        "decision": 2.0,
+        "lesson_learned": 2.0,
+        "error_pattern": 2.0,
+        "user_preference": 2.0,
+        "contradiction_detected": 2.0,
+        "skill_template": 2.0,
+        "advisor_insight": 1.5,
+        "public_statement": 1.5,
+        "outcome_resolution": 1.5,
+        "task_completion": 1.4,
+        "sota_research": 1.4,
+        "reflexion": 1.3,
+        "outcome_evaluation": 1.3,
+        "self_reflection": 1.3,
+        "research_report": 1.3,
+        "benchmark_update": 1.3,
+        "session_summary": 1.2,
+        "preference_generated": 1.1,
+        "advisor_action_outcome": 1.1,
+        "sota_scan": 1.1,
+        "file_conflict": 1.0,
+        "entity_profile_update": 1.0,
+        "merge_claim": 0.8,
+        "merge_release": 0.8,
+        "file_claimed": 0.7,
+        "file_released": 0.7,
+        "branch_claimed": 0.7,
+        "branch_released": 0.7,
+        "session_respawn": 0.5,
+        "test": 0.4,
+        "coordination_snapshot": 0.2,
+        "code_chunk": 0.1,
+        "file_summary": 0.05,
+    }
+)
+
+KIND_RATES: Final = Table(  # O14, a day
+    {
+        "constraint": 0.0,
+        "user_preference": 0.0,
+        "error_pattern": 0.0,
+        "reminder": 0.0,
+        "lesson_learned": 0.005,
+        "skill_template": 0.01,
+        "advisor_insight": 0.015,
+        "decision": 0.015,
+        "task_completion": 0.015,
+        "session_summary": 0.05,
+        "coordination_snapshot": 0.10,
+    }
+)
+
+
+_WEIGHT = (0.0, LARGEST_WEIGHT, False)
+_POSITIVE = (0.0, math.inf, True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieBreak:
+    """Add a little, within ``window`` of the best relevance, for what is used and well made.
+
+    ``priority_gain * (priority - 1) / 4 + access_gain * min(access_count, most_accesses) /
+    most_accesses + quality_gain * min(consolidation_quality, most_quality) / most_quality``.
+
+    Source: docs/systems/omega.md O32 (its last part is ours).
+    """
+
+    name: ClassVar[str] = "tie_break"
+    is_lifecycle: ClassVar[bool] = True
+    operation: ClassVar[Operation] = "add"
+
+    window: float = 0.01
+    """Below the best relevance, 0 to 1e6, as all gains."""
+
+    priority_gain: float = 0.005
+    access_gain: float = 0.0025
+    most_accesses: float = 3.0
+    """> 0."""
+
+    quality_gain: float = 0.0025
+    most_quality: float = 3.0
+    """> 0."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(
+            self,
+            window=_WEIGHT,
+            priority_gain=_WEIGHT,
+            access_gain=_WEIGHT,
+            most_accesses=_POSITIVE,
+            quality_gain=_WEIGHT,
+            most_quality=_POSITIVE,
+        )
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what is added."""
+        return program.call(
+            "tie_break",
+            program.relevance,
+            program.best_relevance,
+            program.column("priority"),
+            program.column("access_count"),
+            program.column("consolidation_quality"),
+            **numbers_of(self),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """Add a little for what is new: ``gain * exp(-age_days / tau_days)``, age from ``created_at``.
+
+    No timestamp: nothing.
+
+    Source: docs/systems/omega.md O32 (ours in form).
+    """
+
+    name: ClassVar[str] = "freshness"
+    is_lifecycle: ClassVar[bool] = True
+    operation: ClassVar[Operation] = "add"
+
+    gain: float = 0.05
+    """At age 0, 0 to 1e6."""
+
+    tau_days: float = 30.0
+    """Days after which the gain has fallen to 1/e, > 0."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, gain=_WEIGHT, tau_days=_POSITIVE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of what is added."""
+        return program.call("freshness", program.age("created_at", unit="days"), **numbers_of(self))
+
+
+WEIGHT = (0.0, LARGEST_WEIGHT, False)
+SHARE = (0.0, 1.0, False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindWeight:
+    """Weigh by kind.
+
+    Source: docs/systems/omega.md O11, section 7 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "kind"
+    is_lifecycle: ClassVar[bool] = False
+
+    table: Table = KIND_WEIGHTS
+    """By kind, each 0 to 1e6; any mapping is taken."""
+
+    otherwise: float = 1.0
+    """Of a kind that the table does not list, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        table = require_table("table", self.table, low=0.0, high=LARGEST_WEIGHT)
+        settle(self, "table", table)
+        settle_numbers(self, otherwise=WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return program.by_kind(self.table, self.otherwise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """Weigh by what people said of it.
+
+    Above 0 ``1 + gain * min(feedback, most)``, below 0 ``max(floor, 1 + loss * feedback)``, at 0 1.
+
+    Source: docs/systems/omega.md O12, section 8 of the source's inventory. That a feedback of -3
+    leaves all results is :class:`oneiros.scoring.candidate_filters.FeedbackAbove`.
+    """
+
+    name: ClassVar[str] = "feedback"
+    is_lifecycle: ClassVar[bool] = True
+
+    gain: float = 0.15
+    """A point above 0, 0 to 1e6."""
+
+    most: float = 10.0
+    """The points above 0 that count, 0 to 1e6."""
+
+    loss: float = 0.2
+    """A point below 0, 0 to 1e6."""
+
+    floor: float = 0.2
+    """The least factor, 0 to 1e6."""
+
+    damping: float = 1.0
+    """How much of the factor counts, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, gain=WEIGHT, most=WEIGHT, loss=WEIGHT, floor=WEIGHT, damping=SHARE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return damped(program, self.emit_base(program), self.damping)
+
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor before damping."""
+        return program.call("feedback_factor", program.column("feedback"), **numbers_of(self))
+
+    def values(self, feedback: npt.NDArray[Real]) -> npt.NDArray[Real]:
+        """Return the factor of each memory.
+
+        Args:
+            feedback: the sum of verdicts, shape (n,), contiguous.
+
+        Returns:
+            Shape (n,), the dtype of ``feedback``; NaN where it is NaN.
+
+        Raises:
+            TypeError: the dtype is neither float32 nor float64.
+            ValueError: another shape, or not contiguous.
+        """
+        factor = strict_values("feedback_factor", numbers_of(self), feedback=feedback)
+        return damped_values(factor, self.damping)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priority:
+    """Weigh by priority: ``base + step * priority``, the priority clamped to 1 to 5.
+
+    Source: docs/systems/omega.md O13, section 9 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "priority"
+    is_lifecycle: ClassVar[bool] = True
+
+    base: float = 0.7
+    """0 to 1e6."""
+
+    step: float = 0.08
+    """0 to 1e6."""
+
+    damping: float = 1.0
+    """How much of the factor counts, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, base=WEIGHT, step=WEIGHT, damping=SHARE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        return damped(program, self.emit_base(program), self.damping)
+
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor before damping."""
+        return program.call("priority_factor", program.column("priority"), **numbers_of(self))
+
+    def values(self, priority: npt.NDArray[Real]) -> npt.NDArray[Real]:
+        """Return the factor of each memory, as :meth:`Feedback.values`."""
+        factor = strict_values("priority_factor", numbers_of(self), priority=priority)
+        return damped_values(factor, self.damping)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlooredDecay:
+    """Fade without use, at the rate of the kind, down to a floor.
+
+    ``factor = max(floor, exp(-rate * days))``, days since the last access, creation if never; 1
+    without a timestamp. What is of a kind in ``decisions`` fades more slowly the more it is used: at
+    ``max(least, rate * base ** min(access_count, most))``.
+
+    Source: docs/systems/omega.md O14, section 10 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "decay"
+    system: ClassVar[str] = "omega"
+    is_lifecycle: ClassVar[bool] = True
+    reads_aliases: ClassVar[tuple[str, ...]] = ("rates", "decisions")
+
+    rates: Table = KIND_RATES
+    """A day, by kind, each 0 to 1e6; any mapping is taken."""
+
+    otherwise: float = 0.02
+    """A day, of a kind that the table does not list, 0 to 1e6."""
+
+    floor: float = 0.35
+    """Of what was ever accessed, 0 to 1."""
+
+    floor_never_accessed: float = 0.15
+    """Of what was not, 0 to 1."""
+
+    decisions: tuple[str, ...] = ("decision",)
+    """Kinds whose rate falls with use."""
+
+    base: float = 0.85
+    """What an access leaves of the rate of a decision, 0 to 1."""
+
+    most: float = 10.0
+    """The accesses that count for a decision, 0 to 1e6."""
+
+    least: float = 0.002
+    """The least rate of a decision, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle(self, "rates", require_table("rates", self.rates, low=0.0, high=LARGEST_WEIGHT))
+        settle(self, "decisions", require_words("decisions", self.decisions))
+        settle_numbers(
+            self,
+            otherwise=WEIGHT,
+            floor=SHARE,
+            floor_never_accessed=SHARE,
+            base=SHARE,
+            most=WEIGHT,
+            least=WEIGHT,
+        )
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        access_count = program.column("access_count")
+        floor = program.call(
+            "select",
+            program.call("greater", access_count, program.constant(0.0)),
+            program.constant(self.floor),
+            program.constant(self.floor_never_accessed),
+        )
+        days = program.age("last_accessed_at", "created_at", unit="days")
+        return program.call("floored_decay", days, self._emit_rate(program, access_count), floor)
+
+    def _emit_rate(self, program: ProgramBuilder, access_count: int) -> int:
+        rate = program.by_kind(table_of(self, "rates"), self.otherwise)
+        decisions = kinds_of(self, "decisions")
+        if not set(decisions) & set(program.kinds):
+            return rate
+        decided = program.call(
+            "decision_rate", rate, access_count, base=self.base, most=self.most, least=self.least
+        )
+        is_decision = program.by_kind(dict.fromkeys(decisions, 1.0), 0.0)
+        return program.call("select", is_decision, decided, rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """Boost what was made by consolidation: ``1 + gain * min(quality, most)``, 1 at or below 0.
+
+    Source: docs/systems/omega.md O17, section 11 of the source's inventory.
+    """
+
+    name: ClassVar[str] = "consolidation"
+    is_lifecycle: ClassVar[bool] = True
+
+    gain: float = 0.1
+    """0 to 1e6."""
+
+    most: float = 3.0
+    """The quality that counts, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, gain=WEIGHT, most=WEIGHT)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the factor."""
+        quality = program.column("consolidation_quality")
+        return program.call("consolidation_boost", quality, **numbers_of(self))
+
+    def values(self, quality: npt.NDArray[Real]) -> npt.NDArray[Real]:
+        """Return the factor of each memory, as :meth:`Feedback.values`."""
+        return strict_values("consolidation_boost", numbers_of(self), quality=quality)

@@ -1,0 +1,96 @@
+"""What a profile does to memories that are added: their stability and their links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import np
+from oneiros.model.validation import require_int, settle_numbers
+from oneiros.runtime.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["IngestAssociation", "InitialStability"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitialStability:
+    """A memory that comes without a stability starts at ``base + gain * importance``.
+
+    Source: docs/systems/cognitive.md C3.
+    """
+
+    base: float = 0.1
+    """Of what has no importance, 0 to 1e6."""
+
+    gain: float = 0.3
+    """What the greatest importance adds, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, base=(0.0, 1e6, False), gain=(0.0, 1e6, False))
+
+    def of(self, importance: float) -> float:
+        """Return the stability of a new memory of this importance, in [0, 1]."""
+        return self.base + self.gain * importance
+
+
+_COSINE = (-1.0, 1.0, False)
+_SHARE = (0.0, 1.0, False)
+_MOST_ROWS = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestAssociation:
+    """Link what is added together, where it is alike; let it raise the stability of what was there.
+
+    ``weight = min(most_weight, base + slope * (cosine - least_cosine))``.
+
+    Source: docs/systems/cognitive.md C17, C18.
+    """
+
+    least_cosine: float = 0.4
+    """Of a pair that is linked, -1 to 1."""
+
+    base: float = 0.2
+    """The weight at the least cosine, above 0, at most 1."""
+
+    slope: float = 0.5
+    """What a cosine of 1 more would add, 0 to 1."""
+
+    most_weight: float = 0.5
+    """The greatest weight, above 0, at most 1."""
+
+    together: int = 64
+    """So many memories of one session, one after the other, are compared, 1 to 1,024."""
+
+    above_cosine: float = 0.75
+    """What is nearer to a new memory, is raised, -1 to 1."""
+
+    raised_by: float = 0.05
+    """The stability it gains, 0 to 1; at most up to a stability of 1."""
+
+    most_records: int = 1_000
+    """Larger batches only if they ask for it, >= 0."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(
+            self,
+            least_cosine=_COSINE,
+            base=(0.0, 1.0, True),
+            slope=_SHARE,
+            most_weight=(0.0, 1.0, True),
+            above_cosine=_COSINE,
+            raised_by=_SHARE,
+        )
+        require_int("together", self.together, low=1, high=_MOST_ROWS)
+        require_int("most_records", self.most_records, low=0, high=2**31 - 1)
+
+    def weights(self, cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the weight of each pair's link; 0 for none. C17."""
+        found = np.minimum(self.most_weight, self.base + self.slope * (cosines - self.least_cosine))
+        return np.where(cosines >= self.least_cosine, found, 0.0)
+
+    def raised(self, stability: float, times: int) -> float:
+        """Return the stability of what so many new memories are near to; none falls. C18."""
+        return max(stability, min(1.0, stability + times * self.raised_by))

@@ -1,0 +1,226 @@
+"""The kernels of OMEGA that need no query. Source: docs/systems/omega.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiros.model.validation import LARGEST_WEIGHT, require_numbers
+from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
+from oneiros.scoring.factors import (
+    Consolidation,
+    Feedback,
+    FlooredDecay,
+    KindWeight,
+    Priority,
+    Thompson,
+)
+from oneiros.scoring.program import Parameter
+from oneiros.scoring.strict import numbers_of
+from oneiros.scoring.tables import require_table
+
+__all__ = [
+    "consolidation_boost",
+    "decision_rate",
+    "feedback_factor",
+    "floored_decay",
+    "kind_weight",
+    "priority_factor",
+    "thompson_boost",
+]
+
+_KIND = KindWeight()
+_DECAY = FlooredDecay()
+_CONSOLIDATION = numbers_of(Consolidation())
+_FEEDBACK = numbers_of(Feedback())
+_PRIORITY = numbers_of(Priority())
+_THOMPSON = numbers_of(Thompson())
+
+
+def kind_weight(
+    kind: npt.ArrayLike | str | Sequence[str],
+    table: Mapping[str, float] | Sequence[float] = _KIND.table,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return the weight of a kind, 1 where the table does not list it.
+
+    Args:
+        kind: words, looked up in a mapping, or codes, looked up in a sequence: one, a list or an
+            array. A code that is NaN gives NaN.
+        table: weights by word, or by code, each 0 to 1e6; default: OMEGA's.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel; words with a sequence, or codes with a mapping.
+
+    Source: docs/systems/omega.md O11.
+    """
+    codes, weights = _kind_codes(kind, table)
+    parameters: dict[str, Parameter] = {"otherwise": _KIND.otherwise, "table": weights}
+    return run("kind_weight", {"kind": codes}, parameters, out, threads)
+
+
+def feedback_factor(
+    f: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``1 + 0.15 * min(f, 10)`` above 0, ``max(0.2, 1 + 0.2 * f)`` below, 1 at 0.
+
+    Args:
+        f: the sum of verdicts: helpful 1, unhelpful -1, outdated -2; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel.
+
+    Source: docs/systems/omega.md O12.
+    """
+    return run("feedback_factor", {"f": f}, _FEEDBACK, out, threads)
+
+
+def priority_factor(
+    p: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``0.7 + 0.08 * p``.
+
+    Args:
+        p: priority, clamped to 1 to 5; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel.
+
+    Source: docs/systems/omega.md O13.
+    """
+    return run("priority_factor", {"p": p}, _PRIORITY, out, threads)
+
+
+def floored_decay(
+    age_days: npt.ArrayLike,
+    rate: npt.ArrayLike,
+    floor: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max(floor, exp(-rate * age_days))``.
+
+    Args:
+        age_days: since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
+        rate: a day; 0 never decays, NaN gives NaN.
+        floor: the least value; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel.
+
+    Source: docs/systems/omega.md O14.
+    """
+    values = {"age_days": age_days, "rate": rate, "floor": floor}
+    return run("floored_decay", values, {}, out, threads)
+
+
+def decision_rate(
+    rate: npt.ArrayLike,
+    access_count: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max(0.002, rate * 0.85 ** min(access_count, 10))``.
+
+    Args:
+        rate: of a decision never used, a day; NaN gives NaN.
+        access_count: >= 0; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel.
+
+    Source: docs/systems/omega.md O14.
+    """
+    parameters = judged(FlooredDecay, base=_DECAY.base, most=_DECAY.most, least=_DECAY.least)
+    values = {"rate": rate, "access_count": access_count}
+    return run("decision_rate", values, parameters, out, threads)
+
+
+def thompson_boost(
+    good: npt.ArrayLike,
+    bad: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``0.8 + 0.4 * (1 + good) / (2 + good + bad)``, 1 under 10 observations.
+
+    Args:
+        good: helpful verdicts, >= 0; NaN gives NaN.
+        bad: unhelpful and outdated ones, >= 0; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel; a count below 0 or infinite.
+
+    Source: docs/systems/omega.md O15 (ours).
+    """
+    return run("thompson_boost", {"good": good, "bad": bad}, _THOMPSON, out, threads)
+
+
+def consolidation_boost(
+    cq: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``1 + 0.1 * min(cq, 3)``, 1 at or below 0.
+
+    Args:
+        cq: consolidation quality; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError, ValueError: as every kernel.
+
+    Source: docs/systems/omega.md O17.
+    """
+    return run("consolidation_boost", {"cq": cq}, _CONSOLIDATION, out, threads)
+
+
+def _kind_codes(kind: Any, table: Mapping[str, float] | Sequence[float]) -> tuple[Any, list[float]]:
+    """Return codes and the weights by code, from words and weights by word or codes and a list."""
+    array = np.asarray([kind] if isinstance(kind, str) else kind)
+    if array.size and array.dtype.kind not in "UOT":
+        if isinstance(table, Mapping):
+            msg = "table: expected a list of weights by code for codes of kinds, got a mapping"
+            raise TypeError(msg)
+        return kind, list(require_numbers("table", table, low=0.0, high=LARGEST_WEIGHT))
+    words = array.ravel().tolist()
+    by_word = require_table("table", table, low=0.0, high=LARGEST_WEIGHT)
+    places: dict[str, int] = {}
+    for word in words:
+        if not isinstance(word, str):
+            msg = f"kind: expected words or codes, got {type(word).__name__} {word!r}"
+            raise TypeError(msg)
+        places.setdefault(word, len(places))
+    weights = [by_word.get(word, _KIND.otherwise) for word in places]
+    if isinstance(kind, str):
+        return 0, weights
+    codes = np.array([places[word] for word in words], np.uint32)
+    return codes.reshape(array.shape), weights

@@ -1,0 +1,341 @@
+"""The kernels of Reverie. Source: docs/systems/reverie.md."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from oneiros.model.validation import LARGEST_WEIGHT, require_number, settle
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
+from oneiros.scoring.factors import Depth, Spread, Stability, TimeDecay
+from oneiros.scoring.phases.reverie import Downscale, Promote, Scan
+from oneiros.scoring.strict import Real, strict_values
+
+__all__ = [
+    "Replay",
+    "depth_weight",
+    "downscale",
+    "replay_delta",
+    "scan_priority",
+    "signal",
+    "spread_weight",
+    "stability_boost",
+    "staleness",
+    "time_decay_boost",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Strengthen what is replayed soon, and with many peers.
+
+    ``delta = clamp(max_delta / (1 + max(age_hours, 0)) * ln(1 + peers), 0, max_delta)``.
+
+    Source: docs/systems/reverie.md R11, R17.
+    """
+
+    max_delta: float = 0.1
+    """The greatest gain of one replay, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            "max_delta",
+            require_number("max_delta", self.max_delta, low=0.0, high=LARGEST_WEIGHT),
+        )
+
+    def values(
+        self, peer_count: npt.NDArray[Real], age_hours: npt.NDArray[Real]
+    ) -> npt.NDArray[Real]:
+        """Return the gain in strength of each memory.
+
+        Args:
+            peer_count: memories replayed with it, shape (n,), contiguous, >= 0.
+            age_hours: hours since creation, the same shape and dtype; below 0 counts as 0.
+
+        Returns:
+            Shape (n,), the dtype of ``peer_count``, in [0, max_delta]; NaN where either is NaN.
+
+        Raises:
+            TypeError: the dtype is neither float32 nor float64, or the two differ.
+            ValueError: another shape, not contiguous, or a count below 0 or infinite.
+        """
+        return strict_values(
+            "replay_delta",
+            {"max_delta": self.max_delta},
+            peer_count=peer_count,
+            age_hours=age_hours,
+        )
+
+
+_TIME_DECAY = TimeDecay()
+_DEPTH = Depth()
+_SPREAD = Spread()
+_STABILITY = Stability()
+_REPLAY = Replay()
+_SCAN = Scan()
+_DOWNSCALE = Downscale()
+_PROMOTE = Promote()
+
+
+def time_decay_boost(
+    age_days: npt.ArrayLike,
+    boost: float = _TIME_DECAY.boost,
+    tau_days: float = _TIME_DECAY.tau_days,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``1 + boost * exp(-age_days / tau_days)``, in [1, 1 + boost].
+
+    Args:
+        age_days: days since the last update; below 0 counts as 0, NaN (no timestamp) gives 1.
+        boost: gain at age 0, 0 to 1e6.
+        tau_days: days after which the gain has fallen to 1/e, > 0.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R4.
+    """
+    parameters = judged(TimeDecay, boost=boost, tau_days=tau_days)
+    return run("time_decay_boost", {"age_days": age_days}, parameters, out, threads)
+
+
+def depth_weight(
+    depth: npt.ArrayLike,
+    table: tuple[float, float, float] = _DEPTH.table,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``table[depth - 1]``.
+
+    Args:
+        depth: 1, 2 or 3; NaN gives NaN.
+        table: the weights of depth 1, 2 and 3, each 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: another depth, a weight out of its range, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R6.
+    """
+    return run("depth_weight", {"depth": depth}, judged(Depth, table=table), out, threads)
+
+
+def spread_weight(
+    session_spread: npt.ArrayLike,
+    cap: float = _SPREAD.cap,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``min(ln(1 + session_spread) / ln(2), cap)``, exactly 1 at a spread of 1.
+
+    Args:
+        session_spread: sessions that used the memory, >= 0; NaN gives NaN.
+        cap: the greatest factor, > 0; infinity is no cap.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a spread below 0 or infinite, a parameter out of its range, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R7.
+    """
+    values = {"session_spread": session_spread}
+    return run("spread_weight", values, judged(Spread, cap=cap), out, threads)
+
+
+def stability_boost(
+    age_days: npt.ArrayLike,
+    stability: npt.ArrayLike,
+    tau_days: float = _STABILITY.tau_days,
+    low: float = _STABILITY.low,
+    high: float = _STABILITY.high,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``exp((age_days / tau_days) * (1 - 1 / stability))``, clamped to [low, high].
+
+    Args:
+        age_days: days since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
+        stability: 1 gives exactly 1 for every age, 0 or below gives ``low``, NaN gives NaN.
+        tau_days: days, > 0.
+        low: the least factor, 0 to ``high``.
+        high: the greatest factor, ``low`` to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R8.
+    """
+    parameters = judged(Stability, tau_days=tau_days, low=low, high=high)
+    values = {"age_days": age_days, "stability": stability}
+    return run("stability_boost", values, parameters, out, threads)
+
+
+def replay_delta(
+    peer_count: npt.ArrayLike,
+    age_hours: npt.ArrayLike,
+    max_delta: float = _REPLAY.max_delta,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max_delta / (1 + age_hours) * ln(1 + peer_count)``, clamped to [0, max_delta].
+
+    Args:
+        peer_count: memories replayed with it, >= 0; NaN gives NaN.
+        age_hours: hours since creation; below 0 counts as 0, NaN gives NaN.
+        max_delta: the greatest gain of one replay, 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a count below 0 or infinite, a parameter out of its range, shapes that do not
+            broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R17.
+    """
+    values = {"peer_count": peer_count, "age_hours": age_hours}
+    return run("replay_delta", values, judged(Replay, max_delta=max_delta), out, threads)
+
+
+def scan_priority(
+    age_hours: npt.ArrayLike,
+    uses: npt.ArrayLike,
+    importance: npt.ArrayLike,
+    overlap: npt.ArrayLike,
+    half_life_hours: float = _SCAN.half_life_hours,
+    access_floor: float = _SCAN.access_floor,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return how urgent the replay of a staged memory is.
+
+    ``2 ** (-age_hours / half_life_hours) * max(access_floor, ln(1 + uses)) * importance
+    * (1 - overlap)``.
+
+    Args:
+        age_hours: hours since the last update; below 0 counts as 0, NaN gives NaN.
+        uses: revisions and duplicates together, >= 0; NaN gives NaN.
+        importance: 0 to 1.
+        overlap: the largest Jaccard of its words with another's of its topic, 0 to 1.
+        half_life_hours: hours after which the recency has halved, > 0.
+        access_floor: the least that the uses count, 0 to 1e6.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a number of uses below 0 or infinite, a parameter out of its range, shapes that
+            do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R10.
+    """
+    parameters = judged(Scan, half_life_hours=half_life_hours, access_floor=access_floor)
+    values = {"age_hours": age_hours, "uses": uses, "importance": importance, "overlap": overlap}
+    return run("scan_priority", values, parameters, out, threads)
+
+
+def downscale(
+    strength: npt.ArrayLike,
+    rate: npt.ArrayLike = _DOWNSCALE.rate,
+    floor: float = _DOWNSCALE.floor,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``max(floor, strength * rate)``; a strength below the floor stays what it is.
+
+    Args:
+        strength: 0 to 1; NaN gives NaN.
+        rate: what is left of it, 0 to 1; NaN gives NaN.
+        floor: the least that is left, 0 to 1.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R12.
+    """
+    values = {"strength": strength, "rate": rate}
+    return run("downscale", values, judged(Downscale, floor=floor), out, threads)
+
+
+def staleness(
+    idle_days: npt.ArrayLike,
+    limit_days: npt.ArrayLike,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``idle_days / limit_days``: from 1 on a memory is stale.
+
+    Args:
+        idle_days: days since the last access, or creation if never; below 0 counts as 0, NaN gives
+            NaN.
+        limit_days: of the memory's kind, > 0; infinity (never stale) gives 0, NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: a limit that is not above 0, shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R13.
+    """
+    values = {"idle_days": idle_days, "limit_days": limit_days}
+    return run("staleness", values, {}, out, threads)
+
+
+def signal(
+    access_count: npt.ArrayLike,
+    age_days: npt.ArrayLike,
+    revision_count: npt.ArrayLike,
+    weight: npt.ArrayLike = _PROMOTE.other_weight,
+    *,
+    out: FloatArray | None = None,
+    threads: int = 1,
+) -> Result:
+    """Return ``access_count / age_days * (1 + revision_count) * weight``.
+
+    Without an access, or with the weight 0, it is 0 at any age.
+
+    Args:
+        access_count: NaN gives NaN.
+        age_days: days since creation; below 0 counts as 0, NaN gives NaN.
+        revision_count: NaN gives NaN.
+        weight: of the memory's kind; NaN gives NaN.
+        out: an array of the result's shape and dtype, to hold it.
+        threads: 1 to 256.
+
+    Raises:
+        TypeError: an argument of another type or dtype.
+        ValueError: shapes that do not broadcast, an unfit ``out``.
+
+    Source: docs/systems/reverie.md R16.
+    """
+    values = {
+        "access_count": access_count,
+        "age_days": age_days,
+        "revision_count": revision_count,
+        "weight": weight,
+    }
+    return run("signal", values, {}, out, threads)

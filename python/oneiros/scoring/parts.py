@@ -1,0 +1,146 @@
+"""Which parts a profile has, and of which kinds each may be."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from oneiros.scoring import factors
+from oneiros.scoring.profile_record import read_declaration, require_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "KEYS",
+    "LISTS",
+    "NUMBERS",
+    "OPTIONAL_PARTS",
+    "PARTS",
+    "checked_parts",
+    "kinds_of",
+    "read_fields",
+    "require_part",
+]
+
+LISTS = ("channels", "factors", "keep", "phases")
+"""The fields that hold several parts each."""
+PARTS: Final[dict[str, tuple[str, str]]] = {
+    "fusion": ("fusion", "fusions"),
+    "query_words": ("understanding", "QueryWords"),
+    "hot_set": ("relevance_adjustments", "HotSet"),
+    "neighbours": ("relevance_adjustments", "Neighbours"),
+    "statements": ("relevance_adjustments", "Statements"),
+    "named_time": ("relevance_adjustments", "NamedTime"),
+    "fast_path": ("stages", "FastPath"),
+    "strong_signal": ("stages", "StrongSignal"),
+    "selection": ("selection", "Selection"),
+    "expansion": ("link_expansion", "EXPANSIONS"),
+    "rerank": ("stages", "Reranking"),
+    "duplicates": ("stages", "Duplicates"),
+    "abstention": ("stages", "ABSTENTIONS"),
+    "retry": ("stages", "AdaptiveRetry"),
+    "normalisation": ("stages", "ByBest"),
+    "reinforcement": ("reinforcement", "REINFORCEMENTS"),
+    "promotion": ("promotion", "Promotion"),
+    "initial_stability": ("ingest", "InitialStability"),
+    "ingest": ("ingest", "IngestAssociation"),
+    "understanding": ("understanding", "Understanding"),
+    "cache": ("stages", "ResponseCache"),
+    "rails": ("safety_limits", "SafetyRails"),
+}
+"""The fields that hold one part, and where its class or classes are: a module of ``oneiros.scoring``,
+which is loaded for a profile that has the part, and a name in it."""
+_KINDS_OF_LISTS: Final = {
+    "channels": ("channels", "CHANNELS"),
+    "keep": ("candidate_filters", "KEEP_RULES"),
+    "phases": ("phases", "PHASES"),
+}
+OPTIONAL_PARTS = (
+    *("query_words", "hot_set", "neighbours", "statements", "named_time"),
+    *("fast_path", "strong_signal"),
+    *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
+    *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
+    *("cache", "rails"),
+)
+"""What a profile may be without, by field."""
+NUMBERS = ("deep_recall_penalty",)
+"""The fields that hold one number."""
+KEYS = ("name", *LISTS, *PARTS, *NUMBERS)
+"""All fields that a profile is given."""
+
+Part = TypeVar("Part")
+
+
+def kinds_of(key: str) -> tuple[type[Any], ...]:
+    """Return the classes that may stand in a field, loading those that no profile in use has."""
+    if key == "factors":
+        return (*factors.FACTORS, *factors.USER_FACTORS)
+    file, name = _KINDS_OF_LISTS.get(key) or PARTS[key]
+    found: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
+    if key == "fusion":
+        found = found()
+    return found if isinstance(found, tuple) else (found,)
+
+
+def require_part(where: str, part: object, *kinds: type) -> None:
+    """Refuse what is of none of some classes.
+
+    Raises:
+        TypeError: naming the place.
+    """
+    if isinstance(part, type) or not isinstance(part, kinds):
+        known = " or ".join(kind.__name__ for kind in kinds)
+        msg = f"{where}: expected {known}, got {type(part).__name__} {part!r}"
+        raise TypeError(msg)
+
+
+def checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
+    """Return the parts of a field that holds several.
+
+    Raises:
+        TypeError: they are no tuple or list, or one is of another class.
+        ValueError: two of one name.
+    """
+    if not isinstance(parts, tuple | list):
+        msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
+        raise TypeError(msg)
+    seen: set[str] = set()
+    for index, part in enumerate(parts):
+        require_part(f"{where}[{index}]", part, *kinds)
+        if part.name in seen:
+            msg = f"{where}[{index}]: {part.name} stands there twice"
+            raise ValueError(msg)
+        seen.add(part.name)
+    return tuple(parts)
+
+
+def read_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a profile, as a record tells them; what is absent is left out.
+
+    Raises:
+        TypeError, ValueError: naming the place.
+    """
+    require_keys(record, KEYS, "profile")
+    if "name" not in record:
+        msg = "name: a profile must have one"
+        raise ValueError(msg)
+    found: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
+    for key in LISTS:
+        if key in record:
+            found[key] = _read_parts(record[key], kinds_of(key), key)
+    for key in PARTS:
+        if key in record:
+            part, kinds = record[key], kinds_of(key)
+            is_absent = key in OPTIONAL_PARTS and part is False
+            found[key] = None if is_absent else read_declaration(part, kinds, key, has_default=True)
+    return found
+
+
+def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:
+    if not isinstance(records, list):
+        msg = f"{where}: expected a list of tables, got {type(records).__name__} {records!r}"
+        raise TypeError(msg)
+    return tuple(
+        read_declaration(record, kinds, f"{where}[{index}]") for index, record in enumerate(records)
+    )

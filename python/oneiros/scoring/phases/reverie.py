@@ -1,0 +1,302 @@
+"""The phases of docs/systems/reverie.md, as a profile declares them."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Final
+
+from oneiros.model.validation import (
+    LARGEST_WEIGHT,
+    require_int,
+    require_number,
+    settle,
+    settle_numbers,
+)
+from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.tables import Table, require_table, require_words
+
+__all__ = [
+    "LIMITS_DAYS",
+    "PHASES",
+    "SIGNAL_WEIGHTS",
+    "Consolidate",
+    "Downscale",
+    "Place",
+    "Promote",
+    "Prune",
+    "Scan",
+]
+
+
+LIMITS_DAYS: Final = Table(  # R13
+    {
+        "session": 30.0,
+        "bug": 60.0,
+        "config": 90.0,
+        "decision": 180.0,
+        "reference": math.inf,
+        "heuristic": math.inf,
+        "directive": math.inf,
+        "preference": math.inf,
+    }
+)
+
+SIGNAL_WEIGHTS: Final = Table(  # R16
+    {
+        "directive": 1.5,
+        "preference": 1.3,
+        "decision": 1.2,
+        "heuristic": 1.1,
+        "bug": 1.0,
+        "config": 1.0,
+        "reference": 1.0,
+        "session": 0.7,
+    }
+)
+
+
+_MOST = 2**31 - 1
+_SHARE = (0.0, 1.0, False)
+_AT_LEAST_0 = (0.0, 1e9, False)
+_ABOVE_0 = (0.0, 1e9, True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """Find the staged memories to replay, the most urgent first.
+
+    ``priority = recency * access * importance * novelty``.
+
+    Source: docs/systems/reverie.md R10.
+    """
+
+    name: ClassVar[str] = "scan"
+
+    min_age_hours: float = 1.0
+    """Hours since the last update, which must be exceeded; >= 0."""
+
+    half_life_hours: float = 168.0
+    """Hours after which the recency has halved, > 0."""
+
+    access_floor: float = 0.1
+    """The least that ``ln(1 + revisions + duplicates)`` counts, 0 to 1e6."""
+
+    limit: int | None = 50
+    """The most candidates, 1 to 2^31 - 1; None: all (in TOML ``false``)."""
+
+    compared: int = 256
+    """How many, the most urgent without it, are asked for their novelty; 0 to 4,096."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(
+            self,
+            min_age_hours=_AT_LEAST_0,
+            half_life_hours=_ABOVE_0,
+            access_floor=(0.0, LARGEST_WEIGHT, False),
+        )
+        require_int("compared", self.compared, low=0, high=4_096)
+        if self.limit is None or self.limit is False:
+            settle(self, "limit", None)
+        else:
+            require_int("limit", self.limit, low=1, high=_MOST)
+
+    def record(self) -> dict[str, object]:
+        """Return name and fields; no limit is false, since a limit left out is the default."""
+        told: dict[str, object] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"name": self.name, **told, "limit": self.limit or False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidate:
+    """Replay the candidates: strengthen them, and their links with what was replayed with them.
+
+    Source: docs/systems/reverie.md R11, R17.
+    """
+
+    name: ClassVar[str] = "consolidate"
+
+    max_delta: float = 0.1
+    """The greatest gain of strength of one replay, 0 to 1e6."""
+
+    nearest: int = 3
+    """How many consolidated memories nearest by embedding are replayed with each, 0 to 1,000."""
+
+    link_gain: float = 0.1
+    """What the link of two gains, 0 to 1."""
+
+    most_linked: int = 32
+    """How many of a session, or of a topic, are linked in pairs; 0 to 1,000."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, max_delta=(0.0, LARGEST_WEIGHT, False), link_gain=_SHARE)
+        require_int("nearest", self.nearest, low=0, high=1_000)
+        require_int("most_linked", self.most_linked, low=0, high=1_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downscale:
+    """Weaken every memory: ``strength = max(floor, strength * rate)``.
+
+    Nothing is raised; what is tagged explicit or schema_violation is left alone.
+
+    Source: docs/systems/reverie.md R12.
+    """
+
+    name: ClassVar[str] = "downscale"
+
+    rate: float = 0.95
+    """What is left of a strength, 0 to 1."""
+
+    floor: float = 0.01
+    """The least that is left, 0 to 1."""
+
+    cross_session_share: float = 0.5
+    """What a memory tagged cross_session loses of what others lose, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, rate=_SHARE, floor=_SHARE, cross_session_share=_SHARE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prune:
+    """Take away what is stale, superseded, unused or said twice.
+
+    Source: docs/systems/reverie.md R13.
+    """
+
+    name: ClassVar[str] = "prune"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days", "archived_kinds")
+
+    limits_days: Table = LIMITS_DAYS
+    """Days without use at which the staleness is 1, by kind, > 0; infinity: never stale."""
+
+    other_limit_days: float = 180.0
+    """Of a kind that the table does not list."""
+
+    least_staleness: float = 1.0
+    """From which on a memory is taken away, > 0."""
+
+    archived_kinds: tuple[str, ...] = ("session",)
+    """Kinds that are archived, all others are deleted."""
+
+    unused_days: float = 30.0
+    """Days since creation beyond which a memory without an access goes, if it is weak; >= 0."""
+
+    strength_floor: float = 0.01
+    """The strength up to which it is weak, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        _settle_limits(self)
+        settle(self, "archived_kinds", require_words("archived_kinds", self.archived_kinds))
+        settle_numbers(
+            self, least_staleness=_ABOVE_0, unused_days=_AT_LEAST_0, strength_floor=_SHARE
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Consolidate what is staged and used, or old enough; archive what fades.
+
+    Source: docs/systems/reverie.md R14.
+    """
+
+    name: ClassVar[str] = "place"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
+
+    least_activity: int = 1
+    """Accesses, revisions and peers from which on a staged memory is consolidated, 0 to 2^31 - 1."""
+
+    least_age_days: float = 1.0
+    """Days since creation from which on it is, too; >= 0."""
+
+    limits_days: Table = LIMITS_DAYS
+    """As :class:`Prune`'s."""
+
+    other_limit_days: float = 180.0
+    """As :class:`Prune`'s."""
+
+    least_staleness: float = 0.5
+    """From which on a weak memory is archived, >= 0."""
+
+    below_strength: float = 0.2
+    """Below which it is weak, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        require_int("least_activity", self.least_activity, low=0, high=_MOST)
+        _settle_limits(self)
+        settle_numbers(
+            self, least_age_days=_AT_LEAST_0, least_staleness=_AT_LEAST_0, below_strength=_SHARE
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promote:
+    """Move memories between the depths 1 to 3, and their layer with them.
+
+    Source: docs/systems/reverie.md R15, R16.
+    """
+
+    name: ClassVar[str] = "promote"
+    reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
+
+    second_spread: int = 2
+    """Sessions from which on depth 1 becomes 2, 1 to 2^31 - 1."""
+
+    second_accesses: int = 3
+    """Accesses that it needs besides, 0 to 2^31 - 1."""
+
+    third_spread: int = 5
+    """Sessions from which on depth 2 becomes 3, 1 to 2^31 - 1."""
+
+    limits_days: Table = LIMITS_DAYS
+    """As :class:`Prune`'s."""
+
+    other_limit_days: float = 180.0
+    """As :class:`Prune`'s."""
+
+    below_staleness: float = 1.0
+    """Where a memory is as stale as that, it does not rise; >= 0."""
+
+    missed_limits: float = 2.0
+    """The staleness, and each multiple of it, at which a memory falls by one, > 0."""
+
+    weights: Table = SIGNAL_WEIGHTS
+    """Of the signal, by kind, 0 to 1e6."""
+
+    other_weight: float = 1.0
+    """Of a kind that the table does not list, 0 to 1e6."""
+
+    least_signal: float = 0.05
+    """The signal below which a memory lies one layer lower, >= 0."""
+
+    def __post_init__(self) -> None:
+        require_int("second_spread", self.second_spread, low=1, high=_MOST)
+        require_int("second_accesses", self.second_accesses, low=0, high=_MOST)
+        require_int("third_spread", self.third_spread, low=1, high=_MOST)
+        _settle_limits(self)
+        weights = require_table("weights", self.weights, low=0.0, high=LARGEST_WEIGHT)
+        settle(self, "weights", weights)
+        settle_numbers(
+            self,
+            below_staleness=_AT_LEAST_0,
+            missed_limits=_ABOVE_0,
+            other_weight=(0.0, LARGEST_WEIGHT, False),
+            least_signal=_AT_LEAST_0,
+        )
+
+
+def _settle_limits(phase: Prune | Place | Promote) -> None:
+    """Check the days after which a kind is stale, and store them as floats."""
+    limits = require_table(
+        "limits_days", phase.limits_days, low=0.0, high=math.inf, above_low=True, finite=False
+    )
+    settle(phase, "limits_days", limits)
+    other = require_number(
+        "other_limit_days", phase.other_limit_days, low=0.0, above_low=True, finite=False
+    )
+    settle(phase, "other_limit_days", other)
+
+
+PHASES: tuple[type[Phase], ...] = (Scan, Consolidate, Downscale, Prune, Place, Promote)
+"""The phases of docs/systems/reverie.md, as a profile declares them."""

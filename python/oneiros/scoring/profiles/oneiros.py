@@ -1,0 +1,96 @@
+"""The house profile, and the default: both scores blended, the lifecycle damped.
+
+Source: docs/systems/house.md H1 to H10.
+"""
+
+from __future__ import annotations
+
+import math
+
+from oneiros.scoring.candidate_filters import FeedbackAbove
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
+from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
+from oneiros.scoring.fusion import Blend
+from oneiros.scoring.link_expansion import AssociativeExpansion
+from oneiros.scoring.phases.reverie import (
+    LIMITS_DAYS,
+    Consolidate,
+    Downscale,
+    Place,
+    Promote,
+    Prune,
+    Scan,
+)
+from oneiros.scoring.profile import Profile
+from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.scoring.relevance_adjustments import NamedTime, Neighbours, Statements
+from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.scoring.stages import WeakBest
+from oneiros.scoring.tables import Table
+
+__all__ = ["PROFILES"]
+
+_LIMITS_DAYS = Table(  # H8
+    {
+        **LIMITS_DAYS,
+        "session": 75.0,
+        "bug": 120.0,
+        "config": 180.0,
+        **dict.fromkeys(("fact", "lesson", "skill"), math.inf),
+        **dict.fromkeys(("entity", "profile", "relationship"), math.inf),
+    }
+)
+
+ONEIROS = Profile(
+    name="oneiros",
+    channels=(
+        LexicalChannel(depth=100, k1=0.9, b=0.4),  # H1, H5
+        VectorChannel(depth=100),  # H1
+        TemporalChannel(depth=100),  # H1
+    ),
+    fusion=Blend(weight=0.4),  # H2, H3
+    neighbours=Neighbours(share=0.5, decay=0.5, reach=2, seeds=10, above_mean=True),  # H4
+    statements=Statements(damping=0.5),  # H9
+    named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
+    factors=(  # H6
+        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
+        Strength(damping=0.15),
+        Spread(cap=2.0, damping=0.15),
+        Feedback(damping=0.15),  # O12
+        Priority(damping=0.15),  # O13
+    ),
+    keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    expansion=AssociativeExpansion(quota=0.2),  # H7
+    abstention=WeakBest(cosine=0.25, words=0.5),  # H7
+    reinforcement=SpacedReinforcement(  # H7
+        gain=0.1,  # C11
+        span_days=7.0,
+        most=2.0,
+        limit=10.0,
+        associative_gain=0.03,
+        link_gain=0.1,  # C13
+        most_linked=5,
+        link_rest_days=1.0,
+        once_a_session=True,
+        core_accesses=10,  # C12
+        core_stability=1.6,
+        core_sessions=3,
+    ),
+    phases=(  # H8
+        Scan(),
+        Consolidate(),
+        Downscale(),
+        Prune(limits_days=_LIMITS_DAYS, strength_floor=0.0),
+        Place(limits_days=_LIMITS_DAYS, below_strength=0.0),
+        Promote(limits_days=_LIMITS_DAYS),
+    ),
+    rails=SafetyRails(  # H8
+        youngest_days=7.0,
+        most_pruned=0.1,
+        activity_times=("updated_at", "learned_at"),
+        kept_importance=0.8,
+        kept_priority=4,
+    ),
+)
+
+PROFILES = (ONEIROS,)

@@ -1,0 +1,67 @@
+"""When a staged memory is worth keeping: promotion by score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneiros._lazy import np
+from oneiros.model.validation import require_number, settle
+from oneiros.runtime.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.scoring.profile import Profile
+
+__all__ = ["Promotion", "promoted", "threshold_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """Promote what scores ``threshold`` or more: from staged to consolidated.
+
+    Source: docs/systems/ciar.md A4; published threshold 0.6.
+    """
+
+    threshold: float = 0.6
+    """The least score that is promoted, above 0 and at most 1."""
+
+    def __post_init__(self) -> None:
+        threshold = require_number("threshold", self.threshold, low=0.0, high=1.0, above_low=True)
+        settle(self, "threshold", threshold)
+
+
+def threshold_of(profile: Profile, threshold: float | None) -> float:
+    """Return the threshold given, or else the profile's.
+
+    Raises:
+        TypeError: no number.
+        ValueError: out of its range; or none is given, and the profile promotes nothing.
+    """
+    if threshold is not None:
+        return Promotion(threshold=threshold).threshold
+    if profile.promotion is None:
+        msg = f"threshold: profile {profile.name!r} has none, so one must be given"
+        raise ValueError(msg)
+    return profile.promotion.threshold
+
+
+def promoted(
+    scores: npt.NDArray[Any], threshold: float | None, out: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return which scores are the threshold or more; NaN is none.
+
+    Args:
+        scores: of any shape; float32 ones are held against the threshold as a float32.
+        threshold: above 0 and at most 1; None: nothing is promoted.
+        out: of the same shape, to hold the verdicts.
+
+    Source: docs/systems/ciar.md A4.
+    """
+    real = np.dtype(np.float64) if scores.dtype.kind != "f" else scores.dtype
+    zero = real.type(0.0)
+    least = real.type(np.nan if threshold is None else threshold)
+    if least == zero:  # it is above 0, though a float32 cannot hold it
+        least = np.nextafter(zero, real.type(1.0))
+    verdicts: npt.NDArray[np.bool_] = np.greater_equal(scores, least, out=out)
+    return verdicts

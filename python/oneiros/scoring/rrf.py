@@ -1,0 +1,159 @@
+"""Reciprocal rank fusion of lists on its own: ``oneiros.rrf``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+
+from oneiros import _core
+from oneiros._lazy import np
+from oneiros.model.validation import (
+    LARGEST_K,
+    LARGEST_WEIGHT,
+    is_scalar_array,
+    require_int,
+    require_number,
+    require_numbers,
+    require_text,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["rrf"]
+
+Id = TypeVar("Id", bound=Hashable)
+Ids: TypeAlias = "npt.NDArray[np.int64]"
+Scores: TypeAlias = "npt.NDArray[np.float64]"
+Normalise = Literal["none", "channel"]
+
+"""With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
+
+_MOST_RESULTS = 2**32 - 1
+
+
+@overload
+def rrf(
+    rankings: Sequence[npt.NDArray[np.integer]],
+    k: float = ...,
+    weights: Sequence[float] | None = ...,
+    normalise: Normalise = ...,
+    top: int | None = ...,
+) -> tuple[Ids, Scores]: ...
+@overload
+def rrf(
+    rankings: Sequence[Sequence[Id]],
+    k: float = ...,
+    weights: Sequence[float] | None = ...,
+    normalise: Normalise = ...,
+    top: int | None = ...,
+) -> list[tuple[Id, float]]: ...
+def rrf(
+    rankings: Sequence[npt.NDArray[np.integer]] | Sequence[Sequence[Id]],
+    k: float = 60.0,
+    weights: Sequence[float] | None = None,
+    normalise: Normalise = "none",
+    top: int | None = None,
+) -> tuple[Ids, Scores] | list[tuple[Id, float]]:
+    """Fuse ranked lists by reciprocal rank.
+
+    ``score = sum over lists of weight / (k + rank)``, ranks from 1; an id repeated within one list
+    keeps its best rank, an id that a list lacks gets nothing from it.
+
+    Args:
+        rankings: lists of ids (any hashable), best first; or integer arrays of shape (n,). Empty
+            lists count for nothing.
+        k: how little the first ranks stand out, 0 to 1e9.
+        weights: one a list, each 0 to 1e6; None: all 1.
+        normalise: ``"none"``, or ``"channel"``: each list's contributions are divided by its best
+            and the sums by the best sum, so that the first result scores 1.
+        top: how many results, >= 0; None: all.
+
+    Returns:
+        (id, score) pairs, or, for arrays, the ids as int64 and the scores as float64: higher score
+        first, equal scores in order of first appearance, list by list.
+
+    Raises:
+        TypeError: an argument of another type; an id that cannot be hashed; an array of another
+            dtype than integers.
+        ValueError: a number out of its range, weights that are not one a list, an array of another
+            shape than (n,), an integer that int64 cannot hold.
+
+    Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
+    """
+    require_text("normalise", normalise)
+    if top is not None and not (type(top) is int and 0 <= top <= _MOST_RESULTS):
+        require_int("top", top, low=0, high=_MOST_RESULTS)
+    if not (type(k) is float and 0.0 <= k <= LARGEST_K):
+        k = require_number("k", k, low=0.0, high=LARGEST_K)
+    if type(rankings) is list and weights is None:  # arrays that the core can read: no more to ask
+        fused = _core.rrf(rankings, k, None, normalise, top)
+        if fused is not None:
+            return fused
+    lists = _lists_of(rankings)
+    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
+        return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
+    numbers: dict[Id, int] = {}
+    arrays = [_numbered(ranking, numbers) for ranking in lists]
+    ids, scores = _fuse(arrays, k, weights, normalise, top)
+    names = list(numbers)
+    return [(names[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+
+def _lists_of(rankings: object) -> list[Any]:
+    is_one = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
+    if is_one or not isinstance(rankings, Iterable):
+        msg = f"rankings: expected a list of lists of ids, got {type(rankings).__name__}"
+        raise TypeError(msg)
+    return list(rankings)
+
+
+def _fuse(
+    arrays: list[Ids],
+    k: float,
+    weights: Sequence[float] | None,
+    normalise: str,
+    top: int | None,
+) -> tuple[Ids, Scores]:
+    checked = None if weights is None else _weights_of(weights, len(arrays))
+    fused = _core.rrf(arrays, k, checked, normalise, top)
+    return (np.empty(0, np.int64), np.empty(0)) if fused is None else fused
+
+
+def _weights_of(weights: Sequence[float], count: int) -> Scores:
+    checked = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
+    return np.array(checked, np.float64)
+
+
+@cache
+def _int64() -> np.dtype[np.int64]:
+    """The one object that NumPy gives its own arrays."""
+    return np.dtype(np.int64)
+
+
+def _as_int64(ranking: object) -> Ids:
+    array = np.asarray(ranking)
+    if array.dtype is _int64() and array.flags.c_contiguous:
+        return array
+    if array.dtype.kind not in "iu":
+        msg = f"rankings: expected arrays of integers, got {array.dtype}"
+        raise TypeError(msg)
+    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        msg = f"rankings: int64 cannot hold {int(array.max())}"
+        raise ValueError(msg)
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
+    """Number the ids of ``ranking`` in order of first appearance over all lists."""
+    is_one = isinstance(ranking, str | bytes) or is_scalar_array(ranking)
+    if is_one or not isinstance(ranking, Iterable):
+        msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
+        raise TypeError(msg)
+    try:
+        found = [numbers.setdefault(name, len(numbers)) for name in ranking]
+    except TypeError as error:
+        msg = f"rankings: every id must be hashable: {error}"
+        raise TypeError(msg) from error
+    return np.array(found, np.int64)

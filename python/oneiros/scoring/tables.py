@@ -1,0 +1,163 @@
+"""Tables of numbers by word, as a declaration holds them: immutable, comparable, hashable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from oneiros.model.validation import require_number, require_numbers
+
+__all__ = ["Rows", "Table", "require_rows", "require_table", "require_words"]
+
+_LONGEST_TABLE = 1024
+_LONGEST_WORD = 64
+
+
+class Table(Mapping[str, float]):
+    """Numbers by word; two tables are equal where their entries are, in whatever order."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: Mapping[str, float]) -> None:
+        self._numbers = dict(numbers)
+
+    def __getitem__(self, word: str) -> float:
+        return self._numbers[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._numbers.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._numbers)
+
+    def __reduce__(self) -> tuple[type[Table], tuple[dict[str, float]]]:
+        return (Table, (self._numbers,))
+
+
+class Rows(Mapping[str, tuple[float, ...]]):
+    """Rows of numbers by word; two are equal where their entries are, in whatever order."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Mapping[str, tuple[float, ...]]) -> None:
+        self._rows = dict(rows)
+
+    def __getitem__(self, word: str) -> tuple[float, ...]:
+        return self._rows[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._rows.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
+    def __reduce__(self) -> tuple[type[Rows], tuple[dict[str, tuple[float, ...]]]]:
+        return (Rows, (self._rows,))
+
+
+def require_table(
+    field: str,
+    value: object,
+    *,
+    low: float,
+    high: float,
+    above_low: bool = False,
+    finite: bool = True,
+) -> Table:
+    """Return ``value``, a mapping of words to numbers, as a table.
+
+    Args:
+        field: its name, for the error.
+        value: what to check; at most 1,024 words of 1 to 64 bytes.
+        low: the least number allowed.
+        high: the greatest number allowed.
+        above_low: ``low`` itself is refused too.
+        finite: infinity is refused.
+
+    Raises:
+        TypeError: no mapping, a key that is no str, a value that is no number.
+        ValueError: a word or a number out of bounds.
+    """
+    if not isinstance(value, Mapping):
+        msg = f"{field}: expected a table of numbers by word, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if len(value) > _LONGEST_TABLE:
+        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
+        raise ValueError(msg)
+    return Table(
+        {
+            _require_word(field, word): require_number(
+                f"{field}.{word}",
+                number,
+                low=low,
+                high=high,
+                above_low=above_low,
+                finite=finite,
+            )
+            for word, number in value.items()
+        }
+    )
+
+
+def require_rows(field: str, value: object, *, count: int, low: float, high: float) -> Rows:
+    """Return ``value``, a mapping of words to ``count`` numbers each, as rows.
+
+    Raises:
+        TypeError: no mapping, a key that is no str, a row that is no list of numbers.
+        ValueError: more than 1,024 words, a word, a row's length or a number out of bounds.
+    """
+    if not isinstance(value, Mapping):
+        msg = f"{field}: expected a table of rows by word, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if len(value) > _LONGEST_TABLE:
+        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
+        raise ValueError(msg)
+    return Rows(
+        {
+            _require_word(field, word): require_numbers(
+                f"{field}.{word}", row, low=low, high=high, count=count
+            )
+            for word, row in value.items()
+        }
+    )
+
+
+def require_words(field: str, value: object) -> tuple[str, ...]:
+    """Return ``value``, a tuple or list of words, as a tuple.
+
+    Raises:
+        TypeError: no tuple or list, or an item that is no str.
+        ValueError: more than 1,024 words, or one that is not 1 to 64 bytes.
+    """
+    if not isinstance(value, tuple | list):
+        msg = f"{field}: expected a list of words, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if len(value) > _LONGEST_TABLE:
+        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
+        raise ValueError(msg)
+    return tuple(_require_word(field, word) for word in value)
+
+
+def _require_word(field: str, word: object) -> str:
+    if not isinstance(word, str):
+        msg = f"{field}: every word must be a str, got {type(word).__name__} {word!r}"
+        raise TypeError(msg)
+    if not 1 <= len(word.encode("utf-8", "surrogatepass")) <= _LONGEST_WORD or _has_surrogate(word):
+        msg = f"{field}: a word must be 1 to {_LONGEST_WORD} bytes of UTF-8, got {word!r}"
+        raise ValueError(msg)
+    return word
+
+
+def _has_surrogate(word: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in word)

@@ -1,0 +1,100 @@
+"""What the caller is doing while it asks. Source: docs/systems/omega.md O16, O20."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from oneiros.model.validation import text as text_check
+from oneiros.model.validation import words as words_check
+from oneiros.runtime.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    from pyroaring import BitMap
+
+    from oneiros.index.row_sets import RowSets
+
+__all__ = ["Context", "Surroundings"]
+
+_check_file = text_check("file", low=1, high=4_096)
+_check_project = text_check("project", low=1, high=256)
+_check_situation = text_check("situation", low=1, high=64)
+_check_tags = words_check("tags")
+_LEAST_PART: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What the caller is doing: given with a search, it favours memories that belong to it."""
+
+    file: str | None = None
+    """The current file. Its name, its name without the ending, and each part of its path of three
+    characters or more are compared with the tags, project and text of memories."""
+
+    tags: Sequence[str] = ()
+    """Topics of the work, compared with the same three."""
+
+    project: str | None = None
+    """The current project. Memories of the same project match."""
+
+    situation: str | None = None
+    """One that the profile knows ("file_edit", "planning", ...): how much all this weighs, and how
+    near a memory must be."""
+
+    def __post_init__(self) -> None:
+        for name, check in (
+            ("file", _check_file),
+            ("project", _check_project),
+            ("situation", _check_situation),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                check(value)
+        object.__setattr__(self, "tags", tuple(dict.fromkeys(_check_tags(self.tags))))
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the file and the tags, in lower case, each once."""
+        found = map(str.lower, (*_words_of(self.file or ""), *self.tags))
+        return list(dict.fromkeys(filter(None, found)))
+
+    def surroundings(self, row_sets: RowSets) -> Surroundings:
+        """Return the context as words and rows."""
+        words = self.words
+        return Surroundings(
+            words,
+            row_sets.of_projects(
+                lambda project: (
+                    project == self.project or any(word in project.lower() for word in words)
+                )
+            ),
+        )
+
+
+def _words_of(path: str) -> list[str]:
+    """The file's name, its name without the last ending, and the longer parts of its path."""
+    is_of_windows = "\\" in path and "/" not in path
+    parts = [part for part in path.split("\\" if is_of_windows else "/") if part not in ("", ".")]
+    name = parts[-1] if parts else ""
+    words = [name, *(part for part in parts if len(part) >= _LEAST_PART)]
+    stem, _, ending = name.rpartition(".")
+    return [*words, stem] if ending and stem.strip(".") else words
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A context as words and rows. Source: docs/systems/omega.md O20."""
+
+    words: list[str]
+    """Of the file and the tags, in lower case."""
+    project: BitMap
+    """The rows whose project holds one of the words, or is the caller's."""
+
+    def for_rows(self, row_count: int) -> tuple[list[str], npt.NDArray[np.uint8] | None]:
+        """Return the words, and the rows of the project as packed bits; None: there is none."""
+        from oneiros.filters import allowed_bits  # noqa: PLC0415 - few searches have a context
+
+        return self.words, allowed_bits(self.project, row_count) if self.project else None

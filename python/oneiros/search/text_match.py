@@ -1,0 +1,58 @@
+"""What a query looks for in the texts of its candidates. Source: docs/systems/omega.md O3, O18, mnemosyne.md M8."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from oneiros.index.texts import canonical, normalised, stem_of, words_of
+from oneiros.scoring.factors import Overlap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneiros.index.texts import MemoryTexts
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.understanding import QueryWords
+
+__all__ = ["Sought"]
+
+
+class Sought:
+    """The words of one query, and the texts they are sought in.
+
+    Args:
+        texts: of all memories. REQUIRES: they were read.
+        query: what the query says in words.
+        rule: the profile's, of which words count.
+    """
+
+    def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
+        self.texts = texts
+        self.column = texts.column
+        self._query = query
+        self._counts_each = rule is not None and rule.counts_each
+        self._words = words_of(query, rule)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that count, normalised."""
+        return list(map(normalised, self._words))
+
+    def overlap_words(self, factors: Sequence[Factor]) -> tuple[list[str], list[str], int]:
+        """Return the words in canonical form, their stems, empty for none, and how many there are.
+
+        As the profile has it, each word counts once, and empty ones do not. The endings are those of
+        the factor "overlap". Source: docs/systems/omega.md O18.
+        """
+        forms = map(canonical, self._words)
+        words = list(forms if self._counts_each else dict.fromkeys(filter(None, forms)))
+        own = [factor.suffixes for factor in factors if isinstance(factor, Overlap)]
+        suffixes = own[0] if own else Overlap().suffixes
+        cut = [stem_of(word, suffixes) for word in words]
+        stems = ["" if stem == word else stem for stem, word in zip(cut, words, strict=True)]
+        return words, stems, len(words)
+
+    def start(self, characters: int) -> str:
+        """Return the canonical form of the query cut to its first characters. O1."""
+        return canonical(self._query[:characters])

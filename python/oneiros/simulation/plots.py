@@ -1,0 +1,138 @@
+"""Simulated lives as plots and as one HTML page. Needs ``oneiros[plots]``."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros._lazy import needed
+from oneiros.display.html import Html, cells, document, element
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneiros.simulation.figures import Lives, Told
+
+__all__ = ["FORMATS", "drawn", "page", "require_matplotlib"]
+
+
+FORMATS: Final = ("svg", "png")
+
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe and Ito's, which people tell apart who do not see all colours."""
+
+_MARKS: Final = "osD^vPX"
+
+
+class _Panel(NamedTuple):
+    title: str
+    figure: str
+    """Of a checkpoint."""
+    scale: float
+    from_zero: bool
+
+
+_PANELS: Final = (
+    _Panel("memories that recall looks at", "active", 1.0, True),
+    _Panel("still relevant facts found (recall@10), %", "found", 100.0, False),
+    _Panel("answers with a value that no longer holds, %", "untrue", 100.0, False),
+    _Panel("processor time of a search, median, ms", "p50_ms", 1.0, True),
+)
+
+
+def require_matplotlib() -> None:
+    """Raise now what :func:`drawn` would raise after lives that took their time.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    needed("matplotlib", "plots")
+
+
+def drawn(lives: Sequence[Lives], format: str = "svg") -> bytes:
+    """Return the panels as a picture: a line for each of the lives, dashed where nobody dreamt.
+
+    A profile has one colour and one mark in all panels. The ground is white, so that the picture can
+    be read on a dark page, too. An SVG holds its letters as outlines, refers to nothing outside, and
+    has the same bytes for the same lives.
+
+    Args:
+        lives: at least one.
+        format: "svg" or "png".
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: another format, or no lives.
+    """
+    if format not in FORMATS:
+        msg = f"format: must be one of {', '.join(FORMATS)}, got {format!r}"
+        raise ValueError(msg)
+    if not lives:
+        msg = "lives: at least one, got none"
+        raise ValueError(msg)
+    matplotlib = needed("matplotlib", "plots")
+    # Not pyplot: it keeps figures, and looks for a screen.
+    figures = needed("matplotlib.figure", "plots")
+    with matplotlib.rc_context({"svg.hashsalt": "oneiros", "svg.fonttype": "path"}):
+        figure = figures.Figure(figsize=(10.0, 6.6), layout="constrained", facecolor="white")
+        axes = figure.subplots(2, 2, sharex=True)
+        for axis, panel in zip(axes.flat, _PANELS, strict=True):
+            _draw(axis, panel, lives)
+        for axis in axes[-1]:
+            axis.set_xlabel("day")
+        handles, labels = axis.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+        out = BytesIO()
+        metadata = {"Date": None} if format == "svg" else {}
+        figure.savefig(out, format=format, dpi=150, metadata=metadata)
+    return out.getvalue()
+
+
+def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
+    profiles = list(dict.fromkeys(one.profile for one in lives))
+    for one in lives:
+        place = profiles.index(one.profile)
+        days, values = zip(*one.by_day(panel.figure), strict=True)
+        axis.plot(
+            days,
+            [panel.scale * value for value in values],
+            color=_COLOURS[place % len(_COLOURS)],
+            marker=_MARKS[place % len(_MARKS)],
+            markersize=4.0,
+            fillstyle="full" if one.is_dreaming else "none",
+            linestyle="-" if one.is_dreaming else "--",
+            linewidth=1.6 if one.is_dreaming else 0.9,
+            zorder=3.0 - place / len(profiles),
+            label=one.profile if one.is_dreaming else f"{one.profile}, without dreams",
+        )
+    axis.set_title(panel.title, loc="left", fontsize=10)
+    axis.set_xlim(left=0.0)
+    if panel.from_zero:
+        axis.set_ylim(bottom=0.0)
+    axis.grid(alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
+    """Return a page in HTML that loads nothing.
+
+    Args:
+        lives: at least one, drawn.
+        tables: below the picture, in their order.
+        title: of the page.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    picture = drawn(lives).decode()
+    return document(
+        title,
+        element("h1", title),
+        element("figure", Html(picture[picture.index("<svg") :])),
+        *map(_section, tables),
+    )
+
+
+def _section(told: Told) -> Html:
+    table = cells(told.heads, told.rows, numbers=told.heads[told.names :])
+    return element("section", element("h2", told.title), table)

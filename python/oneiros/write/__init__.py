@@ -1,0 +1,14 @@
+"""The remember path: record -> store (durable) -> projections; and what use strengthens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros.write.reinforce import ReinforcementEvent
+from oneiros.write.remember import Remember
+from oneiros.write.rules import Bounds, unknown
+
+if TYPE_CHECKING:  # loaded by the first write
+    from oneiros.write.batch import AddReport as AddReport
+
+__all__ = ["Bounds", "ReinforcementEvent", "Remember", "unknown"]

@@ -1,0 +1,405 @@
+"""Records added to the store in one transaction, with the links that a profile makes. Source: docs/systems/cognitive.md C17, C18."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
+
+from oneiros._lazy import np
+from oneiros.errors import DuplicateId
+from oneiros.filters import allowed_bits
+from oneiros.index.analysis_ahead import AnalysisAhead
+from oneiros.model.memory import validate_changes
+from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.store import KINDS, StoredLink
+from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
+from oneiros.store.embedding_bytes import decoded
+from oneiros.store.rows import DEFAULT_CELLS
+from oneiros.write.background import whole_write
+from oneiros.write.rules import (
+    Bounds,
+    drops_own_vector,
+    exists,
+    held_in,
+    is_rewritten,
+    keep_spread,
+    restage,
+)
+from oneiros.write.sync import Uncollected
+from oneiros.write.vectors import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneiros.index import Projections
+    from oneiros.model.memory import Memory
+    from oneiros.scoring.ingest import IngestAssociation, InitialStability
+    from oneiros.store import StoredMemory, Transaction
+    from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
+    from oneiros.write.embed import Embedding
+    from oneiros.write.sync import Sync
+    from oneiros.write.vectors import MadeVectors
+
+__all__ = ["Added", "Adding", "links_of", "raise_alike"]
+
+
+_INGEST: Final = KINDS.index("ingest")
+_MOST_RAISED: Final = 100  # by one new memory: the nearest
+
+
+class Added(NamedTuple):
+    """What linking needs of a new memory."""
+
+    id: str
+    session: str | None
+    blob: bytes | None
+    """The embedding, encoded."""
+
+
+def links_of(added: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
+    """Return the links between new memories of one session."""
+    sessions: dict[str | None, list[Added]] = {}
+    for one in added:
+        if one.blob is not None:
+            sessions.setdefault(one.session, []).append(one)
+    links = []
+    for held in sessions.values():
+        for start in range(0, len(held), rule.together):
+            links += _links_among(held[start : start + rule.together], rule, now)
+    return links
+
+
+def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
+    matrix = decoded([entry.blob for entry in entries if entry.blob]).astype(np.float64)
+    weights = np.triu(rule.weights(matrix @ matrix.T), 1)
+    return [
+        StoredLink(
+            entries[one].id, entries[other].id, _INGEST, float(weights[one, other]), now, None
+        )
+        for one, other in np.argwhere(weights > 0).tolist()
+    ]
+
+
+def raise_alike(
+    transaction: Transaction,
+    projections: Projections,
+    blobs: Sequence[bytes | None],
+    rule: IngestAssociation,
+    within: Mapping[str, str],
+) -> None:
+    """Raise the stability of what was there and is like new memories.
+
+    Args:
+        transaction: not followed yet: the projections hold what was there before.
+        projections: searched.
+        blobs: the embeddings of the new memories, encoded.
+        rule: what is alike.
+        within: the fields of the scope that they come through, beyond which nothing is touched.
+    """
+    index = projections.indexes.vectors
+    found = [blob for blob in blobs if blob is not None]
+    if not index or not found or not rule.raised_by:
+        return
+    allowed = None
+    if within:
+        from oneiros.filters import where  # noqa: PLC0415 - filters load their conditions
+
+        rows = projections.row_sets.matching(where(**within))
+        allowed = allowed_bits(rows, len(projections.lifecycle.ids))
+    near: Counter[int] = Counter()
+    for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
+        near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
+    ids = projections.lifecycle.ids
+    times = {id: count for row, count in near.items() if (id := ids[row])}
+    # As the store has it: what searches left since, comes on top when they are written.
+    held = transaction.load_stored(list(times))
+    changes = []
+    for memory in held:
+        if memory is not None:
+            raised = float(np.float32(rule.raised(memory.stability, times[memory.id])))
+            if raised != memory.stability:
+                changes.append((memory.id, {"stability": raised}))
+    if changes:
+        transaction.update_columns(changes)
+
+
+Item = TypeVar("Item")
+
+_BETWEEN_LOOKS: Final = 2_000
+_FEWEST_AHEAD: Final = 1_000  # new memories whose texts are worth a thread
+
+
+class _Settled(NamedTuple):
+    """A batch of which all is written but the new memories."""
+
+    fresh: RecordColumns | None
+    """These; None for none."""
+    updated: list[str]
+    """The ids of the others."""
+    has_dropped: bool
+    """Whether a vector of the user's own was dropped."""
+
+
+class Adding:
+    """Takes records into the store."""
+
+    def __init__(self, sync: Sync, embedding: Embedding) -> None:
+        self._sync = sync
+        self._embedding = embedding
+        self.writer = sync.writer
+
+    def add(
+        self,
+        records: Iterable[object],
+        *,
+        now: float,
+        on_conflict: str,
+        on_error: str,
+        bounds: Bounds,
+        initial_stability: InitialStability | None = None,
+        ingest: IngestAssociation | None = None,
+        links: bool | None = None,
+    ) -> AddReport:
+        """Add records in one transaction: all (less those refused, as ``on_error`` says) or none.
+
+        Args:
+            records: mappings or memories.
+            now: for what they leave out.
+            on_conflict: "raise" or "update".
+            on_error: "raise", "skip" or "collect".
+            bounds: what the caller may touch.
+            initial_stability: of what comes without one; None: the field's default.
+            ingest: how new memories are linked and raise others; None: not at all.
+            links: False: not at all; True: also in batches that are larger than the rule's.
+        """
+        from oneiros.write.batch import Batch  # noqa: PLC0415 - many processes only search
+
+        batch = Batch(
+            on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
+        )
+        with Uncollected():
+            batch.read(records, self._sync.vectors, now, bounds.inside)
+        is_small = ingest is not None and len(batch) <= ingest.most_records
+        rule = ingest if links or (links is None and is_small) else None
+
+        def write(made: MadeVectors) -> AddReport:
+            with Uncollected():
+                return self._add(
+                    batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
+                )
+
+        return self._embedding.written(self._texts_of(batch, on_conflict), write)
+
+    def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
+        """Return the texts to embed, as far as they are known before the transaction."""
+        if not self._sync.vectors.is_present:
+            return []
+        if batch.columns is not None and batch.columns.width:
+            return []  # every record brings its vector
+        batch.read_by_row()
+        held: dict[str, StoredMemory] = {}
+        if on_conflict == "update":
+            bare = [entry.id for entry in batch.entries if entry.blob is None]
+            with self._sync.store.read() as reading:
+                ids = [id for id in bare if id in self._sync.lifecycle.row_of]
+                known = reading.load_stored(ids, self._sync.numbers_of(ids))
+            held = {memory.id: memory for memory in known if memory is not None}
+        texts = (_text_to_embed(entry, held.get(entry.id)) for entry in batch.entries)
+        return [text for text in texts if text is not None]
+
+    @whole_write
+    def _add(
+        self,
+        batch: Batch,
+        made: MadeVectors,
+        *,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+        ingest: IngestAssociation | None,
+    ) -> AddReport:
+        try:
+            report = self._stored(batch, made, now, on_conflict, bounds, ingest)
+        except BaseException:
+            self._end_analysis(is_stored=False)
+            raise
+        self._end_analysis(is_stored=True)
+        return report
+
+    def _stored(
+        self,
+        batch: Batch,
+        made: MadeVectors,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+        ingest: IngestAssociation | None,
+    ) -> AddReport:
+        with self._sync.writing(after_events_of=batch.ids) as transaction:
+            if self._are_new(batch.columns):
+                settled = _Settled(batch.columns, [], has_dropped=False)
+                self._sync.lifecycle.require_kinds(batch.columns.kinds)
+                if batch.columns.width:
+                    self._sync.vectors.record(transaction, batch.columns.width, is_made_here=False)
+            else:
+                batch.read_by_row()
+                settled = self._settle(batch, transaction, made, now, on_conflict, bounds.seen)
+            fresh = settled.fresh
+            if fresh is not None:
+                if len(fresh) >= _FEWEST_AHEAD:
+                    self._analyze_ahead(fresh)
+                sequences = transaction.insert_columns(fresh.varying, fresh.shared)
+                transaction.count_duplicates(sequences, within=bounds.fields)
+                if ingest is not None:
+                    added = list(map(Added, fresh.ids, fresh.column("session"), fresh.blobs))
+                    new_links = links_of(added, ingest, now)
+                    if new_links:
+                        transaction.set_links(new_links)
+                    raise_alike(
+                        transaction, self._sync.projections, fresh.blobs, ingest, bounds.fields
+                    )
+        self._sync.has_dropped_vectors |= settled.has_dropped
+        return batch.report([] if fresh is None else fresh.ids, settled.updated)
+
+    def _analyze_ahead(self, fresh: RecordColumns) -> None:
+        """Have the texts of a large batch analyzed while the store writes them."""
+        indexes = self._sync.projections.indexes
+        memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
+        indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
+
+    def _end_analysis(self, *, is_stored: bool) -> None:
+        indexes = self._sync.projections.indexes
+        ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
+        if ahead is not None:
+            ahead.end()
+            if not is_stored:
+                indexes.has_erased = True  # no snapshot may hold words that were never stored
+
+    def _are_new(self, columns: RecordColumns | None) -> TypeGuard[RecordColumns]:
+        """Whether records that were checked by column can be inserted as they are."""
+        if columns is None or (self._sync.vectors.is_present and not columns.width):
+            return False
+        if columns.width and self._sync.vectors.dimension not in (None, columns.width):
+            return False
+        return not any(
+            map(self._sync.lifecycle.row_of.__contains__, self._while_wanted(columns.ids))
+        )
+
+    def _settle(
+        self,
+        batch: Batch,
+        transaction: Transaction,
+        made: MadeVectors,
+        now: float,
+        on_conflict: str,
+        seen: Callable[[StoredMemory | Memory], bool],
+    ) -> _Settled:
+        """Update what the store has of a batch, and return what is new."""
+        ids = batch.ids
+        row_of = self._sync.lifecycle.row_of
+        known = {
+            memory_id: held_in(transaction, memory_id)
+            for memory_id in self._while_wanted(ids)
+            if memory_id in row_of
+        }
+        wanted: list[str | None] = [None] * len(ids)
+        if self._sync.vectors.is_present:
+            wanted = [
+                _text_to_embed(entry, known.get(entry.id))
+                for entry in self._while_wanted(batch.entries)
+            ]
+            made.require((text for text in wanted if text is not None), self._sync.vectors)
+        batch.place_vectors(wanted, made, self._sync.vectors.dimension)
+        self._sync.lifecycle.require_kinds(
+            {entry.values.get("kind", "note") for entry in batch.entries}
+        )
+        self._record_width(transaction, batch.entries)
+        fresh: list[Entry] = []
+        changed: list[tuple[Entry, StoredMemory]] = []
+        for entry in self._while_wanted(batch.entries):
+            memory_id = entry.id
+            held = known.get(memory_id)
+            if held is None:
+                fresh.append(entry)
+            elif on_conflict != "update" or not seen(held):
+                batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
+            elif held.deleted_at is not None:
+                # Only restore brings back what was deleted: this is another memory, which
+                # supersedes nothing.
+                transaction.erase(memory_id)
+                fresh.append(entry)
+            else:
+                changed.append((entry, held))
+        from oneiros.write.batch import columns_of  # noqa: PLC0415 - as above
+
+        has_dropped = False
+        for entry, held in changed:  # the last: they may name what replaces a deleted memory
+            has_dropped |= self._update_existing(transaction, entry, held, now)
+        return _Settled(
+            columns_of(list(self._while_wanted(fresh))),
+            [entry.id for entry, _ in changed],
+            has_dropped=has_dropped,
+        )
+
+    def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
+        """Return items in turn, and end the write where its caller was interrupted meanwhile."""
+        if len(items) > _BETWEEN_LOOKS:
+            return self._looking(items)
+        self.writer.require_wanted()
+        return items
+
+    def _looking(self, items: Sequence[Item]) -> Iterator[Item]:
+        for start in range(0, len(items), _BETWEEN_LOOKS):
+            self.writer.require_wanted()
+            yield from items[start : start + _BETWEEN_LOOKS]
+
+    def _record_width(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
+        widths = {entry.width for entry in entries if entry.width}
+        if widths:
+            is_made_here = any(entry.is_made_here for entry in entries)
+            self._sync.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
+
+    def _update_existing(
+        self, transaction: Transaction, entry: Entry, held: StoredMemory, now: float
+    ) -> bool:
+        """Update a memory; return whether that dropped a vector of the user's own."""
+        changes = validate_changes(
+            {
+                name: value
+                for name, value in entry.given.items()
+                if name not in ("id", "learned_at") and value is not None
+            }
+        )
+        is_dropped = False
+        if entry.blob is not None:
+            changes["embedding"] = entry.blob
+        elif is_rewritten(held, changes):
+            changes["embedding"] = None  # the old vector is of the old text
+            is_dropped = drops_own_vector(held, self._sync.vectors.recorded_name)
+        keep_spread(held, changes)
+        restage(held, changes)
+        changes.setdefault("updated_at", now)
+        transaction.update(entry.id, changes)
+        return is_dropped
+
+
+def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:
+    """Return the text whose vector a record needs.
+
+    Args:
+        entry: of the batch.
+        held: the memory of its id, which it updates unless that is deleted; None: there is none.
+
+    Returns:
+        None where the record brings a vector, or does not change the text of a memory that has one.
+    """
+    if entry.values.get("embedding") is not None:
+        return None
+    text: str = entry.values["text"]
+    if held is None or held.deleted_at is not None:
+        return titled(entry.values.get("title", ""), text)
+    given = entry.given.get("title")
+    title = held.title if given is None else str(given)
+    changes = {"text": text, "title": title}
+    return titled(title, text) if held.embedding is None or is_rewritten(held, changes) else None

@@ -1,0 +1,593 @@
+"""Reinforcement: applied to the columns at once, written to the store a little later."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from oneiros import _core
+from oneiros.errors import StorePoisoned
+from oneiros.graph.graph import TAU_DAYS
+from oneiros.model.fields import ENUMS
+from oneiros.model.memory import set_fields
+from oneiros.runtime.dataclasses import NamedTuple, dataclass
+from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.store.columns import StoredColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypedDict
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from oneiros.graph import Associations
+    from oneiros.index.columns import ColumnWrite, Lifecycle
+    from oneiros.model.memory import Memory
+    from oneiros.scoring.reinforcement import ReinforcementDeclaration
+    from oneiros.store import StoredLink
+    from oneiros.store.columns import StoredBatch
+    from oneiros.store.links import LinkValues
+    from oneiros.store.states import StoredStates
+
+__all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "WriteBehind"]
+
+
+# Half of what the durability promise allows (one second, 1,000 events): the other half is for the
+# write itself.
+FLUSH_SECONDS = 0.5
+FLUSH_EVENTS = 500
+LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
+
+
+class WriteBehind:
+    """When events are to be written. Used by the thread that writes.
+
+    Any thread may call :meth:`keep_failure` and :meth:`raise_failure`, which are single operations of
+    the interpreter on what the writer changes: there is no lock, which a signal handler could find
+    taken.
+    """
+
+    def __init__(self) -> None:
+        self._due_at: float | None = None  # of ``monotonic``; None: nothing was found waiting yet
+        self._failures: deque[Exception] = deque(maxlen=1)  # the last
+        self._pause_seconds = FLUSH_SECONDS
+
+    def due_in(self, waiting_count: int) -> float | None:
+        """Return the seconds until the events are due to be written; None while none waits.
+
+        Args:
+            waiting_count: accesses that wait.
+        """
+        if not waiting_count:
+            self._due_at = None
+            return None
+        if waiting_count >= FLUSH_EVENTS and not self._failures:
+            return 0.0
+        if self._due_at is None:
+            self._due_at = monotonic() + FLUSH_SECONDS
+        return max(0.0, self._due_at - monotonic())
+
+    def note_written(self) -> None:
+        """Record that the store holds what waited."""
+        self._due_at = None
+
+    def note_success(self) -> None:
+        """Record that the events were written in the background."""
+        self._failures.clear()
+        self._pause_seconds = FLUSH_SECONDS
+
+    def keep_failure(self, error: Exception) -> None:
+        """Keep what an event failed with, for :meth:`raise_failure`."""
+        self._failures.append(error)
+
+    def note_failure(self, error: Exception) -> bool:
+        """Record that they could not be, for :meth:`raise_failure`; the next try is later.
+
+        Returns:
+            Whether the store takes no more writes: it is owed nothing more, and ``flush`` and
+            ``close`` raise what stopped the writes.
+        """
+        self._failures.append(error)
+        self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+        self._due_at = monotonic() + self._pause_seconds
+        return isinstance(error, StorePoisoned)
+
+    def raise_failure(self) -> None:
+        """Raise what the last write in the background failed with, once."""
+        try:
+            failure = self._failures.pop()
+        except IndexError:
+            return
+        raise failure
+
+
+if TYPE_CHECKING:
+    Rows = npt.NDArray[np.uint32]
+    Pairs = list[tuple[int, int]]
+
+    class _Use(TypedDict):
+        """An event as the core takes it."""
+
+        rows: list[int]
+        direct: list[int]
+        linked: list[int]
+        now_seconds: float
+        session: str | None
+        rule: _core.UseRule
+
+
+Result = TypeVar("Result")
+
+_PAUSE_SECONDS: Final = 0.0002
+_ROWS_AT_ONCE: Final = 65_536
+_REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
+_PROMOTED: Final = ("core", "tier")
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
+"""The fields of memories that searches strengthen before the store knows of it."""
+_SAID: Final[dict[str, Callable[[Any], object]]] = {"core": bool, "tier": ENUMS["tier"].__getitem__}
+"""How a memory has what a column holds as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReinforcementEvent:
+    """The memories one search returned."""
+
+    ids: tuple[str, ...]
+    now: float
+    session: str | None
+    rule: ReinforcementDeclaration
+    direct: tuple[str, ...] = ()
+    """Those found together: the direct results, before what links brought was merged in."""
+    linked: frozenset[str] = frozenset()
+    """Those of ``ids`` that links brought."""
+
+
+class Owed(NamedTuple):
+    """What the store is to be told of the events that wait."""
+
+    event_count: int
+    rows: list[int]
+    may_stand: list[bool]
+    """Of each row: it may have become core or hot."""
+    sessions: list[tuple[int, str]]
+    """Row and session, each pair once."""
+    pairs: Pairs
+    """Whose links gained, each once, the smaller row first."""
+
+
+class OwedWrites(NamedTuple):
+    """What the store is to hold of the events that wait."""
+
+    event_count: int
+    memory_count: int
+    states: list[tuple[list[int], dict[str, list[Any]]]]
+    """Sequence numbers, ascending, and their fields as the store holds them."""
+    sessions: dict[str, set[str]]
+    """By id, those that have seen the memory."""
+    links: list[LinkValues]
+
+
+class Strengthening:
+    """Columns and links, and the core that applies events to them.
+
+    Args:
+        lifecycle: the columns.
+        associations: the links.
+    """
+
+    def __init__(self, lifecycle: Lifecycle, associations: Associations) -> None:
+        self.lifecycle = lifecycle
+        self.associations = associations
+        self.core = _core.Reinforcer(columns=lifecycle.columns, sessions=lifecycle.sessions)
+        self.core.use_links(graph=associations.graph)
+        self._last: tuple[ReinforcementDeclaration, _core.UseRule] | None = None
+
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """Return the rows of memories in their order, each once; those not there are left out."""
+        row_of = self.lifecycle.row_of
+        return [row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None]
+
+    def apply(self, event: ReinforcementEvent, *, most_waiting: int) -> bool | None:
+        """Apply an event, whole, and keep it for the store.
+
+        Returns:
+            Whether the writer should look: it is the first that waits, or as many accesses as
+            ``most_waiting`` do. None: the writer is at work on the columns, and nothing was done.
+        """
+        return self.core.apply(most_waiting=most_waiting, **self._use(event))
+
+    def apply_as_writer(self, event: ReinforcementEvent) -> None:
+        """Apply an event while the core is closed to all others."""
+        self.core.apply_closed(**self._use(event))
+
+    def _use(self, event: ReinforcementEvent) -> _Use:
+        rows = self.rows_of(event.ids)
+        direct = rows if event.direct is event.ids else self.rows_of(event.direct)
+        if event.session is not None:
+            self.lifecycle.load_sessions(rows)
+            if direct is not rows:
+                self.lifecycle.load_sessions(direct)
+        return {
+            "rows": rows,
+            "direct": direct,
+            "linked": self.rows_of(event.linked),
+            "now_seconds": event.now,
+            "session": event.session,
+            "rule": self._rule(event.rule),
+        }
+
+    def _rule(self, rule: ReinforcementDeclaration) -> _core.UseRule:
+        last = self._last
+        if last is None or last[0] is not rule:
+            last = self._last = (rule, _rule_of(rule))
+        return last[1]
+
+    def owed(self) -> Owed:
+        """Return what the store is to be told."""
+        event_count, rows, may_stand, sessions, a, b = self.core.owed()
+        return Owed(event_count, rows, may_stand, sessions, list(zip(a, b, strict=True)))
+
+    def take_over(self, former: Strengthening) -> None:
+        """Apply and keep what waits at another, of the same store. REQUIRES: the rows are there."""
+        rows = former.core.mentioned_rows()
+        ids = former.lifecycle.ids
+        moved = [
+            (row, to) for row in rows if (to := self.lifecycle.row_of.get(ids[row])) is not None
+        ]
+        self.lifecycle.load_sessions([to for _, to in moved])
+        self.core.take_over(
+            former=former.core, rows=[row for row, _ in moved], to_rows=[to for _, to in moved]
+        )
+
+
+def _rule_of(rule: ReinforcementDeclaration) -> _core.UseRule:
+    core = links = None
+    if isinstance(rule, SpacedReinforcement):
+        core, links = rule.core_accesses, rule
+    return _core.UseRule(
+        found=_core.ReinforcementRule(**rule.rule()),
+        linked=_core.ReinforcementRule(**rule.rule(is_associative=True)),
+        link_gain=rule.link_gain,
+        link_rest_days=0.0 if links is None else links.link_rest_days,
+        link_tau_days=TAU_DAYS,
+        most_linked=0 if links is None else links.most_linked,
+        is_once_a_session=links is not None and links.once_a_session,
+        warms=rule.promotes,
+        core_accesses=core,
+        core_stability=0.0 if links is None else links.core_stability,
+        core_sessions=1 if links is None else links.core_sessions,
+    )
+
+
+class Reinforcing:
+    """What searches strengthened: the columns hold it, the store is owed it.
+
+    Args:
+        lifecycle: the columns.
+        associations: the links.
+        write: writes what is owed to the store; called by the thread that writes.
+    """
+
+    def __init__(
+        self, lifecycle: Lifecycle, associations: Associations, write: Callable[[], None]
+    ) -> None:
+        self._write = write
+        # A search applies its event by one call of the core, which an interrupt cannot cut in two.
+        # While the thread that writes takes up what the store says, the core is closed to searches,
+        # so that an event is never counted twice or lost when a row is read anew: they leave their
+        # events in ``returned``. It is open during a commit of earlier events, however long that
+        # takes.
+        self._on = self._shown = Strengthening(lifecycle, associations)
+        self._closed_times = 0
+        self._behind = WriteBehind()
+        self.returned: deque[ReinforcementEvent] = deque()
+        """What searches returned and the thread that writes is to apply."""
+
+    # -- searches ----------------------------------------------------------------------------------
+
+    def take(self, event: ReinforcementEvent) -> bool:
+        """Strengthen what a search returned; returns whether the thread that writes should look.
+
+        The order in which events of one thread came is kept.
+        """
+        if not self.returned:
+            try:
+                is_due = self._on.apply(event, most_waiting=FLUSH_EVENTS)
+            except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._behind.keep_failure(error)
+                return False
+            if is_due is not None:
+                return is_due
+        self.returned.append(event)
+        return True
+
+    # -- the thread that writes --------------------------------------------------------------------
+
+    def begin_job(self) -> None:
+        """Keep events of searches out, after those that came before."""
+        self._close()
+        self._apply_returned()
+
+    def end_job(self) -> None:
+        """Apply what came meanwhile, and let events in again."""
+        self._apply_returned()
+        self._open()
+
+    def _apply_returned(self) -> None:
+        while self.returned:
+            try:
+                self._on.apply_as_writer(self.returned[0])
+            except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._behind.keep_failure(error)
+            finally:
+                self.returned.popleft()
+
+    def _close(self) -> None:
+        if not self._closed_times:
+            self._on.core.close()
+        self._closed_times += 1
+
+    def _open(self) -> None:
+        self._closed_times -= 1
+        if not self._closed_times:
+            self._on.core.open()
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Keep events of searches out of a block."""
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change columns, links or events, in one step for those who read several of them."""
+        with self.closed():
+            core = self._on.core
+            core.begin_change()
+            try:
+                yield
+            finally:
+                core.end_change()
+
+    def move_to(self, lifecycle: Lifecycle, associations: Associations) -> Strengthening:
+        """Work on other columns and links; returns what it worked on.
+
+        What waits there is not known here until :meth:`take_over`, and is read there until then.
+        """
+        before = self._on
+        self._move(Strengthening(lifecycle, associations))
+        return before
+
+    def move_back(self, former: Strengthening) -> None:
+        """Work again on what it worked on before."""
+        self._move(former)
+        self._shown = former
+
+    def _move(self, on: Strengthening) -> None:
+        with self.closed():
+            on.core.close()
+            self._on = on
+        # The one that is left stays closed: a search that still has it finds out so.
+
+    def take_over(self, former: Strengthening) -> None:
+        """Strengthen what is here by the events that wait at what it worked on before."""
+        with self._changing():
+            self._on.take_over(former)
+            self._shown = self._on
+
+    def write_due(self) -> float | None:
+        """Write the events that are due; return the seconds until the next are, None for never."""
+        seconds = self._behind.due_in(self._on.core.notice())
+        if seconds != 0.0:
+            return seconds
+        try:
+            self._write()
+        except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+            self._note_failure(error)
+        else:
+            self._behind.note_success()
+        return self._behind.due_in(self._on.core.notice())
+
+    def _note_failure(self, error: Exception) -> None:
+        if self._behind.note_failure(error):
+            self._on.core.stop_keeping()
+
+    def is_owing(self) -> bool:
+        """Whether anything waits to be written."""
+        return self._on.core.waiting_count > 0
+
+    def owes_any(self, ids: Iterable[str]) -> bool:
+        """Whether something of one of these memories, or of a link of it, waits to be written."""
+        on = self._on
+        return not set(on.rows_of(ids)).isdisjoint(on.core.mentioned_rows())
+
+    def owes_links(self) -> bool:
+        """Whether links wait to be written."""
+        return self._on.core.has_waiting_links
+
+    def apply_columns(self, batch: StoredBatch) -> None:
+        """Read rows from the store, and strengthen again what it does not know of yet."""
+        with self._changing():
+            on = self._on
+            on.lifecycle.apply(batch)
+            if on.core.waiting_count:
+                rows = on.rows_of(StoredColumns.of(batch)["id"])
+                on.core.repeat(rows=rows)
+
+    def apply_states(self, states: StoredStates) -> Rows:
+        """Read states from the store, and strengthen again what it does not know of yet.
+
+        Returns the rows.
+        """
+        with self._changing():
+            rows = self._on.lifecycle.apply_states(states)
+            if self._on.core.waiting_count:
+                self._on.core.repeat(rows=rows.tolist())
+        return rows
+
+    def apply_values(self, write: ColumnWrite) -> None:
+        """Write a column of many rows, and warm again what searches found that the store knows not of.
+
+        In parts, so that searches wait for none of them long.
+        """
+        columns = self._on.lifecycle.columns
+        for start in range(0, len(write.rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            with self._changing():
+                columns.write(rows=write.rows[part], values={write.field: write.values[part]})
+        if write.field == "tier" and self.is_owing():
+            with self._changing():
+                self._on.core.repeat_warming(rows=write.rows.tolist())
+
+    def apply_links(self, batch: Sequence[StoredLink]) -> None:
+        """Bring links to what the store says, and strengthen again what it does not know of yet."""
+        with self._changing():
+            on = self._on
+            on.associations.apply(batch)
+            if on.core.has_waiting_links:
+                row_of = on.lifecycle.row_of
+                ends = [(row_of.get(link.one), row_of.get(link.other)) for link in batch]
+                known = [(a, b) for a, b in ends if a is not None and b is not None]
+                on.core.repeat_links(a=[a for a, _ in known], b=[b for _, b in known])
+
+    def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
+        """Take all links of the store, strengthened by what it does not know of yet."""
+        with self._changing():
+            on = self._on
+            on.associations.read(batches)
+            on.core.use_links(graph=on.associations.graph)
+            on.core.repeat_all_links()
+
+    def drop_links(self) -> None:
+        """Have no links, until they are read anew."""
+        with self._changing():
+            self._on.core.use_links(graph=None)
+            self._on.associations.drop()
+
+    def owing(self) -> frozenset[str]:
+        """Ids of the memories of which something waits to be written."""
+        on = self._on
+        return frozenset(map(on.lifecycle.ids.__getitem__, on.core.waiting_rows()))
+
+    def forget(self, memory_id: str) -> None:
+        """Drop what waits for a memory that is about to be erased: another may come by its id."""
+        row = self._on.lifecycle.row_of.get(memory_id)
+        if row is not None:
+            with self._changing():
+                self._on.core.forget(row=row)
+
+    def owed(self) -> OwedWrites:
+        """Return what to write for the events that wait. REQUIRES: :meth:`closed`."""
+        on = self._on
+        columns, ids = on.lifecycle.columns, on.lifecycle.ids
+        owed = on.owed()
+        states = []
+        for may_stand, names in ((False, _REINFORCED), (True, (*_REINFORCED, *_PROMOTED))):
+            rows = [
+                row for row, may in zip(owed.rows, owed.may_stand, strict=True) if may is may_stand
+            ]
+            if rows:
+                values = {name: columns.values_at(name=name, rows=rows) for name in names}
+                states.append((self._numbers(rows), values))
+        sessions: dict[str, set[str]] = {}
+        for row, session in owed.sessions:
+            sessions.setdefault(ids[row], set()).add(session)
+        return OwedWrites(owed.event_count, len(owed.rows), states, sessions, self._links(owed))
+
+    def _links(self, owed: Owed) -> list[LinkValues]:
+        graph = self._on.associations.graph
+        if graph is None or not owed.pairs:
+            return []
+        a, b = zip(*owed.pairs, strict=True)
+        found = graph.find(a=a, b=b)
+        ends = zip(self._numbers(a), self._numbers(b), found, strict=True)
+        return [
+            (one, other, link[1], link[0], link[2], link[3])
+            for one, other, link in ends
+            if link is not None
+        ]
+
+    def _numbers(self, rows: Sequence[int]) -> list[int]:
+        """The store's numbers of rows."""
+        return list(map(int, self._on.lifecycle.columns.values_at(name="sequence", rows=rows)))
+
+    def note_written(self, event_count: int) -> None:
+        """Drop the oldest events: the store knows them now."""
+        self._on.core.forget_written(use_count=event_count)
+        self._behind.note_written()
+
+    # -- readers -----------------------------------------------------------------------------------
+
+    def owing_of(self, ids: Iterable[str]) -> set[str]:
+        """Which of these memories something waits to be written of."""
+        on = self._shown
+        if not on.core.waiting_count:
+            return set()
+        ids_held = on.lifecycle.ids
+        return {ids_held[row] for row in on.core.waiting_of(rows=on.rows_of(ids))}
+
+    def bring_up_to_date(self, memories: Sequence[Memory], owed_before: set[str]) -> None:
+        """Bring memories that were just read from the store up to what it is owed.
+
+        Args:
+            memories: as the store held them; they are changed in place, so no one else may have
+                them yet.
+            owed_before: :meth:`owing_of` from before they were read: what was written meanwhile
+                waits no longer, and may yet be missing from what was read.
+        """
+        behind = owed_before | self.owing_of(memory.id for memory in memories)
+        if not behind:
+            return
+        changes = self._read_whole(lambda on: _current(on.lifecycle, behind))
+        for memory in memories:
+            if memory.id in changes:
+                set_fields(memory, changes[memory.id])
+
+    def raise_failure(self) -> None:
+        """Raise what writing in the background failed with, once."""
+        self._behind.raise_failure()
+
+    def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
+        """Return what ``read`` returns when nothing changed meanwhile."""
+        while True:
+            on = self._shown
+            before = on.core.changes
+            found = read(on)
+            if before == on.core.changes and before % 2 == 0 and on is self._shown:
+                return found
+            sleep(_PAUSE_SECONDS)
+
+
+def _values(lifecycle: Lifecycle, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
+    """Fields of rows as memories hold them."""
+    columns = lifecycle.columns
+    read = [columns.values_at(name=name, rows=rows) for name in names]
+    held = [
+        list(map(_SAID.get(name, _as_is), values)) for name, values in zip(names, read, strict=True)
+    ]
+    return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
+
+
+def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What reinforcing changes of memories, by id, of those that are known."""
+    row_of = lifecycle.row_of
+    known = {id: row for id in ids if (row := row_of.get(id)) is not None}
+    rows = list(known.values())
+    values = _values(lifecycle, (*_REINFORCED, *_PROMOTED, "session_spread"), rows)
+    sessions = map(lifecycle.sessions_of, rows)
+    return {
+        id: own | {"sessions": seen} for id, own, seen in zip(known, values, sessions, strict=True)
+    }

@@ -1,0 +1,231 @@
+"""The remember path: record -> store (durable) -> columns, lexical index, vector index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from oneiros.errors import StoreCorrupt, UnknownMemory
+from oneiros.model.fields import ENUMS
+from oneiros.model.memory import validate_changes
+from oneiros.store.embedding_bytes import encoded
+from oneiros.write.add import Adding
+from oneiros.write.background import whole_write
+from oneiros.write.cycles import CycleWriter
+from oneiros.write.embed import Embedding
+from oneiros.write.rules import (
+    drops_own_vector,
+    held_in,
+    is_rewritten,
+    is_superseded_by,
+    keep_spread,
+    restage,
+    unknown,
+)
+from oneiros.write.sync import Sync
+from oneiros.write.vectors import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneiros.filters import Where
+    from oneiros.index import Projections
+    from oneiros.model.memory import Memory
+    from oneiros.models.embedders import Embedder
+    from oneiros.store import Store, StoredLink, StoredMemory, Transaction
+    from oneiros.write.vectors import MadeVectors
+
+    Seen = Callable[[StoredMemory | Memory], bool]
+
+__all__ = ["Remember"]
+
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+
+
+class Remember:
+    """Writes to the store and keeps the projections in step, one writer at a time."""
+
+    def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
+        self.sync = sync = Sync(store, projections, embedder)
+        self.writer = sync.writer
+        self.embedding = Embedding(sync)
+        self.adding = Adding(sync, self.embedding)
+        self.cycles = CycleWriter(sync)
+
+    def update(
+        self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
+    ) -> None:
+        """Change fields of one memory; a changed text gets a new vector, or none without embedder."""
+        changes = validate_changes(given)
+        texts: list[str] = []
+        if self.sync.vectors.is_present and not changes.keys().isdisjoint(("text", "title")):
+            with self.sync.store.read() as reading:
+                (held,) = reading.load_stored([memory_id], self.sync.numbers_of([memory_id]))
+            if held is not None and (text := _text_to_embed(held, changes)) is not None:
+                texts.append(text)
+
+        def write(made: MadeVectors) -> None:
+            self._update(memory_id, dict(changes), made, now=now, seen=seen)
+
+        self.embedding.written(texts, write)
+
+    @whole_write
+    def _update(
+        self,
+        memory_id: str,
+        changes: dict[str, object],
+        made: MadeVectors,
+        *,
+        now: float,
+        seen: Seen,
+    ) -> None:
+        with self.sync.writing(after_events_of=[memory_id]) as transaction:
+            is_dropped = False
+            vector = self.sync.vectors.accept(changes.get("embedding"))
+            held = self._live(transaction, memory_id, seen)
+            text = _text_to_embed(held, changes)
+            if vector is not None:
+                changes["embedding"] = encoded(vector)
+                self.sync.vectors.record(transaction, len(vector), is_made_here=False)
+            elif text is not None:
+                changes["embedding"] = None  # the old vector is of the old text
+                if not self.sync.vectors.is_present:
+                    is_dropped = drops_own_vector(held, self.sync.vectors.recorded_name)
+                else:
+                    made.require([text], self.sync.vectors)
+                    changes["embedding"], width = made.of(text)
+                    if width:
+                        self.sync.vectors.require_width(width)
+                        self.sync.vectors.record(transaction, width, is_made_here=True)
+            keep_spread(held, changes)
+            restage(held, changes)
+            self.sync.lifecycle.require_kinds([changes.get("kind")])
+            changes.setdefault("updated_at", now)
+            transaction.update(memory_id, changes)
+        self.sync.has_dropped_vectors |= is_dropped
+
+    @whole_write
+    def feedback(self, memory_id: str, verdict: str, *, now: float, seen: Seen) -> None:
+        """Record a verdict on a memory, and add it to its ``feedback``."""
+        with self.sync.writing() as transaction:
+            self._live(transaction, memory_id, seen)
+            transaction.feedback(memory_id, verdict, now)
+
+    @whole_write
+    def supersede(self, old: str, new: str, reason: str, *, now: float, seen: Seen) -> None:
+        """Mark a memory as superseded by another, when and why."""
+        with self.sync.writing() as transaction:
+            held = self._live(transaction, old, seen)
+            if is_superseded_by(transaction, self._live(transaction, new, seen), old):
+                msg = f"new: must not be superseded by old, {old!r}, itself, got {new!r}"
+                raise ValueError(msg)
+            metadata = held.metadata | {"superseded_at": now}
+            metadata.pop("superseded_reason", None)
+            if reason:
+                metadata["superseded_reason"] = reason
+            changes = validate_changes({"superseded_by": new, "metadata": metadata})
+            transaction.update_columns([(old, changes)])
+
+    @whole_write
+    def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> None:
+        """Pin a memory or let it go; of one that is so already, nothing."""
+        with self.sync.writing() as transaction:
+            if self._live(transaction, memory_id, seen).pinned != pinned:
+                transaction.update_columns([(memory_id, {"pinned": pinned})])
+
+    @whole_write
+    def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
+        """Link pairs of memories, or make the link of the two what it says: all or none."""
+        ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
+        with self.sync.writing(after_events_of=ids) as transaction:
+            for memory_id in ids:
+                self._live(transaction, memory_id, seen)
+            transaction.set_links(links)
+
+    @whole_write
+    def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
+        """Take the link of two memories away; returns whether there was one."""
+        with self.sync.writing(after_events_of=(one, other)) as transaction:
+            for memory_id in (one, other):
+                self._live(transaction, memory_id, seen)
+            return transaction.remove_link(one, other)
+
+    @whole_write
+    def delete(self, memory_id: str, *, now: float, seen: Seen) -> None:
+        """Soft-delete a memory."""
+        with self.sync.writing() as transaction:
+            self._live(transaction, memory_id, seen)
+            transaction.update_columns([(memory_id, {"deleted_at": now})])
+
+    @whole_write
+    def delete_matching(self, where: Where | None, *, now: float) -> int:
+        """Soft-delete all that match now, whoever wrote it; returns how many."""
+        with self.sync.writing() as transaction:
+            ids = self.sync.lifecycle.ids
+            rows = self.sync.projections.row_sets.matching(where)
+            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
+
+    @whole_write
+    def set_columns(self, changes: Callable[[], Iterable[tuple[str, Mapping[str, object]]]]) -> int:
+        """Set fields as they are given, in one transaction; returns of how many memories.
+
+        Args:
+            changes: called inside it, when all that others wrote is in the columns; gives id and
+                values as a memory holds them.
+        """
+        with self.sync.writing() as transaction:
+            return transaction.update_columns(changes())
+
+    @whole_write
+    def restore(self, memory_id: str, *, now: float, seen: Seen) -> bool:
+        """Take a soft delete back, and an archiving, as a use; returns whether there was one."""
+        with self.sync.writing(after_events_of=[memory_id]) as transaction:
+            held = self._known(transaction, memory_id, seen)
+            changes: dict[str, object] = {}
+            if held.deleted_at is not None:
+                changes["deleted_at"] = None
+            if held.status == _ARCHIVED:
+                changes["status"] = "consolidated"
+            if changes:
+                changes["last_accessed_at"] = now
+                transaction.update_columns([(memory_id, changes)])
+            return bool(changes)
+
+    @whole_write
+    def forget(self, memory_id: str, *, seen: Seen, is_bounded: bool) -> None:
+        """Erase a memory for good, out of the log too.
+
+        Args:
+            memory_id: which.
+            seen: whether a memory lies within bounds.
+            is_bounded: there are bounds: of a damaged memory it is not known whether it lies within.
+        """
+        with self.sync.writing() as transaction:
+            try:
+                self._known(transaction, memory_id, seen)
+            except StoreCorrupt:
+                if is_bounded:
+                    raise
+            transaction.erase(memory_id)
+        self.sync.snapshot.remove()
+        self.sync.store.checkpoint()
+
+    def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
+        held = held_in(transaction, memory_id)
+        if not seen(held):
+            raise UnknownMemory(unknown(memory_id))
+        return held
+
+    def _live(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
+        held = self._known(transaction, memory_id, seen)
+        if held.deleted_at is not None:
+            raise UnknownMemory(unknown(memory_id))
+        return held
+
+
+def _text_to_embed(held: StoredMemory, changes: Mapping[str, object]) -> str | None:
+    """Return the text to embed for a change; None: the vector stays, or is given."""
+    if "embedding" in changes or not is_rewritten(held, changes):
+        return None
+    title, text = (changes.get(name, getattr(held, name)) for name in ("title", "text"))
+    return titled(str(title), str(text))

@@ -1,0 +1,166 @@
+"""The adapters of optional packages, with stand-ins for those: what they ask and what they give."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneiros.models.onnx import OnnxReranker
+from oneiros.models.rerankers import judge, require_reranker
+from oneiros.models.sentence_transformers import CrossEncoderReranker
+
+LONG = 30.0
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **members: object) -> None:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    monkeypatch.setitem(sys.modules, name, module)
+
+
+class FakeCrossEncoder:
+    shape: tuple[int, ...] = ()
+
+    def __init__(self, path: str, device: str | None) -> None:
+        self.made_with = path, device
+
+    def predict(self, pairs: list[tuple[str, str]], **options: object) -> np.ndarray:
+        self.options = options
+        scores = [len(set(query) & set(text)) for query, text in pairs]
+        return np.array(scores, np.float32).reshape(len(pairs), *self.shape)
+
+
+@pytest.fixture
+def reranker(monkeypatch: pytest.MonkeyPatch) -> CrossEncoderReranker:
+    stand_in(monkeypatch, "sentence_transformers", CrossEncoder=FakeCrossEncoder)
+    return CrossEncoderReranker(Path("org/mini"), batch_size=8, device="cpu")
+
+
+def test_a_cross_encoder_of_sentence_transformers(
+    reranker: CrossEncoderReranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_reranker("reranker", reranker)
+    assert reranker._model.made_with == ("org/mini", "cpu")
+    assert reranker("abc", ["xa", "cab", ""]).tolist() == [1.0, 3.0, 0.0]
+    assert reranker._model.options == {
+        "batch_size": 8,
+        "convert_to_numpy": True,
+        "show_progress_bar": False,
+    }
+    assert reranker("abc", []).shape == (0,)
+    monkeypatch.setattr(FakeCrossEncoder, "shape", (1,))
+    assert reranker("abc", ["xa", "cab"]).tolist() == [1.0, 3.0]
+    told = judge(reranker._model, "abc", ["xa", "cab"], LONG)  # the library's own object, too
+    assert told.reason.startswith("ValueError: expected 2 scores")
+    with pytest.raises(ValueError, match="batch_size: must be >= 1, got 0"):
+        CrossEncoderReranker("org/mini", batch_size=0)
+
+
+def test_a_classifier_of_several_labels_is_refused(reranker: CrossEncoderReranker) -> None:
+    reranker._model.predict = lambda pairs, **_: np.zeros((len(pairs), 3))
+    with pytest.raises(ValueError, match=r"model: expected one score a pair, shape \(2,\)"):
+        reranker("q", ["a", "b"])
+
+
+class FakeEncoding:
+    def __init__(self, query: str, text: str, limit: int) -> None:
+        self.ids = [ord(c) for c in query + text][:limit]
+        self.attention_mask = [1] * len(self.ids)
+        self.type_ids = ([0] * len(query) + [1] * len(text))[:limit]
+
+
+class FakeTokenizer:
+    limit = 0
+
+    @classmethod
+    def from_file(cls, path: str) -> FakeTokenizer:
+        assert path.endswith("tokenizer.json")
+        return cls()
+
+    def enable_truncation(self, limit: int) -> None:
+        self.limit = limit
+
+    def no_padding(self) -> None:
+        self.is_padded = False
+
+    def encode_batch(self, pairs: list[tuple[str, str]]) -> list[FakeEncoding]:
+        return [FakeEncoding(query, text, self.limit) for query, text in pairs]
+
+
+class FakeSession:
+    """Scores a pair by the tokens of its text, padding left out."""
+
+    shapes: list[tuple[int, ...]] = []  # noqa: RUF012 (a record for the test)
+
+    def __init__(self, path: str, options: Any, providers: list[str]) -> None:
+        assert path.endswith("model.onnx")
+        assert providers == ["CPUExecutionProvider"]
+        assert options.intra_op_num_threads == 2
+
+    def get_inputs(self) -> list[object]:
+        names = "input_ids", "attention_mask", "token_type_ids"
+        return [types.SimpleNamespace(name=name) for name in names]
+
+    def get_outputs(self) -> list[object]:
+        return [types.SimpleNamespace(name="logits")]
+
+    def run(self, outputs: list[str], feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+        assert outputs == ["logits"]
+        self.shapes.append(feed["input_ids"].shape)
+        return [(feed["token_type_ids"] * feed["attention_mask"]).sum(axis=1, keepdims=True) / 4]
+
+
+def test_an_onnx_cross_encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_in(
+        monkeypatch,
+        "onnxruntime",
+        InferenceSession=FakeSession,
+        SessionOptions=types.SimpleNamespace,
+    )
+    stand_in(monkeypatch, "tokenizers", Tokenizer=FakeTokenizer)
+    monkeypatch.setattr(FakeSession, "shapes", [])
+    for file in ("model.onnx", "tokenizer.json"):
+        (tmp_path / file).write_bytes(b"")
+    reranker = OnnxReranker(tmp_path, batch_size=2, max_tokens=6, threads=2)
+    assert reranker("qq", ["long text", "a", "bcd"]).tolist() == [1.0, 0.25, 0.75]
+    assert FakeSession.shapes == [(2, 5), (1, 6)]  # by length, each batch to its own longest
+    assert reranker("qq", []).shape == (0,)
+    with pytest.raises(ValueError, match="threads: must be in 1 to 256, got 0"):
+        OnnxReranker(tmp_path, threads=0)
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
+        OnnxReranker(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda _: CrossEncoderReranker("m"), r"pip install 'oneiros\[sentence-transformers\]'"),
+        (OnnxReranker, r"onnxruntime is not installed; run: pip install 'oneiros\[onnx\]'"),
+    ],
+    ids=["sentence-transformers", "onnx"],
+)
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, make: Any, message: str
+) -> None:
+    for file in ("model.onnx", "tokenizer.json"):
+        (tmp_path / file).write_bytes(b"")
+    names = ("sentence_transformers", "onnxruntime", "tokenizers")
+
+    class Blocker:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name in names:
+                msg = f"No module named {name!r}"
+                raise ModuleNotFoundError(msg, name=name)
+
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Blocker, *sys.meta_path])
+    with pytest.raises(ImportError, match=message):
+        make(tmp_path)

@@ -1,0 +1,84 @@
+"""What every embedder must give, and what it is called."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from oneiros.models.embedders import Embedder, check, name_of
+
+
+def embed(texts: list[str]) -> np.ndarray:
+    return np.ones((len(texts), 3))
+
+
+class Named:
+    name = "mine"
+
+    def __call__(self, texts: list[str], /) -> np.ndarray:
+        return embed(texts)
+
+
+class Nameless:
+    def __call__(self, texts: list[str], /) -> np.ndarray:
+        return embed(texts)
+
+
+def test_a_name_is_the_embedders_own_or_the_functions() -> None:
+    assert name_of(Named()) == "mine"
+    assert name_of(embed) == f"{embed.__module__}.embed"
+    assert isinstance(Named(), Embedder)
+
+
+@pytest.mark.parametrize(
+    ("embedder", "error", "message"),
+    [
+        (Nameless(), ValueError, "embedder: give it a `name`; Nameless has none"),
+        (functools.partial(embed), ValueError, "embedder: give it a `name`; partial has none"),
+        ("mine", TypeError, "embedder: expected a callable"),
+        (type("E", (Named,), {"name": ""})(), ValueError, "its name must be a text"),
+        (type("E", (Named,), {"name": 3})(), ValueError, "its name must be a text"),
+    ],
+)
+def test_an_embedder_without_a_name_is_refused(
+    embedder: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        name_of(embedder)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "float16", "int64"])
+def test_output_becomes_float32(dtype: str) -> None:
+    checked = check(np.asfortranarray(np.arange(6).reshape(2, 3).astype(dtype)), 2)
+    assert checked.dtype == np.float32
+    assert checked.flags.c_contiguous
+    np.testing.assert_array_equal(checked, [[0, 1, 2], [3, 4, 5]])
+    assert check([[1, 2], [3, 4]], 2).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("output", "count", "dimension", "error", "message"),
+    [
+        (np.ones((2, 3)), 1, None, ValueError, r"expected shape \(1, dimension\), got \(2, 3\)"),
+        (np.ones(3), 1, None, ValueError, r"expected shape \(1, dimension\), got \(3,\)"),
+        (np.ones((1, 0)), 1, None, ValueError, "expected shape"),
+        (np.ones((1, 3)), 1, 4, ValueError, "expected vectors of 4 components, got 3"),
+        ([["a"]], 1, None, TypeError, "expected an array of real numbers"),
+        ([[True]], 1, None, TypeError, "expected an array of real numbers"),
+        (
+            [[1, 2], [3, np.nan]],
+            2,
+            None,
+            ValueError,
+            "vector 1 must be finite, got nan at comp.* 1",
+        ),
+        ([[1e300]], 1, None, ValueError, r"vector 0 must be finite, got 1e\+300"),
+    ],
+)
+def test_bad_output_is_refused(
+    output: object, count: int, dimension: int | None, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        check(output, count, dimension)  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+"""Scores of CSV files: what Parquet gives, and what only text can get wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from oneiros.rescoring.files import FileReport, ScoreColumn, compare_file, rescore_file
+from oneiros.scoring.profiles import get
+from tests.rescoring.files import write
+from tests.rescoring.forms import NOW
+
+HEADER = "id,kind,certainty,impact,created_at,access_count,old\n"
+
+
+def scored(source: Path, target: Path, invalid: str = "raise") -> pa.Table:
+    rescore_file(
+        source,
+        target,
+        [get("ciar"), get("omega")],
+        now=NOW,
+        threads=1,
+        invalid=invalid,
+        missing="default",
+        report=FileReport(),
+        advance=lambda _: None,
+    )
+    if target.suffix == ".parquet":
+        return parquet.read_table(target).replace_schema_metadata(None)
+    return csv.read_csv(target, parse_options=csv.ParseOptions(newlines_in_values=True))
+
+
+def table(size: int) -> pa.Table:
+    drawn = np.random.default_rng(3)
+    return pa.table(
+        {
+            "id": [f'f{row},"\n{row}' for row in range(size)],
+            "kind": [("fact", "decision")[row % 2] for row in range(size)],
+            "certainty": drawn.random(size),
+            "impact": drawn.random(size),
+            "created_at": NOW - drawn.uniform(0, 1e7, size).round(),
+            "access_count": drawn.integers(0, 9, size).astype(np.float64),
+            "old": drawn.random(size),
+        }
+    )
+
+
+def test_csv_gives_what_parquet_gives_to_the_bit(tmp_path: Path) -> None:
+    made = table(100_000)  # several blocks, and more than one batch
+    csv.write_csv(made, tmp_path / "in.csv")
+    write(tmp_path / "in.parquet", made, [60_000, 40_000])
+    want = scored(tmp_path / "in.parquet", tmp_path / "want.parquet").to_pydict()
+    assert scored(tmp_path / "in.csv", tmp_path / "out.csv").to_pydict() == want
+    assert scored(tmp_path / "in.csv", tmp_path / "out.parquet").to_pydict() == want
+    sides = (get("ciar"), ScoreColumn("old"))
+    told = [
+        compare_file(
+            tmp_path / name,
+            *sides,
+            now=NOW,
+            threads=1,
+            invalid="raise",
+            threshold=None,
+            top=(10,),
+            advance=lambda _: None,
+        )
+        for name in ("in.csv", "in.parquet")
+    ]
+    assert told[0] == told[1]
+
+
+def test_ids_stay_as_they_are_written_and_empty_cells_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(
+        f"{HEADER}007,fact,0.5,,2025-01-01T00:00:00Z,2,1\n8,,0.5,0.5,2025-01-01T00:00:00+00:00,2,2\n"
+    )
+    got = scored(tmp_path / "in.csv", tmp_path / "out.parquet")
+    assert got["id"].to_pylist() == ["007", "8"]
+    first, second = got["ciar"].to_pylist()
+    assert first == second  # an impact that is missing is 0.5
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,fact,high,0.5,1e9,1,1\n", "certainty: expected a column of numbers, got string"),
+        ("a,fact,7,0.5,1e9,1,1\n", r"certainty: must be a number in \[0, 1\], got 7"),
+        ("a,fact,nan,0.5,1e9,1,1\n", "certainty: must be a number in"),
+        ("a,fact,0.5,0.5,2025-01-01 00:00:00,1,1\n", "created_at: .*time zone"),
+        ("a,fact,0.5\n", "in.csv: .*Expected 7 columns, got 3"),
+        ("", "in.csv: .*mpty"),
+    ],
+    ids=["text", "range", "nan", "naive", "short", "empty"],
+)
+def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, row: str, message: str) -> None:
+    (tmp_path / "in.csv").write_text(HEADER + row if row else "")
+    with pytest.raises((TypeError, ValueError), match=message):
+        scored(tmp_path / "in.csv", tmp_path / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
