@@ -14,7 +14,7 @@
 #include "columns/graph_hits.h"
 #include "columns/unit_vector.h"
 #include "columns/vector_column.h"
-#include "lexical/set_bits.h"
+#include "lexical/filters/set_bits.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros {
@@ -198,7 +198,7 @@ py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std
   std::vector<GraphHits> found(count);
   {
     const LongCall call;
-    const Pause pause = interruptible();
+    const Interrupt pause = interruptible();
     for_each_chunk(count, most_threads, 1,
                    [&](std::size_t begin, std::size_t end) {
                      for (std::size_t i = begin; i < end; ++i) {

@@ -1,8 +1,8 @@
-#include "lexical/allowed_documents.h"
+#include "lexical/filters/allowed_documents.h"
 
 #include <algorithm>
 
-#include "lexical/set_bits.h"
+#include "lexical/filters/set_bits.h"
 
 namespace oneiros::lexical {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "lexical/postings.h"
-#include "lexical/window_loops.h"
+#include "lexical/postings/postings.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical {
 

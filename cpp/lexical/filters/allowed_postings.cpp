@@ -1,4 +1,4 @@
-#include "lexical/allowed_postings.h"
+#include "lexical/filters/allowed_postings.h"
 
 #include <algorithm>
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "lexical/allowed_documents.h"
-#include "lexical/allowed_rows.h"
-#include "lexical/impact_lists.h"
-#include "lexical/segment.h"
+#include "lexical/filters/allowed_documents.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

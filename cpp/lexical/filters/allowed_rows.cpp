@@ -1,6 +1,6 @@
-#include "lexical/allowed_rows.h"
+#include "lexical/filters/allowed_rows.h"
 
-#include "lexical/mapped_rows.h"
+#include "lexical/filters/mapped_rows.h"
 
 namespace oneiros::lexical {
 

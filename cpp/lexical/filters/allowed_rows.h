@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "lexical/allowed_documents.h"
+#include "lexical/filters/allowed_documents.h"
 
 namespace oneiros::lexical {
 

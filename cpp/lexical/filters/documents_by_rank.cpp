@@ -1,4 +1,4 @@
-#include "lexical/documents_by_rank.h"
+#include "lexical/filters/documents_by_rank.h"
 
 namespace oneiros::lexical {
 

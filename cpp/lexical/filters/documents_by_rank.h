@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/document_rows.h"
+#include "lexical/segments/document_rows.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/mapped_rows.h"
+#include "lexical/filters/mapped_rows.h"
 
 #include <algorithm>
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "lexical/allowed_documents.h"
-#include "lexical/row_mapping.h"
-#include "lexical/view.h"
+#include "lexical/filters/allowed_documents.h"
+#include "lexical/filters/row_mapping.h"
+#include "lexical/index/view.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/row_filters.h"
+#include "lexical/filters/row_filters.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "lexical/set_bits.h"
+#include "lexical/filters/set_bits.h"
 
 namespace oneiros::lexical {
 

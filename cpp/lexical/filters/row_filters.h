@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "lexical/mapped_rows.h"
-#include "lexical/view.h"
+#include "lexical/filters/mapped_rows.h"
+#include "lexical/index/view.h"
 #include "threads/left_right.h"
 
 namespace oneiros::lexical {

@@ -1,7 +1,7 @@
-#include "lexical/row_mapping.h"
+#include "lexical/filters/row_mapping.h"
 
-#include "lexical/allowed_rows.h"
-#include "lexical/set_bits.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/filters/set_bits.h"
 
 namespace oneiros::lexical {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "lexical/allowed_documents.h"
-#include "lexical/document_table.h"
+#include "lexical/filters/allowed_documents.h"
+#include "lexical/segments/document_table.h"
 
 namespace oneiros::lexical {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/window_loops.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical {
 

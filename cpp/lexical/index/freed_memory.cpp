@@ -1,4 +1,4 @@
-#include "lexical/freed_memory.h"
+#include "lexical/index/freed_memory.h"
 
 #include <cstdlib>  // says which library it is
 

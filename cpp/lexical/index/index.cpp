@@ -1,4 +1,4 @@
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "lexical/term_table.h"
+#include "lexical/postings/term_table.h"
 
 namespace oneiros::lexical {
 
@@ -48,7 +48,7 @@ Index::Index(const Bm25& bm25, const SegmentLimits& limits)
           }) {
   assert(limits.fan_in >= 2);
   const auto segments = std::make_shared<Segments>();
-  segments->growing = std::make_shared<GrowingSegment>(next_serial_++);
+  segments->growing = std::make_shared<MutableSegment>(next_serial_++);
   publish(segments);
 }
 
@@ -78,7 +78,7 @@ void Index::insert(const Document& document) {
   if (!former.is_nowhere()) {
     segments().find(former.segment)->documents().reserve_death(former.document);
   }
-  GrowingSegment& growing = *segments().growing;
+  MutableSegment& growing = *segments().growing;
   growing.append(document, former);
   // Nothing below can fail: either the new version stands or the old one.
   if (!former.is_nowhere()) {
@@ -90,7 +90,7 @@ void Index::reserve_terms(const Document& document) {
   const std::size_t needed =
       document.terms.empty() ? 0 : document.terms.back().term + std::size_t{1};
   const Statistics& statistics = published_.latest().statistics;
-  const std::size_t pending = segments().growing->documents().size() - latest().growing_limit;
+  const std::size_t pending = segments().growing->documents().size() - latest().mutable_limit;
   becoming_frequent_ = (pending == 0 ? 0 : becoming_frequent_) +
                        statistics.count_becoming_frequent(document, pending);
   const std::size_t frequent = statistics.frequent_count() + becoming_frequent_;
@@ -106,7 +106,7 @@ void Index::reserve_terms(const Document& document) {
 }
 
 void Index::publish(std::span<const Document> documents) noexcept {
-  const DocumentNumber first = latest().growing_limit;
+  const DocumentNumber first = latest().mutable_limit;
   published_.write([&](Published& published) noexcept {
     const Segments& segments = *published.view.segments;
     for (DocumentNumber i = 0; i < documents.size(); ++i) {
@@ -115,7 +115,7 @@ void Index::publish(std::span<const Document> documents) noexcept {
         take_back(published.statistics, segments, former);
       }
     }
-    published.view.growing_limit += static_cast<DocumentNumber>(documents.size());
+    published.view.mutable_limit += static_cast<DocumentNumber>(documents.size());
     ++published.view.epoch;
   });
   if (std::exchange(is_merge_due_, false)) {
@@ -127,7 +127,7 @@ void Index::publish(const std::shared_ptr<const Segments>& segments) noexcept {
   published_.write([&](Published& published) noexcept {
     if (published.view.segments == nullptr ||
         published.view.segments->growing != segments->growing) {
-      published.view.growing_limit = 0;
+      published.view.mutable_limit = 0;
     }
     published.view.segments = segments;
   });
@@ -180,7 +180,7 @@ std::size_t Index::document_count() const {
 std::size_t Index::segment_count() const {
   const View now = view();
   return now.segments->sealed.size() + now.segments->frozen.size() +
-         (now.growing_limit == 0 ? 0 : 1);
+         (now.mutable_limit == 0 ? 0 : 1);
 }
 
 IndexBytes Index::bytes() const {

@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
-#include "lexical/freed_memory.h"
-#include "lexical/index.h"
-#include "lexical/merge_policy.h"
+#include "lexical/index/freed_memory.h"
+#include "lexical/index/index.h"
+#include "lexical/index/merge_policy.h"
 
 namespace oneiros::lexical {
 
@@ -25,7 +25,7 @@ void Index::make_room() {
   bool is_work_due = false;
   {
     const std::scoped_lock writer(writer_mutex_);
-    const GrowingSegment& growing = *segments().growing;
+    const MutableSegment& growing = *segments().growing;
     if (growing.documents().size() >= limits_.documents ||
         growing.posting_count() >= limits_.postings) {
       freeze();
@@ -115,12 +115,12 @@ std::string Index::merge_error() const {
 }
 
 void Index::freeze() {
-  if (latest().growing_limit == 0) {
+  if (latest().mutable_limit == 0) {
     return;
   }
   const auto next = std::make_shared<Segments>(segments());
   next->frozen.push_back(next->growing);
-  next->growing = std::make_shared<GrowingSegment>(next_serial_++);
+  next->growing = std::make_shared<MutableSegment>(next_serial_++);
   publish(next);
 }
 

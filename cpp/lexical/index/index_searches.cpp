@@ -3,10 +3,10 @@
 #include <cassert>
 #include <utility>
 
-#include "lexical/document_scores.h"
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 #include "lexical/query/clause_search.h"
 #include "lexical/query/clause_weights.h"
+#include "lexical/search/document_scores.h"
 
 namespace oneiros::lexical {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "lexical/index.h"
-#include "lexical/lexical_index.h"
+#include "lexical/index/index.h"
+#include "lexical/index/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "threads/for_each_chunk.h"
@@ -83,7 +83,7 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
   }
   const std::scoped_lock writer(writer_mutex_);
   next_serial_ = static_cast<std::uint32_t>(next->sealed.size()) + 1;
-  next->growing = std::make_shared<GrowingSegment>(next_serial_++);
+  next->growing = std::make_shared<MutableSegment>(next_serial_++);
   Statistics statistics;
   statistics.reserve(term_count, 0);
   for (const auto& segment : next->sealed) {
@@ -109,7 +109,7 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
   frequent_room_ = statistics.frequent_count();
   published_.write([&](Published& published) {
     published.statistics = statistics;
-    published.view = {.segments = next, .growing_limit = 0, .epoch = 1};
+    published.view = {.segments = next, .mutable_limit = 0, .epoch = 1};
   });
 }
 

@@ -1,4 +1,4 @@
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 
 #include <algorithm>
 #include <array>
@@ -87,7 +87,7 @@ void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
 class SharedPause {
  public:
   // Borrows its argument, which may be empty, for the thread that makes this.
-  explicit SharedPause(const Pause& pause) : pause_(pause) {}
+  explicit SharedPause(const Interrupt& pause) : pause_(pause) {}
 
   void operator()() {
     if (is_over_.load(std::memory_order_acquire)) {
@@ -114,7 +114,7 @@ class SharedPause {
  private:
   struct Ended {};
 
-  const Pause& pause_;
+  const Interrupt& pause_;
   const std::thread::id thread_ = std::this_thread::get_id();
   std::exception_ptr thrown_;
   std::atomic<bool> is_over_ = false;
@@ -171,7 +171,7 @@ std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
 }
 
 std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
-                                   std::span<const IndexedText> texts, const Pause& pause) {
+                                   std::span<const IndexedText> texts, const Interrupt& pause) {
   check_sizes(rows.size(), texts.size());
   check_texts(texts);
   std::vector<lexical::Document> batch;
@@ -204,7 +204,7 @@ AnalyzedTexts LexicalIndex::analyze_many(std::span<const IndexedText> texts) con
 }
 
 std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
-                                       const Pause& pause) {
+                                       const Interrupt& pause) {
   check_sizes(rows.size(), texts.documents.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     texts.documents[i].row = rows[i];
@@ -285,13 +285,13 @@ lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
 
 std::vector<lexical::Found> LexicalIndex::search_many(
     std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
-    std::size_t thread_count, const QueryReading& reading, const Pause& pause) const {
+    std::size_t thread_count, const QueryReading& reading, const Interrupt& pause) const {
   if (thread_count == 0) {
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
   std::vector<lexical::Found> found(queries.size());
   SharedPause shared(pause);
-  const Pause pause_all = [&] { shared(); };
+  const Interrupt pause_all = [&] { shared(); };
   const auto search_each = [&](std::size_t begin, std::size_t end) {
     const PauseScope scope(pause_all);
     for (std::size_t i = begin; i < end; ++i) {

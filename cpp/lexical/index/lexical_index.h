@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "analysis/analyzer.h"
-#include "lexical/allowed_rows.h"
-#include "lexical/bm25.h"
-#include "lexical/index.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/index/index.h"
 #include "lexical/query/clauses.h"
-#include "lexical/top_k.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/top_k.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "threads/pause.h"
@@ -102,7 +102,7 @@ class LexicalIndex {
   // nothing changed, if the sizes differ or a field is too long. Whatever is thrown later: the
   // texts up to some point are in, the others are not.
   std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const IndexedText> texts,
-                       const Pause& pause = {});
+                       const Interrupt& pause = {});
 
   // What add_many makes of texts before it adds them, which changes nothing that is found: it may
   // run beside searches and writers. Throws std::invalid_argument if a field is too long.
@@ -110,7 +110,7 @@ class LexicalIndex {
 
   // Adds what analyze_many of this index returned, as add_many adds the texts.
   std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
-                           const Pause& pause = {});
+                           const Interrupt& pause = {});
 
   // False if the row has no text.
   bool remove(std::uint32_t row) { return index_.remove(row); }
@@ -142,7 +142,7 @@ class LexicalIndex {
                                           const lexical::AllowedRows& allowed,
                                           std::size_t thread_count,
                                           const QueryReading& reading = {},
-                                          const Pause& pause = {}) const;
+                                          const Interrupt& pause = {}) const;
 
   void seal() { index_.seal(); }
   bool contains(std::uint32_t row) const { return index_.contains(row); }

@@ -1,4 +1,4 @@
-#include "lexical/view.h"
+#include "lexical/index/view.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool Segments::is_sealed(const Segment& segment) const {
   return std::ranges::any_of(sealed, [&](const auto& one) { return one.get() == &segment; });
 }
 
-Location Segments::locate(std::uint32_t row, DocumentNumber growing_limit, Epoch epoch) const {
+Location Segments::locate(std::uint32_t row, DocumentNumber mutable_limit, Epoch epoch) const {
   // A row may have stood in many, but lives in one.
   const auto in = [&](const Segment& segment, DocumentNumber limit) -> Location {
     const DocumentNumber document = segment.find(row, limit);
@@ -29,7 +29,7 @@ Location Segments::locate(std::uint32_t row, DocumentNumber growing_limit, Epoch
                ? Location{.segment = segment.serial(), .document = document}
                : Location{};
   };
-  Location found = in(*growing, growing_limit);
+  Location found = in(*growing, mutable_limit);
   for (auto one = frozen.rbegin(); found.is_nowhere() && one != frozen.rend(); ++one) {
     found = in(**one, kNoDocument);
   }
@@ -41,7 +41,7 @@ Location Segments::locate(std::uint32_t row, DocumentNumber growing_limit, Epoch
 
 SegmentView View::of(const Segment& segment) const {
   const DocumentNumber limit = &segment == segments->growing.get()
-                                   ? growing_limit
+                                   ? mutable_limit
                                    : static_cast<DocumentNumber>(segment.documents().size());
   return {.segment = &segment, .document_limit = limit, .epoch = epoch};
 }

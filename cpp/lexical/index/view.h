@@ -5,30 +5,30 @@
 #include <span>
 #include <vector>
 
-#include "lexical/growing_segment.h"
-#include "lexical/sealed_segment.h"
-#include "lexical/segment.h"
+#include "lexical/segments/mutable_segment.h"
+#include "lexical/segments/sealed_segment.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 
 // The parts of an index. A list is never changed, only followed by another.
 struct Segments {
   std::vector<std::shared_ptr<SealedSegment>> sealed;
-  std::vector<std::shared_ptr<GrowingSegment>> frozen;  // full, to be sealed; oldest first
-  std::shared_ptr<GrowingSegment> growing;
+  std::vector<std::shared_ptr<MutableSegment>> frozen;  // full, to be sealed; oldest first
+  std::shared_ptr<MutableSegment> growing;
 
   // Null if there is none of that serial.
   Segment* find(std::uint32_t serial) const;
   bool is_sealed(const Segment& segment) const;
   // Where the row's document stands that lives in the epoch, those of the growing segment from
-  // `growing_limit` on left out; nowhere if there is none.
-  Location locate(std::uint32_t row, DocumentNumber growing_limit, Epoch epoch) const;
+  // `mutable_limit` on left out; nowhere if there is none.
+  Location locate(std::uint32_t row, DocumentNumber mutable_limit, Epoch epoch) const;
 };
 
 // Keeps its segments alive.
 struct View {
   std::shared_ptr<const Segments> segments;
-  DocumentNumber growing_limit = 0;  // documents of segments->growing from here on came later
+  DocumentNumber mutable_limit = 0;  // documents of segments->growing from here on came later
   Epoch epoch = 0;
 
   SegmentView of(const Segment& segment) const;
@@ -38,7 +38,7 @@ struct View {
   bool seals_any(std::span<const std::uint32_t> rows) const;
 
   // Where the row's document stands; nowhere if it has none, or has none any more.
-  Location locate(std::uint32_t row) const { return segments->locate(row, growing_limit, epoch); }
+  Location locate(std::uint32_t row) const { return segments->locate(row, mutable_limit, epoch); }
 };
 
 }  // namespace oneiros::lexical

@@ -14,7 +14,7 @@
 namespace oneiros::lexical {
 
 // Most terms are in few documents.
-class HolderCounts {
+class DocumentFrequencies {
  public:
   // Makes room for the terms below `term_count`. If memory runs out, nothing has changed.
   void reserve_terms(std::size_t term_count) { low_.resize(std::max(term_count, low_.size())); }

@@ -9,7 +9,7 @@ namespace oneiros::lexical {
 // The first place of [low, high) at which is_there(place) holds, for it holds from there on; `high`
 // if there is none. Quick where that is near `guess`.
 template <typename IsThere>
-std::size_t first_place(std::size_t low, std::size_t high, std::size_t guess, IsThere is_there) {
+std::size_t gallop_search(std::size_t low, std::size_t high, std::size_t guess, IsThere is_there) {
   guess = std::clamp(guess, low, high);
   std::size_t step = 1;
   if (guess < high && !is_there(guess)) {

@@ -16,11 +16,11 @@ namespace oneiros::lexical {
 // for those who read it still. What stood there before the reader came is there, wherever it looks.
 // One thread writes; any number may read meanwhile.
 template <typename T>
-class GrowingArray {
+class MutableArray {
  public:
-  GrowingArray() = default;
-  GrowingArray(const GrowingArray&) = delete;
-  GrowingArray& operator=(const GrowingArray&) = delete;
+  MutableArray() = default;
+  MutableArray(const MutableArray&) = delete;
+  MutableArray& operator=(const MutableArray&) = delete;
 
   // Makes room for `size` elements in all. If memory runs out, nothing has changed.
   void reserve(std::size_t size) {

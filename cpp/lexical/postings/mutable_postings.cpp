@@ -1,4 +1,4 @@
-#include "lexical/growing_postings.h"
+#include "lexical/postings/mutable_postings.h"
 
 #include <algorithm>
 #include <cassert>
@@ -11,15 +11,15 @@ constexpr std::size_t kSmallestPage = std::size_t{1} << 10;  // values
 constexpr std::size_t kLargestPage = std::size_t{1} << 16;   // 256 KiB
 }  // namespace
 
-// Size before place, as in GrowingArray: whatever place is found then has that many.
-GrowingPostings::List& GrowingPostings::List::operator=(const List& other) {
+// Size before place, as in MutableArray: whatever place is found then has that many.
+MutablePostings::List& MutablePostings::List::operator=(const List& other) {
   const std::uint32_t size = other.size_.load(std::memory_order_acquire);
   values_.store(other.values_.load(std::memory_order_acquire), std::memory_order_release);
   size_.store(size, std::memory_order_release);
   return *this;
 }
 
-PostingList GrowingPostings::List::read() const {
+PostingList MutablePostings::List::read() const {
   const std::uint32_t size = size_.load(std::memory_order_acquire);
   if (size == 0) {
     return {};
@@ -28,12 +28,12 @@ PostingList GrowingPostings::List::read() const {
   return {values + 1, values + 1 + values[0], size};
 }
 
-std::uint32_t GrowingPostings::List::capacity() const {
+std::uint32_t MutablePostings::List::capacity() const {
   const std::uint32_t* const values = values_.load(std::memory_order_relaxed);
   return values == nullptr ? 0 : values[0];
 }
 
-void GrowingPostings::List::append(DocumentNumber document, std::uint32_t frequency) noexcept {
+void MutablePostings::List::append(DocumentNumber document, std::uint32_t frequency) noexcept {
   const std::uint32_t size = size_.load(std::memory_order_relaxed);
   std::uint32_t* const values = values_.load(std::memory_order_relaxed);
   assert(size < capacity());
@@ -43,7 +43,7 @@ void GrowingPostings::List::append(DocumentNumber document, std::uint32_t freque
   size_.store(size + 1, std::memory_order_release);
 }
 
-void GrowingPostings::List::move_to(std::uint32_t* values, std::uint32_t capacity) noexcept {
+void MutablePostings::List::move_to(std::uint32_t* values, std::uint32_t capacity) noexcept {
   const std::uint32_t size = size_.load(std::memory_order_relaxed);
   values[0] = capacity;
   if (size != 0) {
@@ -54,7 +54,7 @@ void GrowingPostings::List::move_to(std::uint32_t* values, std::uint32_t capacit
   values_.store(values, std::memory_order_release);
 }
 
-void GrowingPostings::reserve(std::span<const TermFrequency> terms) {
+void MutablePostings::reserve(std::span<const TermFrequency> terms) {
   reserved_.clear();
   for (const auto& [term, frequency] : terms) {
     const std::uint32_t slot = slot_of(term);
@@ -67,7 +67,7 @@ void GrowingPostings::reserve(std::span<const TermFrequency> terms) {
   }
 }
 
-void GrowingPostings::append(DocumentNumber document,
+void MutablePostings::append(DocumentNumber document,
                              std::span<const TermFrequency> terms) noexcept {
   assert(reserved_.size() == terms.size());
   const std::span<List> lists = lists_.elements();
@@ -77,7 +77,7 @@ void GrowingPostings::append(DocumentNumber document,
   size_ += terms.size();
 }
 
-std::uint32_t GrowingPostings::slot_of(TermId term) {
+std::uint32_t MutablePostings::slot_of(TermId term) {
   const std::uint32_t slot = slots_.find(term);
   if (slot != TermTable::kAbsent) {
     return slot;
@@ -90,7 +90,7 @@ std::uint32_t GrowingPostings::slot_of(TermId term) {
   return slots_.find_or_insert(term);  // last: whoever finds the slot, finds the list
 }
 
-std::uint32_t* GrowingPostings::allocate(std::size_t count) {
+std::uint32_t* MutablePostings::allocate(std::size_t count) {
   if (page_size_ - page_used_ < count) {
     const std::size_t page_size =
         std::max(std::clamp(allocated_, kSmallestPage, kLargestPage), count);
@@ -105,14 +105,14 @@ std::uint32_t* GrowingPostings::allocate(std::size_t count) {
   return values;
 }
 
-PostingList GrowingPostings::list(std::size_t slot) const { return lists_.elements()[slot].read(); }
+PostingList MutablePostings::list(std::size_t slot) const { return lists_.elements()[slot].read(); }
 
-PostingList GrowingPostings::find(TermId term) const {
+PostingList MutablePostings::find(TermId term) const {
   const std::uint32_t slot = slots_.find(term);
   return slot == TermTable::kAbsent ? PostingList{} : list(slot);
 }
 
-std::size_t GrowingPostings::resident_bytes() const {
+std::size_t MutablePostings::resident_bytes() const {
   return slots_.resident_bytes() + terms_.resident_bytes() + lists_.resident_bytes() +
          reserved_.capacity() * sizeof(std::uint32_t) + allocated_ * sizeof(std::uint32_t);
 }

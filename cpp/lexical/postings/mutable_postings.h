@@ -8,17 +8,17 @@
 #include <span>
 #include <vector>
 
-#include "lexical/document.h"
-#include "lexical/growing_array.h"
-#include "lexical/postings.h"
-#include "lexical/term_table.h"
+#include "lexical/postings/mutable_array.h"
+#include "lexical/postings/postings.h"
+#include "lexical/postings/term_table.h"
+#include "lexical/segments/document.h"
 
 namespace oneiros::lexical {
 
 // A list doubles into fresh memory when full; its old place is given back with the segment, so a
 // list of one posting costs little, a long one stays in one piece, and a reader's list stays valid.
 // One thread writes; any number may call find() meanwhile.
-class GrowingPostings {
+class MutablePostings {
  public:
   // Makes room for one posting of each of the terms. If memory runs out, nothing that shows has
   // changed.
@@ -61,9 +61,9 @@ class GrowingPostings {
   std::uint32_t slot_of(TermId term);
   std::uint32_t* allocate(std::size_t count);
 
-  GrowingTermTable slots_;
-  GrowingArray<TermId> terms_;
-  GrowingArray<List> lists_;
+  MutableTermTable slots_;
+  MutableArray<TermId> terms_;
+  MutableArray<List> lists_;
   std::vector<std::uint32_t> reserved_;                  // the slots of the terms last reserved
   std::vector<std::unique_ptr<std::uint32_t[]>> pages_;  // NOLINT(modernize-avoid-c-arrays)
   std::size_t page_used_ = 0;

@@ -1,4 +1,4 @@
-#include "lexical/occurrence_bytes.h"
+#include "lexical/postings/occurrence_bytes.h"
 
 #include <cassert>
 

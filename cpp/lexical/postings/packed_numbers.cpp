@@ -1,4 +1,4 @@
-#include "lexical/packed_numbers.h"
+#include "lexical/postings/packed_numbers.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,7 +18,7 @@ std::size_t PackedNumbers::first_from(std::uint32_t least, std::size_t begin, st
   }
   // The first block that begins there, of those that begin behind `begin`: it may be so within the
   // one before. A block's least is its first number, unless others follow behind `end`.
-  const std::size_t block = lexical::first_place(
+  const std::size_t block = lexical::gallop_search(
       begin / kBlock + 1, (end - 1) / kBlock + 1, guess / kBlock + 1, [&](std::size_t i) {
         return ((i + 1) * kBlock <= end ? least_of(i) : (*this)[i * kBlock]) >= least;
       });

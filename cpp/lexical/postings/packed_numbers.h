@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/first_place.h"
+#include "lexical/postings/gallop_search.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "snapshot/stored.h"
@@ -47,7 +47,7 @@ class PackedNumbers {
   // The first i for which is_there(i, number) holds, and so for all behind it; size() if there is
   // none. Quick where that is near `guess`. REQUIRES: the numbers never fall.
   template <typename IsThere>
-  std::size_t first_place(std::size_t guess, IsThere is_there) const;
+  std::size_t gallop_search(std::size_t guess, IsThere is_there) const;
 
   // The first in [begin, end), which ascend, that is `least` or more; `end` if none is. Quick where
   // that is near `guess`.
@@ -106,17 +106,17 @@ class PackedNumbers {
 };
 
 template <typename IsThere>
-std::size_t PackedNumbers::first_place(std::size_t guess, IsThere is_there) const {
+std::size_t PackedNumbers::gallop_search(std::size_t guess, IsThere is_there) const {
   // The first block that begins there; it may be so within the one before.
   const std::size_t block =
-      lexical::first_place(0, block_count(), guess / kBlock + 1,
-                           [&](std::size_t i) { return is_there(i * kBlock, least_of(i)); });
+      lexical::gallop_search(0, block_count(), guess / kBlock + 1,
+                             [&](std::size_t i) { return is_there(i * kBlock, least_of(i)); });
   if (block == 0) {
     return 0;
   }
   const std::size_t begin = (block - 1) * kBlock;
-  return lexical::first_place(begin, std::min(size(), begin + kBlock), guess,
-                              [&](std::size_t i) { return is_there(i, (*this)[i]); });
+  return lexical::gallop_search(begin, std::min(size(), begin + kBlock), guess,
+                                [&](std::size_t i) { return is_there(i, (*this)[i]); });
 }
 
 template <typename NumberAt>

@@ -1,4 +1,4 @@
-#include "lexical/packed_occurrences.h"
+#include "lexical/postings/packed_occurrences.h"
 
 #include <algorithm>
 #include <cassert>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lexical/occurrence_bytes.h"
+#include "lexical/postings/occurrence_bytes.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {

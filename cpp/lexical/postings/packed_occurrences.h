@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "lexical/occurrence_bytes.h"
-#include "lexical/postings.h"
+#include "lexical/postings/occurrence_bytes.h"
+#include "lexical/postings/postings.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "snapshot/stored.h"

@@ -1,4 +1,4 @@
-#include "lexical/postings.h"
+#include "lexical/postings/postings.h"
 
 #include <array>
 #include <cassert>

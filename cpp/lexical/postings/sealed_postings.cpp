@@ -1,4 +1,4 @@
-#include "lexical/sealed_postings.h"
+#include "lexical/postings/sealed_postings.h"
 
 #include <algorithm>
 #include <limits>
@@ -159,7 +159,7 @@ PackedList SealedPostings::find(TermId term) const {
   const std::uint64_t spread = std::uint64_t{last_term_} - first_term_ + 1;
   const std::size_t guess = std::uint64_t{term - first_term_} * count / spread;
   const std::size_t slot =
-      terms_.first_place(guess, [term](std::size_t, TermId one) { return one >= term; });
+      terms_.gallop_search(guess, [term](std::size_t, TermId one) { return one >= term; });
   return slot != count && terms_[slot] == term ? list(slot) : PackedList();
 }
 

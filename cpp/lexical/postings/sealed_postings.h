@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "lexical/impact_cells.h"
-#include "lexical/packed_numbers.h"
-#include "lexical/postings.h"
-#include "lexical/window_loops.h"
+#include "lexical/postings/packed_numbers.h"
+#include "lexical/postings/postings.h"
+#include "lexical/search/impact_cells.h"
+#include "lexical/search/window_loops.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "snapshot/stored.h"

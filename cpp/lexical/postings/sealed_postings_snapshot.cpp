@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "lexical/sealed_postings.h"
+#include "lexical/postings/sealed_postings.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {

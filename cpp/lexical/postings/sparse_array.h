@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "lexical/growing_array.h"
+#include "lexical/postings/mutable_array.h"
 
 namespace oneiros::lexical {
 
@@ -73,7 +73,7 @@ class SparseArray {
     std::atomic<Page*> page_ = nullptr;
   };
 
-  GrowingArray<PageAddress> pages_;
+  MutableArray<PageAddress> pages_;
   std::vector<std::unique_ptr<Page>> memory_;
 };
 

@@ -1,4 +1,4 @@
-#include "lexical/term_table.h"
+#include "lexical/postings/term_table.h"
 
 #include <algorithm>
 #include <bit>
@@ -70,7 +70,7 @@ void TermTable::fill_from(const std::vector<std::atomic<Entry>>& entries) {
   }
 }
 
-void GrowingTermTable::reserve() {
+void MutableTermTable::reserve() {
   if (tables_.empty() || !tables_.back()->has_room()) {
     tables_.push_back(std::make_unique<TermTable>(tables_.empty() ? TermTable().enlarged()
                                                                   : tables_.back()->enlarged()));
@@ -78,7 +78,7 @@ void GrowingTermTable::reserve() {
   }
 }
 
-std::size_t GrowingTermTable::resident_bytes() const {
+std::size_t MutableTermTable::resident_bytes() const {
   std::size_t bytes = 0;
   for (const auto& table : tables_) {
     bytes += table->resident_bytes();

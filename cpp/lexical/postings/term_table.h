@@ -51,7 +51,7 @@ class TermTable {
 };
 
 // One that grows while others read it. One thread writes.
-class GrowingTermTable {
+class MutableTermTable {
  public:
   std::uint32_t find(TermId term) const {
     const TermTable* const table = latest_.load(std::memory_order_acquire);

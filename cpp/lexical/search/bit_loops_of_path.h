@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#include "lexical/window_loops.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical::ONEIROS_PATH {
 

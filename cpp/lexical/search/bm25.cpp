@@ -1,4 +1,4 @@
-#include "lexical/bm25.h"
+#include "lexical/search/bm25.h"
 
 #include <array>
 #include <cassert>

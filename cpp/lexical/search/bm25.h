@@ -21,7 +21,7 @@
 #include <optional>
 #include <string_view>
 
-#include "lexical/fields.h"
+#include "lexical/segments/fields.h"
 
 namespace oneiros::lexical {
 

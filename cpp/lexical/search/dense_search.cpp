@@ -1,4 +1,4 @@
-#include "lexical/dense_search.h"
+#include "lexical/search/dense_search.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "lexical/impact_lists.h"
-#include "lexical/impact_window.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/impact_window.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {

@@ -1,4 +1,4 @@
-#include "lexical/document_scores.h"
+#include "lexical/search/document_scores.h"
 
 #include <algorithm>
 #include <cassert>

@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "lexical/bm25.h"
-#include "lexical/segment.h"
-#include "lexical/window_search.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/window_search.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/impact_cells.h"
+#include "lexical/search/impact_cells.h"
 
 #include <algorithm>
 #include <bit>

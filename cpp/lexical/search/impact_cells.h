@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/bm25.h"
+#include "lexical/search/bm25.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/impact_found.h"
+#include "lexical/search/impact_found.h"
 
 #include <algorithm>
 #include <cstddef>

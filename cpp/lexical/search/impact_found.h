@@ -1,10 +1,10 @@
 // The documents that an impact search found, and their exact scores.
 #pragma once
 
-#include "lexical/bm25.h"
-#include "lexical/impact_lists.h"
-#include "lexical/segment.h"
-#include "lexical/top_k.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/top_k.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

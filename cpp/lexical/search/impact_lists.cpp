@@ -1,4 +1,4 @@
-#include "lexical/impact_lists.h"
+#include "lexical/search/impact_lists.h"
 
 #include <algorithm>
 #include <memory>

@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
-#include "lexical/bm25.h"
-#include "lexical/sealed_postings.h"
-#include "lexical/weighed_query.h"
-#include "lexical/window_loops.h"
+#include "lexical/postings/sealed_postings.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/weighed_query.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical {
 

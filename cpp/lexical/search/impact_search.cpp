@@ -1,14 +1,14 @@
-#include "lexical/impact_search.h"
+#include "lexical/search/impact_search.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 
-#include "lexical/dense_search.h"
-#include "lexical/impact_found.h"
-#include "lexical/impact_lists.h"
-#include "lexical/impact_threshold.h"
-#include "lexical/sparse_search.h"
+#include "lexical/search/dense_search.h"
+#include "lexical/search/impact_found.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/impact_threshold.h"
+#include "lexical/search/sparse_search.h"
 
 namespace oneiros::lexical {
 

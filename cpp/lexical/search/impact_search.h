@@ -1,11 +1,11 @@
 // Exact top-k search of a sealed segment with dynamic pruning.
 #pragma once
 
-#include "lexical/allowed_rows.h"
-#include "lexical/bm25.h"
-#include "lexical/segment.h"
-#include "lexical/top_k.h"
-#include "lexical/weighed_query.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/top_k.h"
+#include "lexical/search/weighed_query.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

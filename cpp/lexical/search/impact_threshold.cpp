@@ -1,4 +1,4 @@
-#include "lexical/impact_threshold.h"
+#include "lexical/search/impact_threshold.h"
 
 #include <algorithm>
 

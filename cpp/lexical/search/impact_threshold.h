@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lexical/impact_lists.h"
-#include "lexical/top_k.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/top_k.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/impact_window.h"
+#include "lexical/search/impact_window.h"
 
 #include <algorithm>
 #include <span>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lexical/impact_lists.h"
-#include "lexical/window_loops.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/sparse_search.h"
+#include "lexical/search/sparse_search.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/allowed_postings.h"
+#include "lexical/filters/allowed_postings.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {

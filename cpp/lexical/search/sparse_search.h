@@ -1,10 +1,10 @@
 // An impact search among few allowed documents, term by term.
 #pragma once
 
-#include "lexical/allowed_rows.h"
-#include "lexical/impact_lists.h"
-#include "lexical/impact_threshold.h"
-#include "lexical/segment.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/search/impact_lists.h"
+#include "lexical/search/impact_threshold.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

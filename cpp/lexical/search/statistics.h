@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lexical/document.h"
-#include "lexical/document_lengths.h"
-#include "lexical/holder_counts.h"
+#include "lexical/postings/document_frequencies.h"
+#include "lexical/segments/document.h"
+#include "lexical/segments/document_lengths.h"
 
 namespace oneiros::lexical {
 
@@ -75,7 +75,7 @@ class Statistics {
  private:
   std::uint64_t document_count_ = 0;
   std::uint64_t total_length_ = 0;
-  HolderCounts df_;
+  DocumentFrequencies df_;
 };
 
 }  // namespace oneiros::lexical

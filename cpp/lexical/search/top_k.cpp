@@ -1,4 +1,4 @@
-#include "lexical/top_k.h"
+#include "lexical/search/top_k.h"
 
 #include <array>
 #include <cmath>

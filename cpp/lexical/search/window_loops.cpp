@@ -1,4 +1,4 @@
-#include "lexical/window_loops.h"
+#include "lexical/search/window_loops.h"
 
 #include "simd/path.h"
 

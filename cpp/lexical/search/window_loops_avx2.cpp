@@ -1,2 +1,2 @@
 #define ONEIROS_PATH avx2
-#include "lexical/window_loops_of_path.h"
+#include "lexical/search/window_loops_of_path.h"

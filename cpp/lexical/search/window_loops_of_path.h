@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-#include "lexical/bit_loops_of_path.h"
-#include "lexical/window_loops.h"
+#include "lexical/search/bit_loops_of_path.h"
+#include "lexical/search/window_loops.h"
 
 namespace oneiros::lexical::ONEIROS_PATH {
 

@@ -1,4 +1,4 @@
-#include "lexical/window_search.h"
+#include "lexical/search/window_search.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lexical/impact_search.h"
+#include "lexical/search/impact_search.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {

@@ -1,10 +1,10 @@
-#include "lexical/document.h"
+#include "lexical/segments/document.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "lexical/occurrence_bytes.h"
+#include "lexical/postings/occurrence_bytes.h"
 
 namespace oneiros::lexical {
 

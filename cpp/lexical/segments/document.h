@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/analyzer.h"
-#include "lexical/fields.h"
+#include "lexical/segments/fields.h"
 
 namespace oneiros::lexical {
 

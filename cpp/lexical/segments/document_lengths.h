@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/postings.h"
+#include "lexical/postings/postings.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/document_rows.h"
+#include "lexical/segments/document_rows.h"
 
 #include <algorithm>
 #include <array>
@@ -30,8 +30,8 @@ std::size_t PackedRows::rank_of(std::uint32_t row, std::size_t guess) const {
   if (guess < size() && gaps_[guess] + guess == row) {
     return guess;
   }
-  return gaps_.first_place(guess,
-                           [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
+  return gaps_.gallop_search(guess,
+                             [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
 }
 
 // Lengths know nothing of rows, so each run has about its share of those between.

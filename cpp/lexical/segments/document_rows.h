@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "lexical/document_lengths.h"
-#include "lexical/packed_numbers.h"
-#include "lexical/postings.h"
+#include "lexical/postings/packed_numbers.h"
+#include "lexical/postings/postings.h"
+#include "lexical/segments/document_lengths.h"
 
 namespace oneiros::lexical {
 

@@ -1,4 +1,4 @@
-#include "lexical/document_table.h"
+#include "lexical/segments/document_table.h"
 
 #include <algorithm>
 #include <array>

@@ -8,16 +8,16 @@
 #include <span>
 #include <vector>
 
-#include "lexical/document.h"
-#include "lexical/document_lengths.h"
-#include "lexical/document_rows.h"
-#include "lexical/documents_by_rank.h"
-#include "lexical/growing_array.h"
-#include "lexical/merge_policy.h"
-#include "lexical/occurrence_bytes.h"
-#include "lexical/packed_occurrences.h"
-#include "lexical/postings.h"
-#include "lexical/sparse_array.h"
+#include "lexical/filters/documents_by_rank.h"
+#include "lexical/index/merge_policy.h"
+#include "lexical/postings/mutable_array.h"
+#include "lexical/postings/occurrence_bytes.h"
+#include "lexical/postings/packed_occurrences.h"
+#include "lexical/postings/postings.h"
+#include "lexical/postings/sparse_array.h"
+#include "lexical/segments/document.h"
+#include "lexical/segments/document_lengths.h"
+#include "lexical/segments/document_rows.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 
@@ -141,8 +141,8 @@ class DocumentTable {
                         std::size_t packed_from);
 
   // None of documents that were copied,
-  GrowingArray<std::uint32_t> rows_;
-  GrowingArray<std::uint32_t> lengths_;
+  MutableArray<std::uint32_t> rows_;
+  MutableArray<std::uint32_t> lengths_;
   // which have these.
   PackedRows packed_rows_;
   mutable DocumentsByRank by_rank_;
@@ -153,9 +153,9 @@ class DocumentTable {
   static constexpr std::size_t kStride = 64;
   static constexpr std::uint16_t kLong = std::numeric_limits<std::uint16_t>::max();
   using LongSize = std::uint64_t;
-  GrowingArray<std::uint8_t> occurrences_;
-  GrowingArray<std::uint64_t> starts_;
-  GrowingArray<std::uint16_t> sizes_;
+  MutableArray<std::uint8_t> occurrences_;
+  MutableArray<std::uint64_t> starts_;
+  MutableArray<std::uint16_t> sizes_;
   PackedOccurrences packed_;                 // instead of those three, where many were copied
   std::atomic<std::size_t> dead_count_ = 0;  // by the writer
 };

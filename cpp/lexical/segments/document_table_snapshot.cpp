@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "lexical/document_table.h"
+#include "lexical/segments/document_table.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros::lexical {

@@ -1,4 +1,4 @@
-#include "lexical/fields.h"
+#include "lexical/segments/fields.h"
 
 #include <cmath>
 #include <sstream>

@@ -1,14 +1,14 @@
-#include "lexical/growing_rows.h"
+#include "lexical/segments/mutable_rows.h"
 
 namespace oneiros::lexical {
 
-void GrowingRows::reserve() {
+void MutableRows::reserve() {
   slots_.reserve();
   latest_.reserve_ahead(latest_.size() + 1);
   previous_.reserve_ahead(previous_.size() + 1);
 }
 
-void GrowingRows::append(std::uint32_t row) noexcept {
+void MutableRows::append(std::uint32_t row) noexcept {
   const auto document = static_cast<DocumentNumber>(previous_.size());
   const std::uint32_t slot = slots_.find(row);
   // Whoever finds a document, finds what came before it.
@@ -23,7 +23,7 @@ void GrowingRows::append(std::uint32_t row) noexcept {
   }
 }
 
-DocumentNumber GrowingRows::find(std::uint32_t row, DocumentNumber limit) const {
+DocumentNumber MutableRows::find(std::uint32_t row, DocumentNumber limit) const {
   const std::uint32_t slot = slots_.find(row);
   if (slot == TermTable::kAbsent) {
     return kNoDocument;
@@ -35,7 +35,7 @@ DocumentNumber GrowingRows::find(std::uint32_t row, DocumentNumber limit) const 
   return document;
 }
 
-std::size_t GrowingRows::resident_bytes() const {
+std::size_t MutableRows::resident_bytes() const {
   return slots_.resident_bytes() + latest_.resident_bytes() + previous_.resident_bytes();
 }
 

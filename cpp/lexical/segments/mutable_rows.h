@@ -5,15 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lexical/growing_array.h"
-#include "lexical/postings.h"
-#include "lexical/term_table.h"
+#include "lexical/postings/mutable_array.h"
+#include "lexical/postings/postings.h"
+#include "lexical/postings/term_table.h"
 
 namespace oneiros::lexical {
 
 // A row may have many documents, of which it keeps the order. One thread writes; any number may
 // call find() meanwhile.
-class GrowingRows {
+class MutableRows {
  public:
   // Makes room for one more document. If memory runs out, nothing that shows has changed.
   void reserve();
@@ -43,9 +43,9 @@ class GrowingRows {
     std::atomic<DocumentNumber> document_ = kNoDocument;
   };
 
-  GrowingTermTable slots_;                 // by row
-  GrowingArray<Latest> latest_;            // by slot
-  GrowingArray<DocumentNumber> previous_;  // by document: the one before it of the same row
+  MutableTermTable slots_;                 // by row
+  MutableArray<Latest> latest_;            // by slot
+  MutableArray<DocumentNumber> previous_;  // by document: the one before it of the same row
 };
 
 }  // namespace oneiros::lexical

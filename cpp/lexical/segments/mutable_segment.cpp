@@ -1,10 +1,10 @@
-#include "lexical/growing_segment.h"
+#include "lexical/segments/mutable_segment.h"
 
 #include <algorithm>
 
 namespace oneiros::lexical {
 
-DocumentNumber GrowingSegment::append(const Document& document, Location former) {
+DocumentNumber MutableSegment::append(const Document& document, Location former) {
   postings_.reserve(document.terms);
   rows_.reserve();
   formers_.reserve_ahead(formers_.size() + 1);
@@ -15,7 +15,7 @@ DocumentNumber GrowingSegment::append(const Document& document, Location former)
   return number;
 }
 
-std::vector<TermId> GrowingSegment::terms() const {
+std::vector<TermId> MutableSegment::terms() const {
   const std::span<const TermId> terms = postings_.terms();
   std::vector<TermId> ascending(terms.begin(), terms.end());
   std::ranges::sort(ascending);

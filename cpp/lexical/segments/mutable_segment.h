@@ -1,13 +1,13 @@
 // The segment that takes new documents.
 #pragma once
 
-#include "lexical/growing_postings.h"
-#include "lexical/growing_rows.h"
-#include "lexical/segment.h"
+#include "lexical/postings/mutable_postings.h"
+#include "lexical/segments/mutable_rows.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 
-class GrowingSegment final : public Segment {
+class MutableSegment final : public Segment {
  public:
   using Segment::Segment;
 
@@ -38,9 +38,9 @@ class GrowingSegment final : public Segment {
   }
 
  private:
-  GrowingPostings postings_;
-  GrowingRows rows_;
-  GrowingArray<Location> formers_;
+  MutablePostings postings_;
+  MutableRows rows_;
+  MutableArray<Location> formers_;
 };
 
 }  // namespace oneiros::lexical

@@ -1,4 +1,4 @@
-#include "lexical/sealed_segment.h"
+#include "lexical/segments/sealed_segment.h"
 
 #include <algorithm>
 #include <cassert>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lexical/segment.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "lexical/document_table.h"
-#include "lexical/postings.h"
-#include "lexical/sealed_postings.h"
+#include "lexical/postings/postings.h"
+#include "lexical/postings/sealed_postings.h"
+#include "lexical/segments/document_table.h"
 
 namespace oneiros::lexical {
 
