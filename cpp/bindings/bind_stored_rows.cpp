@@ -332,6 +332,9 @@ void register_stored_rows(py::module_& module) {
   module.def(
       "has_sqlite", [] { return loaded_sqlite() != nullptr; },
       "Whether SQLite has loaded the core as an extension.");
+  module.def(
+      "sqlite_entry", [] { return reinterpret_cast<std::uintptr_t>(&sqlite3_oneiros_init); },
+      "The address of the function that SQLite calls to load the core as an extension.");
   py::class_<MemoryQuery>(module, "MemoryQuery")
       .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
            py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));

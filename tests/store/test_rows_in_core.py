@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -229,6 +231,32 @@ def test_a_sqlite_that_loads_no_extensions_is_read_row_by_row(
         with store.write() as transaction:
             transaction.update("a", {"text": "other"})
         assert store.revision() == 2
+
+
+LOADED = '''
+import ctypes, sys
+from oneiros import _core
+from oneiros.store import Store
+
+def visible():
+    """Return which symbols of the core and of the C++ runtime all libraries see."""
+    process = ctypes.CDLL(None)
+    return [name for name in ("PyInit__core", "_ZSt9terminatev") if hasattr(process, name)]
+
+_core.__file__ = sys.argv[1]
+before = visible()
+with Store(sys.argv[2]) as store:
+    store.load(["a"])
+print(_core.has_sqlite(), visible() == before)
+'''
+
+
+@pytest.mark.parametrize("name", ["core.so", "core\udcff.so"], ids=["no file", "not UTF-8"])
+def test_the_core_as_python_loaded_it_is_the_extension(path: Path, name: str) -> None:
+    """The file may be gone or replaced, or its path may not be UTF-8."""
+    command = [sys.executable, "-c", LOADED, str(path.with_name(name)), str(path)]
+    ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (ended.stdout, ended.stderr) == (b"True True\n", b"")
 
 
 def test_wrong_queries_are_refused(connection: StoreConnection) -> None:
