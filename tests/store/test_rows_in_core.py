@@ -191,6 +191,8 @@ def test_a_closed_connection_says_so(path: Path) -> None:
             core_version.read()
         with pytest.raises(apsw.ConnectionClosedError):
             opened.memory_reader(loading._OWN)
+        with pytest.raises(apsw.ConnectionClosedError):
+            opened.commit_version()
 
 
 def test_a_collected_connection_closes(path: Path) -> None:
@@ -201,6 +203,19 @@ def test_a_collected_connection_closes(path: Path) -> None:
         with closing(apsw.Connection(str(path))) as other:
             other.execute("PRAGMA locking_mode = EXCLUSIVE")
     assert Path(path).exists()
+
+
+def test_a_connection_closes_when_it_is_collected_before_its_readers(path: Path) -> None:
+    with Store(path) as store:
+        opened = store._readers.opened()
+        reader, read_version = opened.memory_reader(loading._WHOLE), opened.read_version
+        assert reader.rows(numbers=[1], ids=["a"]) != [None]
+        assert read_version() is not None
+        del opened
+        with pytest.raises(RuntimeError, match="the reader is closed"):
+            reader.rows(numbers=[1], ids=["a"])
+        with pytest.raises(RuntimeError, match="it is closed"):
+            read_version()
 
 
 def test_a_number_moves_with_the_commits_of_others(path: Path) -> None:

@@ -59,9 +59,9 @@ class StoreConnection(apsw.Connection):
     """A connection on which the core, too, reads rows."""
 
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
-        super().__init__(path, flags=flags, vfs=vfs)
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
+        super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
         """Return what reads the rows of a query here; it is made once.
@@ -102,11 +102,19 @@ class StoreConnection(apsw.Connection):
 
     def close(self, force: bool = False) -> None:
         """Close it, and the statements of the core before."""
+        self._close_statements()
+        super().close(force)
+
+    def __del__(self) -> None:
+        """Close the core's statements: SQLite does not close a connection that has open ones."""
+        self._close_statements()
+
+    def _close_statements(self) -> None:
         while self._memory_readers:
             self._memory_readers.popitem()[1].close()
         if self._data_version is not None:
             self._data_version.close()
-        super().close(force)
+            self._data_version = None
 
 
 def _no_version() -> None:
