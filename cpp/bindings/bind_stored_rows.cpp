@@ -204,7 +204,7 @@ class MemoryReader {
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
   MemoryReader(std::uintptr_t connection, const MemoryQuery& query)
       : query_(query),
-        reader_(std::make_unique<RowReader>(connection_at(connection), query.rows)) {}
+        reader_(std::make_shared<RowReader>(connection_at(connection), query.rows)) {}
 
   [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids) {
     return found(numbers, ids, [](std::span<const Cell> row) -> py::object {
@@ -249,10 +249,11 @@ class MemoryReader {
       throw py::value_error("ids: expected " + std::to_string(wanted.size()) +
                             ", as many as numbers, got " + std::to_string(ids.size()));
     }
-    if (reader_ == nullptr) {
+    const std::shared_ptr<RowReader> reader = reader_;  // close() may come while it reads
+    if (reader == nullptr) {
       throw std::runtime_error("the reader is closed");
     }
-    const ReadRows rows = without_gil([&] { return reader_->read(wanted); });
+    const ReadRows rows = without_gil([&] { return reader->read(wanted); });
     py::list made(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::span<const Cell> row = rows[i];
@@ -297,26 +298,27 @@ class MemoryReader {
   }
 
   MemoryQuery query_;
-  std::unique_ptr<RowReader> reader_;
+  std::shared_ptr<RowReader> reader_;
 };
 
 // Asks on a connection of apsw's, which closes this before itself.
 class BoundDataVersion {
  public:
   explicit BoundDataVersion(std::uintptr_t connection)
-      : version_(std::make_unique<DataVersion>(connection_at(connection))) {}
+      : version_(std::make_shared<DataVersion>(connection_at(connection))) {}
 
   std::optional<std::int64_t> read() {
-    if (version_ == nullptr) {
+    const std::shared_ptr<DataVersion> version = version_;  // close() may come while it reads
+    if (version == nullptr) {
       throw std::runtime_error("it is closed");
     }
-    return without_gil([this] { return version_->read(); });
+    return without_gil([&] { return version->read(); });
   }
 
   void close() { version_.reset(); }
 
  private:
-  std::unique_ptr<DataVersion> version_;
+  std::shared_ptr<DataVersion> version_;
 };
 
 }  // namespace

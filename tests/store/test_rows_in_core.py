@@ -6,8 +6,10 @@ import itertools
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -290,3 +292,40 @@ def test_wrong_queries_are_refused(connection: StoreConnection) -> None:
     # Of a statement that gives other columns, nothing is read.
     reader = connection.memory_reader(query(width=3, kept=None, id=1))
     assert reader.rows(numbers=[3], ids=["b"]) == [None]
+
+
+@pytest.mark.parametrize("kind", ["rows", "version"])
+def test_closing_beside_a_read_does_not_wait_for_it(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / "plain.db")
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    connection = StoreConnection(path, flags=flags, vfs=None)
+    connection.execute("CREATE TABLE memory (sequence INTEGER PRIMARY KEY, id TEXT)")
+    connection.set_busy_timeout(1_000)
+    read: Callable[[], object] = connection.read_version
+    close: Callable[[], None] | None = connection._data_version and connection._data_version.close
+    if kind == "rows":
+        sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
+        query = _core.MemoryQuery(sql=sql, width=2, kept=None, id=1, checksums=[], ranges=None)
+        reader = connection.memory_reader(query)
+        read, close = partial(reader.rows, numbers=[1], ids=["a"]), reader.close
+    read()
+    assert close is not None
+    found: list[object] = []
+    has_begun = threading.Event()
+
+    def read_once() -> None:
+        has_begun.set()
+        found.append(read())
+
+    with closing(apsw.Connection(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        reading = threading.Thread(target=read_once)
+        reading.start()
+        has_begun.wait()
+        time.sleep(0.1)  # the read now waits for the lock of the file
+        start = time.perf_counter()
+        close()
+        assert time.perf_counter() - start < 0.5
+        reading.join()
+    assert found == [[None] if kind == "rows" else None]
+    connection.close()
