@@ -121,8 +121,7 @@ class RowObjects {
     for (const Field& field : fields_) {
       py::object value = value_at(field.place);
       if (!field.converter.is_none()) {
-        value = py::reinterpret_steal<py::object>(
-            PyObject_CallOneArg(field.converter.ptr(), value.ptr()));
+        value = py::reinterpret_steal<py::object>(call_python(field.converter.ptr(), value.ptr()));
         if (!value) {
           throw py::error_already_set();
         }

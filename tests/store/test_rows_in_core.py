@@ -329,3 +329,37 @@ def test_closing_beside_a_read_does_not_wait_for_it(tmp_path: Path, kind: str) -
         reading.join()
     assert found == [[None] if kind == "rows" else None]
     connection.close()
+
+
+ENDLESS = """
+import threading, time
+from oneiros import _core
+
+class Row:
+    __slots__ = ("value",)
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+def slow(value):
+    time.sleep(0.01)
+    return value
+
+def work():
+    while True:
+        objects.made(rows=[([],)] * 20)
+
+objects = _core.RowObjects(type=Row, slots=["value"], places=[0], converters=[slow])
+late = Late()
+late.late = late  # for the garbage collection at the end
+for _ in range(16):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+def test_the_interpreter_ends_while_daemon_threads_make_objects_of_rows() -> None:
+    command = [sys.executable, "-c", ENDLESS]
+    ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
