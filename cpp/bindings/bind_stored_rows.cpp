@@ -121,8 +121,7 @@ class RowObjects {
     for (const Field& field : fields_) {
       py::object value = value_at(field.place);
       if (!field.converter.is_none()) {
-        value = py::reinterpret_steal<py::object>(
-            PyObject_CallOneArg(field.converter.ptr(), value.ptr()));
+        value = py::reinterpret_steal<py::object>(call_python(field.converter.ptr(), value.ptr()));
         if (!value) {
           throw py::error_already_set();
         }
@@ -204,7 +203,7 @@ class MemoryReader {
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
   MemoryReader(std::uintptr_t connection, const MemoryQuery& query)
       : query_(query),
-        reader_(std::make_unique<RowReader>(connection_at(connection), query.rows)) {}
+        reader_(std::make_shared<RowReader>(connection_at(connection), query.rows)) {}
 
   [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids) {
     return found(numbers, ids, [](std::span<const Cell> row) -> py::object {
@@ -249,10 +248,11 @@ class MemoryReader {
       throw py::value_error("ids: expected " + std::to_string(wanted.size()) +
                             ", as many as numbers, got " + std::to_string(ids.size()));
     }
-    if (reader_ == nullptr) {
+    const std::shared_ptr<RowReader> reader = reader_;  // close() may come while it reads
+    if (reader == nullptr) {
       throw std::runtime_error("the reader is closed");
     }
-    const ReadRows rows = without_gil([&] { return reader_->read(wanted); });
+    const ReadRows rows = without_gil([&] { return reader->read(wanted); });
     py::list made(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::span<const Cell> row = rows[i];
@@ -297,26 +297,27 @@ class MemoryReader {
   }
 
   MemoryQuery query_;
-  std::unique_ptr<RowReader> reader_;
+  std::shared_ptr<RowReader> reader_;
 };
 
 // Asks on a connection of apsw's, which closes this before itself.
 class BoundDataVersion {
  public:
   explicit BoundDataVersion(std::uintptr_t connection)
-      : version_(std::make_unique<DataVersion>(connection_at(connection))) {}
+      : version_(std::make_shared<DataVersion>(connection_at(connection))) {}
 
   std::optional<std::int64_t> read() {
-    if (version_ == nullptr) {
+    const std::shared_ptr<DataVersion> version = version_;  // close() may come while it reads
+    if (version == nullptr) {
       throw std::runtime_error("it is closed");
     }
-    return without_gil([this] { return version_->read(); });
+    return without_gil([&] { return version->read(); });
   }
 
   void close() { version_.reset(); }
 
  private:
-  std::unique_ptr<DataVersion> version_;
+  std::shared_ptr<DataVersion> version_;
 };
 
 }  // namespace
@@ -332,6 +333,9 @@ void register_stored_rows(py::module_& module) {
   module.def(
       "has_sqlite", [] { return loaded_sqlite() != nullptr; },
       "Whether SQLite has loaded the core as an extension.");
+  module.def(
+      "sqlite_entry", [] { return reinterpret_cast<std::uintptr_t>(&sqlite3_oneiros_init); },
+      "The address of the function that SQLite calls to load the core as an extension.");
   py::class_<MemoryQuery>(module, "MemoryQuery")
       .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
            py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));

@@ -56,10 +56,8 @@ const Sqlite* loaded_sqlite() noexcept { return loaded.load(std::memory_order_ac
 
 }  // namespace oneiros
 
-// Called by SQLite, from any thread; the first call counts.
-extern "C" __attribute__((visibility("default"))) int sqlite3_oneiros_init(sqlite3* /*connection*/,
-                                                                           char** /*message*/,
-                                                                           const void* routines) {
+extern "C" int sqlite3_oneiros_init(sqlite3* /*connection*/, char** /*message*/,
+                                    const void* routines) {
   static const bool is_usable = [routines] {
     oneiros::functions = oneiros::functions_of(static_cast<const oneiros::Function*>(routines));
     return oneiros::functions.prepare_v3 != nullptr;

@@ -3,7 +3,7 @@
 //
 // A process must not hold one file open through two copies of SQLite: closing one lets go of the
 // other's locks. So none is linked here. SQLite hands its functions to what it loads as an
-// extension, which this library can be; see sqlite3_oneiros_init in sqlite.cpp.
+// extension, which this library can be; see sqlite3_oneiros_init below.
 #pragma once
 
 #include <cstdint>
@@ -49,3 +49,6 @@ struct Sqlite {
 [[nodiscard]] const Sqlite* loaded_sqlite() noexcept;
 
 }  // namespace oneiros
+
+// What SQLite calls to load this library as an extension, from any thread; the first call counts.
+extern "C" int sqlite3_oneiros_init(sqlite3* connection, char** message, const void* routines);

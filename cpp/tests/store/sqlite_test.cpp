@@ -11,8 +11,6 @@
 #include <sqlite3ext.h>
 #endif
 
-extern "C" int sqlite3_oneiros_init(sqlite3* connection, char** message, const void* routines);
-
 namespace {
 
 // A table of functions, each of which tells its place.

@@ -59,9 +59,9 @@ class StoreConnection(apsw.Connection):
     """A connection on which the core, too, reads rows."""
 
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
-        super().__init__(path, flags=flags, vfs=vfs)
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
+        super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
         """Return what reads the rows of a query here; it is made once.
@@ -102,28 +102,66 @@ class StoreConnection(apsw.Connection):
 
     def close(self, force: bool = False) -> None:
         """Close it, and the statements of the core before."""
+        self._close_statements()
+        super().close(force)
+
+    def __del__(self) -> None:
+        """Close the core's statements: SQLite does not close a connection that has open ones."""
+        self._close_statements()
+
+    def _close_statements(self) -> None:
         while self._memory_readers:
             self._memory_readers.popitem()[1].close()
         if self._data_version is not None:
             self._data_version.close()
-        super().close(force)
+            self._data_version = None
 
 
 def _no_version() -> None:
     return None
 
 
+class _CoreAsLibrary(apsw.VFS):
+    """A file system whose only library is the core, as Python loaded it.
+
+    SQLite's own would open the file again, which may be another by now, and show the symbols of the
+    C++ runtime to all libraries that the process loads later.
+    """
+
+    def __init__(self) -> None:
+        self.name = f"oneiros-core-{id(self)}"
+        super().__init__(self.name, "")
+
+    def xDlOpen(self, filename: str) -> int:  # noqa: ARG002
+        """Return a handle, which SQLite only passes on."""
+        return 1
+
+    def xDlSym(self, handle: int, symbol: str) -> int:  # noqa: ARG002
+        """Return the address of the core's entry."""
+        return _core.sqlite_entry()
+
+    def xDlClose(self, handle: int) -> None:
+        """Keep the core loaded."""
+
+
 def _hand_over_sqlite() -> None:
-    """Give the core the functions of apsw's SQLite, which only an extension gets."""
-    # Not on a connection to the store, whose file system may be one that opens no libraries.
-    connection = apsw.Connection(MEMORY)
+    """Give the core the functions of apsw's SQLite, which only an extension gets.
+
+    Raises:
+        apsw.Error: apsw was compiled without extensions, or its SQLite is too old.
+    """
+    library = _CoreAsLibrary()
     try:
-        connection.enable_load_extension(True)
-        connection.load_extension(_core.__file__, "sqlite3_oneiros_init")
-    except AttributeError as error:  # apsw was compiled without
-        raise apsw.ExtensionLoadingError(str(error)) from error
+        connection = apsw.Connection(MEMORY, vfs=library.name)
+        try:
+            connection.enable_load_extension(True)
+            connection.load_extension("oneiros", "sqlite3_oneiros_init")
+        except AttributeError as error:  # apsw was compiled without
+            raise apsw.ExtensionLoadingError(str(error)) from error
+        finally:
+            connection.close()
     finally:
-        connection.close()
+        library.unregister()
 
 
 def require_sqlite() -> None:
