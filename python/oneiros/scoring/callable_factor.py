@@ -66,7 +66,7 @@ class CallableFactor:
     is_lifecycle: bool = field(default=False, kw_only=True)
     """Whether the value counts to the retention score, and ``lifecycle=False`` leaves it out."""
 
-    told_by: ClassVar[str] = "function"
+    discriminator: ClassVar[str] = "function"
 
     def __post_init__(self) -> None:
         function: object = self.function

@@ -72,7 +72,7 @@ class Expression:
 
     _steps: tuple[Step, ...] = field(init=False, repr=False, compare=False, default=())
 
-    told_by: ClassVar[str] = "text"
+    discriminator: ClassVar[str] = "text"
     """The field that tells an expression from other factors in a record."""
 
     def __post_init__(self) -> None:
