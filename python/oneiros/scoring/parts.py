@@ -26,7 +26,7 @@ __all__ = [
 LISTS = ("channels", "factors", "keep", "phases")
 """Fields that hold several parts each."""
 PARTS: Final[dict[str, tuple[str, str]]] = {
-    "fusion": ("fusion", "fusions"),
+    "fusion": ("fusion", "FUSIONS"),
     "query_words": ("understanding", "QueryWords"),
     "hot_set": ("relevance_adjustments", "HotSet"),
     "neighbours": ("relevance_adjustments", "Neighbours"),
@@ -78,8 +78,6 @@ def kinds_of(key: str) -> tuple[type[Any], ...]:
         return (*factors.FACTORS, *factors.USER_FACTORS)
     file, name = _KINDS_OF_LISTS.get(key) or PARTS[key]
     found: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
-    if key == "fusion":
-        found = found()
     return found if isinstance(found, tuple) else (found,)
 
 

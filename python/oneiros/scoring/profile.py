@@ -11,7 +11,7 @@ from oneiros.runtime.dataclasses import dataclass, field, replace
 from oneiros.scoring.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.scoring.compiled import CompiledProfile, compile_profile
 from oneiros.scoring.factor import Factor, KeepRule, is_function
-from oneiros.scoring.fusion import Fusion, ReciprocalRankFusion, is_fusion
+from oneiros.scoring.fusion import Fusion, ReciprocalRankFusion
 from oneiros.scoring.parts import (
     KEYS,
     LISTS,
@@ -173,8 +173,7 @@ class Profile:
         settle_numbers(self, deep_recall_penalty=(0.0, 1.0, False))
         for key in PARTS:
             part = getattr(self, key)
-            if key == "fusion" and is_fusion(part):
-                continue
+
             if part is not None or key not in OPTIONAL_PARTS:
                 require_part(key, part, *kinds_of(key))
         if not self.channels:
