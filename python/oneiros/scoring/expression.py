@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -15,16 +15,13 @@ from oneiros.scoring.expression_parser import parse
 from oneiros.scoring.expression_steps import WORD_FIELDS, IsOneOf, Name, Step, emit
 from oneiros.scoring.factor import Operation
 from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.strict import Real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["OPERATIONS", "Expression", "require_name"]
 
-if TYPE_CHECKING:
-    Real = TypeVar("Real", np.float32, np.float64)
-else:  # NumPy may not be loaded yet
-    Real = TypeVar("Real")
 
 OPERATIONS = ("multiply", "add")
 
@@ -150,21 +147,21 @@ def _name_of(step: Step) -> str | None:
 
 
 def _require_arrays(
-    wanted: tuple[str, ...], given: Mapping[str, npt.NDArray[Any]]
+    names: tuple[str, ...], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[Literal["float32", "float64"], int]:
     """Check the arrays and return their common dtype and length."""
-    if set(given) != set(wanted) or not given:
-        msg = f"names: expected {', '.join(wanted) or 'a formula that names something'}, got "
-        raise ValueError(msg + (", ".join(given) or "none"))
-    first = next(iter(given))
-    for name, array in given.items():
-        if array.dtype not in (np.float32, np.float64) or array.dtype != given[first].dtype:
+    if set(arrays) != set(names) or not arrays:
+        msg = f"names: expected {', '.join(names) or 'a formula that names something'}, got "
+        raise ValueError(msg + (", ".join(arrays) or "none"))
+    first = next(iter(arrays.values()))
+    for name, array in arrays.items():
+        if array.dtype not in (np.float32, np.float64) or array.dtype != first.dtype:
             msg = f"{name}: expected float32 or float64, all alike, got {array.dtype}"
             raise TypeError(msg)
-        if array.ndim != 1 or len(array) != len(given[first]):
+        if array.ndim != 1 or len(array) != len(first):
             msg = f"{name}: expected shape (n,), all alike, got {array.shape}"
             raise ValueError(msg)
-    return ("float32" if given[first].dtype == np.float32 else "float64"), len(given[first])
+    return ("float32" if first.dtype == np.float32 else "float64"), len(first)
 
 
 def require_name(name: object) -> None:

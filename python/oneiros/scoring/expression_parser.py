@@ -63,10 +63,10 @@ def require_words(text: str) -> None:
     _require_length(text)
     place = tokens = depth = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise _wrong_at(text, place)
-        kind, token = found.lastgroup, found.group()
+        kind, token = match.lastgroup, match.group()
         if kind == "word" and iskeyword(token) and token not in _KEYWORDS:
             raise wrong(place + 1, f"{token} is not part of the language")
         if kind == "bracket":
@@ -76,7 +76,7 @@ def require_words(text: str) -> None:
         tokens += kind in ("quoted", "number", "word", "operator") and token != "else"
         if tokens > _MOST_TOKENS:
             raise wrong(place + 1, f"an expression has at most {MOST_NODES} nodes")
-        place = found.end()
+        place = match.end()
 
 
 def _require_length(text: str) -> None:
@@ -94,9 +94,9 @@ def _require_length(text: str) -> None:
 
 def _wrong_at(text: str, place: int) -> ValueError:
     matches = ((pattern.match(text, place), problem) for pattern, problem in _WRONG)
-    found, problem = next(pair for pair in matches if pair[0])  # the last pattern matches any sign
-    assert found is not None
-    return wrong(place + 1, f"{problem}, got {found.group()[:40]!r}")
+    match, problem = next(pair for pair in matches if pair[0])  # the last pattern matches any sign
+    assert match is not None
+    return wrong(place + 1, f"{problem}, got {match.group()[:40]!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +359,11 @@ class _Reader:
 
 def _children_first(tree: ast.expr) -> list[ast.expr | ast.keyword]:
     """Return the nodes of values from left to right, each after its children."""
-    found: list[ast.expr | ast.keyword] = []
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
+    nodes: list[ast.expr | ast.keyword] = []
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.expr | ast.keyword):
-            found.append(node)
-            waiting.extend(ast.iter_child_nodes(node))
-    return found[::-1]
+            nodes.append(node)
+            pending.extend(ast.iter_child_nodes(node))
+    return nodes[::-1]

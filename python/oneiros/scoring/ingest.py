@@ -88,8 +88,8 @@ class IngestAssociation:
 
     def weights(self, cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the weight of each pair's link; 0 for no link. C17."""
-        found = np.minimum(self.most_weight, self.base + self.slope * (cosines - self.least_cosine))
-        return np.where(cosines >= self.least_cosine, found, 0.0)
+        weights = self.base + self.slope * (cosines - self.least_cosine)
+        return np.where(cosines >= self.least_cosine, np.minimum(self.most_weight, weights), 0.0)
 
     def raised(self, stability: float, times: int) -> float:
         """Return the stability of a memory near to ``times`` new ones, never a lower one. C18."""

@@ -77,8 +77,8 @@ def kinds_of(key: str) -> tuple[type[Any], ...]:
     if key == "factors":
         return (*factors.FACTORS, *factors.USER_FACTORS)
     file, name = _KINDS_OF_LISTS.get(key) or PARTS[key]
-    found: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
-    return found if isinstance(found, tuple) else (found,)
+    kinds: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
+    return kinds if isinstance(kinds, tuple) else (kinds,)
 
 
 def require_part(where: str, part: object, *kinds: type) -> None:
@@ -123,16 +123,18 @@ def read_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     if "name" not in record:
         msg = "name: a profile must have one"
         raise ValueError(msg)
-    found: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
+    values: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
     for key in LISTS:
         if key in record:
-            found[key] = _read_parts(record[key], kinds_of(key), key)
+            values[key] = _read_parts(record[key], kinds_of(key), key)
     for key in PARTS:
         if key in record:
             part, kinds = record[key], kinds_of(key)
-            is_absent = key in OPTIONAL_PARTS and part is False
-            found[key] = None if is_absent else read_declaration(part, kinds, key, has_default=True)
-    return found
+            if key in OPTIONAL_PARTS and part is False:
+                values[key] = None
+            else:
+                values[key] = read_declaration(part, kinds, key, has_default=True)
+    return values
 
 
 def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:

@@ -115,6 +115,8 @@ class SpacedReinforcement(_Growing):
 
     name: ClassVar[str] = "spaced"
     is_additive: ClassVar[bool] = True
+    promotes: ClassVar[bool] = True
+    """Whether a recall can make a memory core or hot again."""
 
     gain: float = 0.1
     """Gain after ``span_days`` of rest, 0 to 1e6."""
@@ -174,11 +176,6 @@ class SpacedReinforcement(_Growing):
         require_int("core_sessions", self.core_sessions, low=1, high=U32_MAX)
         require_int("most_linked", self.most_linked, low=2, high=1_000)
         settle_flags(self, "once_a_session")
-
-    @property
-    def promotes(self) -> bool:
-        """Whether a recall can make a memory core or hot again."""
-        return True
 
     def record(self) -> dict[str, object]:
         """Return name and fields; without ``core_accesses``, no defaults of other core fields."""

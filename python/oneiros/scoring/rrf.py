@@ -119,14 +119,14 @@ def _fuse(
     normalise: str,
     top: int | None,
 ) -> tuple[Ids, Scores]:
-    checked = None if weights is None else _weights_of(weights, len(arrays))
+    checked: Scores | None = None
+    if weights is not None:
+        numbers = require_numbers(
+            "weights", weights, low=0.0, high=LARGEST_WEIGHT, count=len(arrays)
+        )
+        checked = np.array(numbers, np.float64)
     fused = _core.rrf(arrays, k, checked, normalise, top)
     return (np.empty(0, np.int64), np.empty(0)) if fused is None else fused
-
-
-def _weights_of(weights: Sequence[float], count: int) -> Scores:
-    checked = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
-    return np.array(checked, np.float64)
 
 
 @cache
@@ -155,8 +155,8 @@ def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
         msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
         raise TypeError(msg)
     try:
-        found = [numbers.setdefault(name, len(numbers)) for name in ranking]
+        numbered = [numbers.setdefault(name, len(numbers)) for name in ranking]
     except TypeError as error:
         msg = f"rankings: every id must be hashable: {error}"
         raise TypeError(msg) from error
-    return np.array(found, np.int64)
+    return np.array(numbered, np.int64)

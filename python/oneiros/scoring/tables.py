@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sized
+from typing import Self, TypeVar
 
 from oneiros.model.validation import require_number, require_numbers
 
@@ -11,59 +12,46 @@ __all__ = ["Rows", "Table", "require_rows", "require_table", "require_words"]
 _LONGEST_TABLE = 1024
 _LONGEST_WORD = 64
 
-
-class Table(Mapping[str, float]):
-    """Numbers by word; equality ignores the order of entries."""
-
-    __slots__ = ("_numbers",)
-
-    def __init__(self, numbers: Mapping[str, float]) -> None:
-        self._numbers = dict(numbers)
-
-    def __getitem__(self, word: str) -> float:
-        return self._numbers[word]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._numbers.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._numbers)
-
-    def __reduce__(self) -> tuple[type[Table], tuple[dict[str, float]]]:
-        return (Table, (self._numbers,))
+Value = TypeVar("Value")
 
 
-class Rows(Mapping[str, tuple[float, ...]]):
-    """Rows of numbers by word; equality ignores the order of entries."""
+class _Entries(Mapping[str, Value]):
+    """An immutable mapping; equality ignores the order of entries."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_entries",)
 
-    def __init__(self, rows: Mapping[str, tuple[float, ...]]) -> None:
-        self._rows = dict(rows)
+    def __init__(self, entries: Mapping[str, Value]) -> None:
+        self._entries = dict(entries)
 
-    def __getitem__(self, word: str) -> tuple[float, ...]:
-        return self._rows[word]
+    def __getitem__(self, word: str) -> Value:
+        return self._entries[word]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._entries)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._rows.items()))
+        return hash(frozenset(self._entries.items()))
 
     def __repr__(self) -> str:
-        return repr(self._rows)
+        return repr(self._entries)
 
-    def __reduce__(self) -> tuple[type[Rows], tuple[dict[str, tuple[float, ...]]]]:
-        return (Rows, (self._rows,))
+    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Value]]]:
+        return (type(self), (self._entries,))
+
+
+class Table(_Entries[float]):
+    """Numbers by word."""
+
+    __slots__ = ()
+
+
+class Rows(_Entries[tuple[float, ...]]):
+    """Rows of numbers by word."""
+
+    __slots__ = ()
 
 
 def require_table(
