@@ -57,7 +57,7 @@ class CallableFactor:
     """Takes arrays in the order of ``columns``, returns finite numbers of shape (n,)."""
 
     name: str
-    """Name in explanations: up to 64 lower case letters, digits and underscores."""
+    """Name in explanations: a lower case letter, then up to 63 letters, digits or underscores."""
 
     columns: tuple[str, ...] = ()
     """Columns passed to the function, at least one: numeric fields and ages as in expressions, as

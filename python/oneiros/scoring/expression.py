@@ -37,7 +37,7 @@ class Expression:
     >>> fresh = Expression("exp(-age_days / 30) * (1 + 0.1 * log1p(access_count))", name="fresh")
     >>> fresh.names
     ('age_days', 'access_count')
-    >>> profile = Profile(name="mine", factors=(Expression(boost, name="boost"), fresh))
+    >>> profile = Profile(name="custom", factors=(Expression(boost, name="boost"), fresh))
     >>> engine = Engine(":memory:", profile=profile)
 
     The syntax is Python's, but the text is never run as Python: it is checked and compiled to
@@ -62,7 +62,7 @@ class Expression:
     """At most 4 KiB, 256 nodes (values, operations, calls) and brackets 64 deep."""
 
     name: str = "expression"
-    """Name in explanations: up to 64 lower case letters, digits and underscores."""
+    """Name in explanations: a lower case letter, then up to 63 letters, digits or underscores."""
 
     operation: Operation = "multiply"
     """"multiply" the score by the value, or "add" the value to it."""
@@ -169,7 +169,7 @@ def require_name(name: object) -> None:
 
     Raises:
         TypeError: not a str.
-        ValueError: not up to 64 lower case letters, digits and underscores, a letter first.
+        ValueError: not a lower case letter and up to 63 letters, digits or underscores.
     """
     if not isinstance(name, str):
         msg = f"name: expected str, got {type(name).__name__} {name!r}"

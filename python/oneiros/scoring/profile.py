@@ -263,8 +263,8 @@ class Profile:
     def record(self) -> dict[str, object]:
         """Return the profile as nested dicts and lists, the content of its TOML.
 
-        Parts that are None are left out, so that a new kind of part changes no existing hash;
-        ``reinforcement`` is then false.
+        Parts that are None are left out, so that a new kind of part changes no existing hash. Only
+        ``reinforcement`` is false instead.
 
         >>> from oneiros import Profile
         >>> Profile(name="plain").record()["fusion"]["k"]
