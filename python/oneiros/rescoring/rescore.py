@@ -5,13 +5,13 @@ Source: docs/systems/ciar.md A4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.clock import system_clock
+from oneiros.display.tables import progress_bar
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import moment as moment_check
 from oneiros.model.validation import require_choice, require_flag, require_instance
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
 
-__all__ = ["chosen_profiles", "factors", "moment_of", "promote", "rescore", "tracked"]
+__all__ = ["chosen_profiles", "factors", "moment_of", "promote", "rescore"]
 
 
 _check_now = moment_check("now")
@@ -113,7 +113,7 @@ def rescore(
     results = None if out is None else _checked_out(out, len(profiles), opened.size, wanted)
     for array in results or ():
         require_apart(array, table if isinstance(table, Mapping) else {"table": table})
-    with tracked(opened.size if progress else None) as advance:
+    with progress_bar("scoring", opened.size if progress else None) as advance:
         scores, _ = scorer.score(opened, wanted, advance, results)
     is_one = isinstance(profile, str | Profile)
     names = ["score"] if is_one else [chosen.name for chosen in profiles]
@@ -151,23 +151,6 @@ def moment_of(now: Time | None) -> float:
     """
     seconds: float = _check_now(system_clock() if now is None else now)
     return seconds
-
-
-def tracked(
-    total: int | None,
-) -> AbstractContextManager[Callable[[int], object] | None]:
-    """Show a progress bar of ``total`` rows on stderr within the block; None: no bar."""
-    return nullcontext() if total is None else _bar(total)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], object]]:
-    from rich.console import Console  # noqa: PLC0415 - only needed for a bar
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("scoring", total=total)
-        yield lambda count: shown.advance(task, count)
 
 
 def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
@@ -307,7 +290,7 @@ def promote(
     opened = open_table(table)
     if opened.size:
         scorer.require_columns(opened, missing)
-    with tracked(opened.size if progress else None) as advance:
+    with progress_bar("scoring", opened.size if progress else None) as advance:
         (scores,), extra = scorer.score(opened, None, advance)
     is_promoted = (extra["status"] == _STAGED) & promoted(scores, least)
     return opened.result({"score": scores, "promote": is_promoted})
