@@ -110,7 +110,7 @@ def kendall_tau(left: Array, right: Array) -> float | None:
 
     Args:
         left: numbers without NaN, shape (n,), fewer than 2 ** 32.
-        right: likewise.
+        right: as ``left``, of the same length.
 
     Returns:
         In [-1, 1], from exact pair counts; None if one side is all ties, or n < 2.
@@ -146,7 +146,7 @@ def top_overlap(left: Array, right: Array, k: int) -> float | None:
 
     Args:
         left: numbers without NaN, shape (n,).
-        right: likewise.
+        right: as ``left``, of the same length.
         k: at least 1; with fewer rows, all of them.
 
     Returns:
