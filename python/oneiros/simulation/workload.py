@@ -201,8 +201,9 @@ class _Narrator:
 
     def _session(self, number: int, at: float, places: range) -> Session:
         count = self._poisson(self._workload.questions)
+        facts = self._script.facts
         queries = tuple(
-            FactQuery(at + _BETWEEN * place, fact, self._random.randrange(self._phrases(fact)))
+            FactQuery(at + _BETWEEN * place, fact, self._random.randrange(len(facts[fact].phrases)))
             for place, fact in enumerate(self._demand.ask(at, count))
         )
         ends = at + _BETWEEN * (len(queries) + 1)
@@ -231,9 +232,6 @@ class _Narrator:
             return ()
         self._standing[line.fact] = [each for each in standing if each not in untrue]
         return tuple(id for id, _ in untrue)
-
-    def _phrases(self, fact: int) -> int:
-        return len(self._script.facts[fact].phrases)
 
     def _poisson(self, mean: float) -> int:
         """Draw from a Poisson distribution by Knuth's method; 0 if the mean is not positive."""
