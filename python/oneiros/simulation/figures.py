@@ -49,7 +49,7 @@ class Forgotten(NamedTuple):
     """Memories of one kind that are deleted or set aside."""
 
     kind: str
-    told: int
+    memories: int
     taken: Mapping[str, int]
     """Rule that removed them -> count. A rule with several reasons is followed by the reason."""
 
@@ -104,7 +104,7 @@ class DayFigures:
     """The state of a memory on one day."""
 
     day: float
-    told: int
+    memories: int
     """Memories added by sessions so far."""
     active: int
     """Memories neither set aside nor deleted, including superseded ones and dreams' own."""
@@ -129,7 +129,7 @@ class DayFigures:
     @property
     def taken_away(self) -> float:
         """Share of the memories of sessions that are set aside or deleted."""
-        return (self.set_aside + self.deleted) / self.told if self.told else 0.0
+        return (self.set_aside + self.deleted) / self.memories if self.memories else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +275,7 @@ def forgot(lives: Sequence[Lives]) -> Told | None:
         return None
     totals: Counter[str] = Counter()
     for course in dreaming[0].courses:
-        totals.update({each.kind: each.told for each in course.forgotten})
+        totals.update({each.kind: each.memories for each in course.forgotten})
     kinds = [kind for kind, _ in totals.most_common(_MOST_KINDS)]
     heads = ("profile", "rule", "all", *kinds, *([_OTHERS] if len(totals) > len(kinds) else []))
     rows = [row for life in dreaming for row in _rows_of(life, totals, heads[3:])]

@@ -249,7 +249,7 @@ class _Life:
         self.checkpoints.append(
             DayFigures(
                 day=day,
-                told=len(self.kinds),
+                memories=len(self.kinds),
                 active=live - set_aside,
                 set_aside=set_aside - sum(map(is_set_aside, made)),
                 deleted=len(self.kinds) - (live - len(made)),
