@@ -81,7 +81,7 @@ class RowRuns(NamedTuple):
     only_shift: int | None  # the shift if a single run is all there is
 
     def followed_by(self, start: int, shift: int, is_stray: bool) -> RowRuns:
-        """Return the spans with a new last one from row ``start`` on; spans after it are dropped."""
+        """Return the spans with a new last one from row ``start`` on, dropping later ones."""
         kept = int(np.searchsorted(self.starts, start))
         starts = np.append(self.starts[:kept], np.int64(start))
         shifts = np.append(self.shifts[:kept], np.int64(shift))
