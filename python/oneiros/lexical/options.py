@@ -79,8 +79,8 @@ def checked_id(id: object, name: str) -> Id:
 
 def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
     """Return ids as a list. Errors name the position."""
-    is_one = isinstance(ids, str | bytes) or is_scalar_array(ids)
-    if is_one or not isinstance(ids, Collection | np.ndarray):
+    is_scalar = isinstance(ids, str | bytes) or is_scalar_array(ids)
+    if is_scalar or not isinstance(ids, Collection | np.ndarray):
         msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
         raise TypeError(msg)
     items = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -143,8 +143,8 @@ def checked_tags(tags: Sequence[str], name: str) -> str:
 
 def checked_texts(texts: Sequence[T], name: str) -> list[T]:
     """Return the texts as a list. The core checks its items."""
-    is_one = isinstance(texts, str | bytes) or is_scalar_array(texts)
-    if is_one or not isinstance(texts, Sequence | np.ndarray):
+    is_scalar = isinstance(texts, str | bytes) or is_scalar_array(texts)
+    if is_scalar or not isinstance(texts, Sequence | np.ndarray):
         msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"
         raise TypeError(msg)
     return list(texts)
