@@ -271,8 +271,8 @@ def embedding(name: str) -> Check:
 def _unit(given: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None:
     """Return the unit vector in the direction of ``given``; None if there is none.
 
-    A float32 vector whose squared length is within 2**-23 of 1 is returned unchanged, so that
-    exporting and importing keep its bits.
+    A float32 vector whose length is 1 up to rounding is returned unchanged, so that exporting and
+    importing keep its bits.
     """
     kind, flags = given.dtype, given.flags
     is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
