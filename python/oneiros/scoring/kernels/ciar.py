@@ -76,8 +76,8 @@ def ciar(
 ) -> Result:
     """Return ``certainty * impact * exp(-rate * age_days) * (1 + reinforcement * access_count)``.
 
-    A certainty or an impact of 0 gives 0. Single numbers out of their range are refused (A6). Arrays
-    are not checked, ages below 0 count as 0; ``oneiros.rescore`` checks tables.
+    A certainty or an impact of 0 gives 0. Single numbers out of their range are refused (A6).
+    Arrays are not checked, ages below 0 count as 0; ``oneiros.rescore`` checks tables.
 
     Args:
         certainty: in [0, 1]; NaN gives NaN, as for the arguments below.
