@@ -94,11 +94,6 @@ class FieldSpec:
         self.init, self.repr, self.compare = init, repr, compare
         self.is_field = True
 
-    @property
-    def is_optional(self) -> bool:
-        """Whether the field has a default."""
-        return self.default is not MISSING or self.default_factory is not MISSING
-
 
 def field(
     *,

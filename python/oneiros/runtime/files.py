@@ -23,7 +23,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of writes, for which the system does not report a file name."""
 
 _STORE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
-"""What follows a store's path in the names of its files."""
+"""Suffixes of a store's path in the names of its files."""
 
 
 def foreign_file(name: str, path: str, store: str) -> Path:
