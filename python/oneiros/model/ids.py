@@ -45,4 +45,4 @@ def _random_part() -> str:
 
 _DRAWN_AT_ONCE = 64  # a system call per id would cost more than everything else here
 _drawn: list[str] = []
-os.register_at_fork(after_in_child=_drawn.clear)  # the parent uses these
+os.register_at_fork(after_in_child=_drawn.clear)  # the parent uses them up

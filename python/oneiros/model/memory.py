@@ -227,7 +227,7 @@ class ColumnValues(NamedTuple):
 def checked_values(record: object, *, now: float) -> dict[str, Any]:
     """Check a record as :meth:`Memory.from_record` does, and return its values as a dict.
 
-    The dict has the fields given and those that depend on others. Others have their default.
+    The dict has the fields given and those that depend on others. Any other field has its default.
 
     Raises:
         TypeError, ValueError, TextEncodingError: as :meth:`Memory.from_record`.
@@ -435,7 +435,7 @@ def _unknown(name: object) -> str:
 
 
 def _iso(seconds: float) -> str | float:
-    from datetime import UTC, datetime  # noqa: PLC0415 - takes a while to load
+    from datetime import UTC, datetime  # noqa: PLC0415 - slow to load, and few need it
 
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -56,9 +56,9 @@ JSON_LIMIT = 2**20
 LAST_NUMBER = 1e11
 """The largest time as a number. A larger one is taken for milliseconds and refused."""
 FIRST_MOMENT = -62_135_596_800.0
-"""The beginning of year 1, the lower limit of clocks. Times of memories have none."""
+"""The beginning of year 1, the lower limit of clocks. Times of memories have no lower limit."""
 LAST_MOMENT = 253_402_300_800.0
-"""The end of year 9999, the upper limit of times given as a datetime or in ISO 8601."""
+"""The end of year 9999, the upper limit of stored times and of those given as a datetime."""
 TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["foreign_file", "new_file", "require_replaceable", "write_jsonl"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of writes, for which the system does not report a file name."""
+"""Error numbers of failed writes, for which the system does not report a file name."""
 
 _STORE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
 """Suffixes of a store's path in the names of its files."""

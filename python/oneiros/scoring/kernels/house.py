@@ -102,7 +102,7 @@ def spread_neighbours(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return each score plus a share of the scores of adjacent messages of its session.
+    """Return each score plus a share of the scores of adjacent memories of its session.
 
     ``score_i + share * (score_(i-1) + score_(i+1)) + share * decay * (score_(i-2) + score_(i+2))``
     and so on up to ``reach``. Neighbours of neighbours are found through the same links.

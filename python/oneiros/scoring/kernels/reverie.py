@@ -54,7 +54,7 @@ class Replay:
 
         Raises:
             TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: another shape, not contiguous, or a count below 0 or infinite.
+            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
         """
         return strict_values(
             "replay_delta",

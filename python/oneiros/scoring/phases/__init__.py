@@ -43,7 +43,7 @@ def require_order(phases: tuple[Phase, ...]) -> None:
     """Check that each phase comes after those that it depends on.
 
     Raises:
-        ValueError: a phase comes too early.
+        ValueError: "consolidate" does not come after "scan".
     """
     names = [phase.name for phase in phases]
     if "consolidate" in names and "scan" not in names[: names.index("consolidate")]:
