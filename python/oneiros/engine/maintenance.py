@@ -51,6 +51,7 @@ _OF_AN_INDEX = "wrong # of entries in index "  # SQLite's words
 def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     """Return counts and sizes; see :meth:`oneiros.Engine.stats`."""
     parts = scope.services
+    parts.sync.apply_own()
     projections = parts.projections
     vectors = projections.indexes.vectors
     with parts.store.read() as reading:
