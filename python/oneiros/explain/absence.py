@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.display.escaping import shortened
 from oneiros.display.tables import moment
 from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
-from oneiros.explain.why_not import ChannelStanding, Hiding, WhyNot
+from oneiros.explain.why_not import ChannelStanding, Exclusion, WhyNot
 from oneiros.filters.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
 from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
@@ -20,7 +20,7 @@ from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
 from oneiros.search.notes import NO_TIME, far_words
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import FoundRows, Search, abstention_of, walked
+from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
 
 if TYPE_CHECKING:
     from oneiros.engine.scope import Scope
@@ -55,7 +55,7 @@ def why_not(
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
-    question, visible, load = call.question(query, embedding), call.visible(), scope.loader
+    question, visible, load = call.request(query, embedding), call.visible(), scope.loader
     projections = call.services.projections
     placing = Placing(question, projections, visible, load)
     answered = placing.answer(id)
@@ -90,7 +90,7 @@ class Placing:
         load: LoadMemories,
     ) -> None:
         self._projections, self._request = projections, request
-        walk = walked(request, projections, visible)
+        walk = walk_graph(request, projections, visible)
         search = Search(request, projections, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
@@ -159,32 +159,32 @@ class Placing:
             factors=self._factors(row) if told is None else told.factors,
         )
 
-    def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Hiding, ...]]:
+    def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Exclusion, ...]]:
         """The place of a ranked row from 1, and what leaves it out if it has none."""
         if row in self._standing:
             return self._standing.index(row) + 1, ()
         for one, better in self._outcome.duplicates:
             if one == row:
                 id = self._projections.lifecycle.ids[better]
-                return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
+                return None, (Exclusion("duplicate", f"it is like {id!r}, which stands better"),)
         far = self._run.far().get(row)
         rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
         why = self._found.reason()
         if far is not None and isinstance(rule, Surfacing):
             why = f"not near enough: {far_words(far, rule)}"
-        return None, (Hiding("abstention", why),)
+        return None, (Exclusion("abstention", why),)
 
-    def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:
+    def _leaving(self, row: int, told: Explanation) -> Iterator[Exclusion]:
         """Yield why a candidate has no place: its score, or the rules, each asked on its own."""
         if math.isnan(told.score):
-            yield Hiding("rule", "its score is no number")
+            yield Exclusion("rule", "its score is no number")
             return
         profile = self._ranking.profile
         for rule in profile.keep:
             alone = self._projections.compiled(profile.replace(keep=(rule,)), self._request.added)
             found = self._run.place_of(row=row, plan=alone.plan)
             if found is not None and found[1] is None:
-                yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")
+                yield Exclusion("rule", f"left out by the profile's rule {rule.name!r}")
 
     def _standings(self, row: int, told: Explanation | None) -> Iterator[ChannelStanding]:
         for number, channel in enumerate(self._request.profile.channels):
@@ -235,7 +235,7 @@ class Placing:
         return Explanations(self._ranking.compiled, found[0], [0])[0].factors
 
 
-def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tuple[Hiding, ...]:
+def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tuple[Exclusion, ...]:
     """Return all that hides a memory; nothing for one that the search may return.
 
     Args:
@@ -246,7 +246,7 @@ def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tupl
     """
     if row not in row_sets.live:
         when = "" if memory.deleted_at is None else f" at {moment(memory.deleted_at)}"
-        return (Hiding("deleted", f"deleted{when}"),)
+        return (Exclusion("deleted", f"deleted{when}"),)
     words = {
         "superseded": f"superseded by {memory.superseded_by!r}",
         "cold": "it is not of the hot tier",
@@ -256,13 +256,14 @@ def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tupl
         "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
     }
     sets = row_sets.hidden(limits)
-    found = [Hiding(reason, words[reason]) for reason, rows in sets.items() if row in rows]
+    found = [Exclusion(reason, words[reason]) for reason, rows in sets.items() if row in rows]
     if limits.status is not None and row not in row_sets.matching(of_status(limits.status)):
         asked = " or ".join(limits.status) or "none"
-        found.append(Hiding("status", f"its status is {memory.status}, asked is {asked}"))
+        found.append(Exclusion("status", f"its status is {memory.status}, asked is {asked}"))
     if limits.where is not None:
         found += (
-            Hiding("filter", _unmet(part, memory)) for part in _failing(limits.where, row, row_sets)
+            Exclusion("filter", _unmet(part, memory))
+            for part in _failing(limits.where, row, row_sets)
         )
     return tuple(found)
 

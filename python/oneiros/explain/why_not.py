@@ -9,13 +9,13 @@ from oneiros.display.tables import Branch, DisplayTable, figure, html_text, tree
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
 from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["ChannelStanding", "Hiding", "WhyNot"]
+__all__ = ["ChannelStanding", "Exclusion", "WhyNot"]
 
 _QUERY = 80  # characters of a query that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
+class Exclusion:
     """One thing that hides a memory from a search."""
 
     reason: str
@@ -63,7 +63,7 @@ class WhyNot:
     profile_hash: str
     exists: bool
     """Whether there is such a memory here, soft-deleted ones included."""
-    hidden: tuple[Hiding, ...] = ()
+    hidden: tuple[Exclusion, ...] = ()
     """All that hides it; empty: nothing does."""
     channels: tuple[ChannelStanding, ...] = ()
     factors: tuple[FactorValue, ...] = ()

@@ -93,7 +93,7 @@ class Callbacks:
             return "", [], [], 0, 0
         told = judge(
             request.reranker,
-            request.spoken,
+            request.plain_text,
             [text for _, text in texts],
             rule.deadline_seconds if request.until is None else request.until - monotonic(),
         )
@@ -112,7 +112,7 @@ class Callbacks:
         profile = self._request.profile
         if not isinstance(profile.abstention, WeakBest):
             return []
-        words = words_of(self._request.spoken, profile.query_words)
+        words = words_of(self._request.plain_text, profile.query_words)
         return stemmed(words, profile.abstention.suffixes)
 
     def texts(self, rows: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import replace
-from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
+from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def merged_answer(
         ids=ids,
         scores=scores,
         memories=memories,
-        answer=MadeAnswer(
+        answer=BuiltParts(
             results,
             _trace(asked, answers, len(everything), len(found), again, started),
             () if results else _misses(answers),
