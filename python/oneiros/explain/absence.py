@@ -18,7 +18,7 @@ from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
-from oneiros.search.notes import NO_TIME, far_words
+from oneiros.search.notes import NO_TIME, shortfall_words
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
 
@@ -171,7 +171,7 @@ class Placing:
         rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
         why = self._found.reason()
         if far is not None and isinstance(rule, Surfacing):
-            why = f"not near enough: {far_words(far, rule)}"
+            why = f"not near enough: {shortfall_words(far, rule)}"
         return None, (Exclusion("abstention", why),)
 
     def _leaving(self, row: int, told: Explanation) -> Iterator[Exclusion]:
