@@ -55,9 +55,9 @@ class DeepRecall:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
-        one, penalty = program.constant(1.0), program.constant(self.penalty)
-        superseded = program.call("select", program.column("superseded"), penalty, one)
-        expired = program.call("select", program.signal(EXPIRED, 0.0), penalty, one)
+        neutral, penalty = program.constant(1.0), program.constant(self.penalty)
+        superseded = program.call("select", program.column("superseded"), penalty, neutral)
+        expired = program.call("select", program.signal(EXPIRED, 0.0), penalty, neutral)
         return program.call("multiply", superseded, expired)
 
 

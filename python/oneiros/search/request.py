@@ -31,7 +31,7 @@ class SearchRequest:
     plain_text: str
     """The query's text without the signs of its syntax."""
     syntax: str
-    """How the query is read: "plain" or "query"."""
+    """Syntax of the query: "plain" or "query"."""
     vector: npt.NDArray[np.float32] | None
     """Unit length, shape (dimension,); None leaves the vector channel out."""
     absent: str

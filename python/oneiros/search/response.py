@@ -204,7 +204,7 @@ class SearchResult:
 
     @property
     def explanation(self) -> Explanation | None:
-        """How the score was computed; None unless the search was called with ``explain=True``."""
+        """Explanation of the score; None unless the search was called with ``explain=True``."""
         return None if self._explanations is None else self._explanations[self._place]
 
     @property
@@ -363,7 +363,7 @@ class SearchResponse:
         self.reason = reason
         """Why nothing is returned although there were candidates; else empty."""
         self.confidence = confidence
-        """How close the first results are to the query, 0 to 1; None if the profile does not
+        """Closeness of the first results to the query, 0 to 1; None if the profile does not
         compute it (docs/systems/omega.md O28)."""
         self.parts = parts
         """Parts of a compound query, each searched (docs/systems/omega.md O10); else empty."""
