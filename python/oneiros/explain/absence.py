@@ -229,7 +229,7 @@ class WhyNotSearch:
         return next((channel.least for channel in channels if channel.least is not None), None)
 
     def _factors(self, row: int) -> tuple[FactorValue, ...]:
-        """Return the factors of a memory that is no candidate, scored as if it were the only one."""
+        """Return the factors of a memory that is no candidate, as if it were the only one."""
         found = self._run.alone(row=row)
         if found is None:
             return ()

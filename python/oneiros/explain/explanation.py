@@ -1,4 +1,4 @@
-"""Explanations of scores: ranks and raw scores of channels, relevance and factors, which recompute."""
+"""Explanations of scores: ranks and raw scores of channels, relevance and factors."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
     """Return a table with one row per result, best first.
 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
-    factor, the divisor of scores if there is one, score. The name of an added factor begins with "+".
+    factor, the divisor of scores if there is one, score. Names of added factors begin with "+".
     """
     channels = list(dict.fromkeys(c.name for each in explanations for c in each.channels))
     parts = list(dict.fromkeys(p.heading for each in explanations for p in each.parts))

@@ -19,9 +19,9 @@ class Exclusion:
     """One reason that excludes a memory from the results."""
 
     reason: str
-    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold, kind; or a rule of
-    the profile that leaves candidates out: rule, duplicate (of a better result), abstention (not
-    close enough)."""
+    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold, kind; or a rule
+    of the profile that leaves candidates out: rule, duplicate (of a better result), abstention
+    (not close enough)."""
     detail: str
     """The reason in words, with the values of the memory and the search."""
 
@@ -155,7 +155,7 @@ class WhyNot:
         return Branch(self._headline(), branches)
 
     def table(self) -> DisplayTable:
-        """Return a table of the memory's figures next to those of the last result, one row per part.
+        """Return a table of the figures of the memory and of the last result, one row per part.
 
         The table is empty for a memory that is deleted or does not exist.
         """

@@ -1,3 +1,3 @@
-"""Searches from query to response. The core runs the stages; this package prepares and wraps them."""
+"""Searches from query to response. The core runs the stages; this package wraps them."""
 
 from __future__ import annotations

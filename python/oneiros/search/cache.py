@@ -1,4 +1,4 @@
-"""Cache of responses to identical queries, valid until the next write. docs/systems/omega.md O30."""
+"""Cache of responses to identical queries until the next write. docs/systems/omega.md O30."""
 
 from __future__ import annotations
 

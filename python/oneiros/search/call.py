@@ -186,7 +186,7 @@ class SearchCall:
         return requests, counts
 
     def _parts_of(self, query: str) -> Sequence[str]:
-        """Return the parts of a compound query, else the query. Source: docs/systems/omega.md O10."""
+        """Return the parts of a compound query, else the query. docs/systems/omega.md O10."""
         reader = self.profile.understanding
         if reader is None or self.options.syntax != "plain":
             return [query]
@@ -316,7 +316,7 @@ class SearchCall:
         return expanded._replace(variants=variants), vectors[0]
 
     def _text_matcher(self, plain_text: str) -> TextMatcher:
-        from oneiros.search.text_match import TextMatcher  # noqa: PLC0415 - loads factors that few use
+        from oneiros.search.text_match import TextMatcher  # noqa: PLC0415 - loads rare factors
 
         return TextMatcher(self.services.sync.texts(), plain_text, self.profile.query_words)
 

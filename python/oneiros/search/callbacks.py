@@ -29,7 +29,7 @@ __all__ = ["Callbacks"]
 Read = TypeVar("Read")
 
 _Judgement = tuple[str, list[float], list[int], int, int]
-"""A note; factors by place (NaN: not scored), or places in a new order; prompt and completion tokens."""
+"""A note; factors by place (NaN: not scored); or the new order; prompt and completion tokens."""
 
 
 class Callbacks:
@@ -58,7 +58,7 @@ class Callbacks:
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the values of the profile's callable factors, by signal, one per row."""
-        from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few profiles have one
+        from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
 
         lifecycle = self._projections.lifecycle
         return signals_of(
@@ -70,7 +70,7 @@ class Callbacks:
         )
 
     def judge(self, rows: Sequence[int]) -> _Judgement:
-        """Rerank the first results. Source: docs/systems/cognitive.md C8; docs/systems/omega.md O25.
+        """Rerank the first results. Source: docs/systems/cognitive.md C8, omega.md O25.
 
         With the factor "rerank" in the profile, results are rescored (O25). Without it, they are
         reordered (C8). If the reranker fails, they are unchanged.
@@ -148,7 +148,7 @@ class Callbacks:
         return [next(loaded) if id else None for id in ids]
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-        """Return the values of the factor "rerank" for the reranker's scores; None without the factor."""
+        """Return the factor "rerank" for a reranker's scores; None without that factor."""
         from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few profiles have it
 
         profile = self._plan.profile

@@ -47,7 +47,7 @@ class Similar:
     begins_alike: bool
     """Whether the canonical forms of the texts begin with the same characters."""
     is_duplicate: bool
-    """Whether the two are duplicates by the rule: they begin alike, or the cosine is high enough."""
+    """Whether the two are duplicates: they begin alike, or the cosine is high enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class DuplicateFinder:
         self._allowed = allowed_bits(rows, len(projections.lifecycle.ids))
 
     def by_starts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return for each text the rows that begin alike, in order of insertion. One pass for all."""
+        """Return for each text the rows that begin alike, in order of insertion; in one pass."""
         starts = [canonical(text)[: self._rule.characters] for text in texts]
         rows = np.array(self._rows.to_array(), np.uint32)
         characters = self._rule.characters

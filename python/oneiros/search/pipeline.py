@@ -313,7 +313,7 @@ class FoundRows:
 
     def _explanations(self, rows: Sequence[int]) -> Sequence[Explanation]:
         """Return the explanation of each row, made on first access."""
-        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - few are explained
+        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - rare
 
         assert self._search is not None
         return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)

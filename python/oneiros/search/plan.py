@@ -285,6 +285,6 @@ def _lifecycle_of(profile: Profile) -> Profile:
 
 @lru_cache(maxsize=256)
 def _up_to_cluster(profile: Profile) -> Profile:
-    """Return the profile without "cluster" and the factors after it. Equal profiles give one object."""
+    """Return the profile with the factors before "cluster". Equal profiles give one object."""
     names = [factor.name for factor in profile.factors]
     return profile.replace(factors=profile.factors[: names.index("cluster")])

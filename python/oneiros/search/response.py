@@ -419,7 +419,7 @@ class SearchResponse:
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing is returned because no result is close enough (docs/systems/omega.md O27)."""
+        """Whether nothing is close enough to be returned (docs/systems/omega.md O27)."""
         return bool(self.reason)
 
     def __len__(self) -> int:

@@ -43,7 +43,7 @@ class TextMatcher:
         return list(map(normalised, self._words))
 
     def overlap_words(self, factors: Sequence[Factor]) -> tuple[list[str], list[str], int]:
-        """Return the words in canonical form, their stems ("" if equal to the word) and their count.
+        """Return the words in canonical form, their stems ("" if equal) and their count.
 
         Unless the profile counts repetitions, each word counts once and empty ones do not. The
         endings are those of the factor "overlap". Source: docs/systems/omega.md O18.

@@ -1,4 +1,4 @@
-"""Trace of a search: counts, times and notes of each stage. ``print(response.trace)`` shows a table."""
+"""Search traces: counts, times and notes per stage. ``print(response.trace)`` shows a table."""
 
 from __future__ import annotations
 

@@ -32,23 +32,23 @@ STEP = 16_384  # nodes whose links are followed at a time: bounds memory use
 def library() -> Any:
     """Return the module faiss, imported on first use.
 
-    Its SWIG layer emits DeprecationWarnings at import on Python 3.12 and later. They would be errors
-    in programs that run with ``-W error``.
+    Its SWIG layer emits DeprecationWarnings at import on Python 3.12 and later. They would be
+    errors in programs that run with ``-W error``.
     """
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         module: Any = import_whole("faiss")
     if hasattr(os, "register_at_fork"):
-        # FAISS checks for Ctrl-C under a mutex that another thread may hold during a fork: the child
-        # would wait forever. Without the callback it does not check, and Ctrl-C takes effect when
-        # the call returns.
+        # FAISS checks for Ctrl-C under a mutex that another thread may hold during a fork: the
+        # child would wait forever. Without the callback it does not check, and Ctrl-C takes effect
+        # when the call returns.
         os.register_at_fork(after_in_child=module.InterruptCallback.clear_instance)
     return module
 
 
 _loading = threading.RLock()  # a signal handler may search while its thread imports
 if hasattr(os, "register_at_fork"):
-    # A fork waits until the import is over: a child could never finish the import of another thread.
+    # A fork waits until the import is over: a child could not finish the import of another thread.
     # The first caller of library() holds no other lock of this package.
     os.register_at_fork(
         before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
@@ -78,8 +78,8 @@ class _limited_to:
 class Graph:
     """An HNSW graph whose nodes are vectors. It never changes once it is searched.
 
-    The vectors are rounded to 16 bits: walks are bound by memory, and half the bytes take two thirds
-    of the time.
+    The vectors are rounded to 16 bits: walks are bound by memory, and half the bytes take two
+    thirds of the time.
     """
 
     def __init__(self, index: Any, laid_out_count: int = 0) -> None:
@@ -142,8 +142,8 @@ class Graph:
     ) -> Graph | None:
         """Return a new graph of ``former``'s vectors and these, or None if stopped.
 
-        ``former`` is copied, and searches in it go on. The build runs on one thread, so that results
-        depend only on the order of the vectors and the other processors are free for searches.
+        ``former`` is copied, and searches in it go on. The build runs on one thread, so that
+        results depend only on the order of the vectors and other processors are free for searches.
 
         Args:
             former: the graph to grow; None: an empty graph.
@@ -179,7 +179,8 @@ class Graph:
         Args:
             queries: shape (m, dimension), contiguous.
             k: >= 1.
-            breadth: candidates kept during the walk (HNSW's efSearch), >= k. More find more, slower.
+            breadth: candidates kept during the walk (HNSW's efSearch), >= k. A larger breadth
+                finds more and is slower.
             threads: most threads if there are several queries.
 
         Returns:

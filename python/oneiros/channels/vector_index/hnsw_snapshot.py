@@ -1,9 +1,9 @@
 """The stored form of a graph, and its restoration.
 
-The links are stored, but not the vectors, which are many times as large and are in the column anyway.
-The column lacks vectors that were replaced or removed, though, and walks still lead over them. These
-few are stored as well, rounded like in the graph, so that the restored graph equals the stored one
-and returns the same bits.
+The links are stored, but not the vectors, which are many times as large and are in the column
+anyway. The column lacks vectors that were replaced or removed, though, and walks still lead over
+them. These few are stored as well, rounded as in the graph, so that the restored graph equals the
+stored one and returns the same bits.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class KeptGraph:
         read_vectors("graph: its dead vectors", self.dead_vectors, self.dimension)
 
     def rows_of_nodes(self) -> npt.NDArray[np.int64]:
-        """Return for each node a row in use with its vector, shape (n,); NO_ROW if there is none."""
+        """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
         return rows_of_nodes(self.rows, self.heads, len(self.hashes), self.live)
 
     def are_live(self) -> npt.NDArray[np.bool_]:

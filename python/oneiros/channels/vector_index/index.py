@@ -487,7 +487,7 @@ class VectorIndex:
     def walk_many(
         self, vectors: Matrix, k: int, allowed: Bits | None, threads: int
     ) -> list[RankedList | None]:
-        """Return :meth:`walk` of each vector, shape (n, dimension), on at most ``threads`` threads."""
+        """Return :meth:`walk` of each vector, shape (n, dimension), on ``threads`` threads."""
         self._note_scans(len(vectors) if k else 0, allowed)
         now, found = self._state.now, list[RankedList | None]()
         for start in range(0, len(vectors) if k else 0, BATCH):
@@ -552,7 +552,7 @@ class VectorIndex:
         return not worker.is_alive()
 
     def close(self) -> None:
-        """Stop the background work and wait for its end, a fraction of a second. Searches still work."""
+        """Stop the background work and wait for its end. Searches still work."""
         with self._lock:
             self._is_closed = True
             worker = self._worker
@@ -573,7 +573,7 @@ class VectorIndex:
                     self._start_maintenance()
 
     def _note_scans(self, count: int, allowed: Bits | None) -> None:
-        """Count queries that would have walked the graph not read yet, and request it after a few."""
+        """Count queries that would walk the graph not read yet, and request it after a few."""
         if self._read_graph is None or self._has_failed:
             return
         worker = self._worker
@@ -586,7 +586,7 @@ class VectorIndex:
             self._request_graph()
 
     def _note_changes(self, count: int) -> None:
-        """Count changes, and request the graph once it is due to grow by them. REQUIRES: the lock."""
+        """Count changes, and request the graph once it is due to grow. REQUIRES: the lock."""
         self._changes += count
         if self._changes >= FEWEST_FRESH:
             self._is_graph_wanted = True

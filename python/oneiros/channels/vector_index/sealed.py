@@ -93,8 +93,8 @@ def seal(
 ) -> tuple[Sealed, Nodes] | None:
     """Build a graph of ``former``'s vectors and those of rows; None if stopped before the end.
 
-    The column may change during the build. Rows whose vector changed are wrong in the result, and so
-    are the twins of their nodes. The caller removes them.
+    The column may change during the build. Rows whose vector changed are wrong in the result, and
+    so are the twins of their nodes. The caller removes them.
 
     Args:
         column: the vectors.
@@ -107,7 +107,7 @@ def seal(
         The result, and for each of its positions where it came from: numbers below ``len(former)``
         are positions in ``former``, higher ones count through ``rows``.
     """
-    from oneiros.channels.vector_index.hnsw import SLICE, Graph  # noqa: PLC0415 - loads FAISS's module
+    from oneiros.channels.vector_index.hnsw import SLICE, Graph  # noqa: PLC0415 - on first use
 
     known, length = (0, 0) if former is None else (len(former.graph), len(former))
     hashes = np.concatenate([hashes_of(part) for part in _parts(column, rows, BLOCK)] or [_NONE])

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["VectorSnapshot"]
 
-# Candidates kept while walking the graph, per result and at least. The nearer half of them is nearly
-# complete. With a filter, results must come from that half, so more candidates are kept.
+# Candidates kept while walking the graph, per result and at least. The nearer half of them is
+# nearly complete. With a filter, results must come from that half, so more candidates are kept.
 BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
 
-# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links, and
-# the steps between, which count more for narrow vectors. Nanoseconds per candidate and per row, on
-# one thread of an AMD EPYC (AVX-512): if all is in the cache, 480 and 9 (6,000 x 384), 680 and 8
-# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x 32);
-# from memory, 1,800 and 13 to 18 (100,000 x 384).
+# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links,
+# and the steps between, which count more for narrow vectors. Nanoseconds per candidate and per row,
+# on one thread of an AMD EPYC (AVX-512): if all is in the cache, 480 and 9 (6,000 x 384), 680 and 8
+# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x
+# 32); from memory, 1,800 and 13 to 18 (100,000 x 384).
 SCORED_PER_CANDIDATE: Final = 50
 STEPS_PER_CANDIDATE: Final = 4_000  # components
 
@@ -155,9 +155,10 @@ class VectorSnapshot:
     def _ends(self, k: int, breadth: int, allowed: Bits | None) -> int:
         """Return the number of nodes that a walk returns.
 
-        FAISS can filter during the walk, but then stops as soon as it has enough nodes, near or far:
-        with the query's neighbourhood filtered out, it found one of the nearest ten. So the walk is
-        not filtered: if enough of all the nearest nodes pass the filter, they are the right ones.
+        FAISS can filter during the walk, but then stops as soon as it has enough nodes, near or
+        far: with the query's neighbourhood filtered out, it found one of the nearest ten. So the
+        walk is not filtered: if enough of the nearest nodes pass the filter, they are the right
+        ones.
         """
         assert self.sealed is not None
         return min(k if self._is_whole(allowed) else breadth // 2, len(self.sealed.graph))

@@ -52,8 +52,8 @@ class Context:
     """The current project, 1 to 256 characters. Memories of the same project match."""
 
     situation: str | None = None
-    """A situation that the profile knows ("file_edit", "planning", ...), 1 to 64 characters. It sets
-    the weight of the context, and how close a memory must be."""
+    """A situation that the profile knows ("file_edit", "planning", ...), 1 to 64 characters. It
+    sets the weight of the context, and how close a memory must be."""
 
     def __post_init__(self) -> None:
         for name, check in (

@@ -1,7 +1,7 @@
 """A grammar of English times over tokens, tried once at each token with bounded lookahead.
 
-dateutil parses absolute dates and computes with months and weekdays. This module decides which words
-are a date at all, so that versions, prices, ids and "may" are not.
+dateutil parses absolute dates and computes with months and weekdays. This module decides which
+words are a date at all, so that versions, prices, ids and "may" are not.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ class _Reader:
         return span._replace(start=span.end - third)
 
     def _week_of(self, place: int) -> Span | None:
-        """Read "the second week of November 2023": days 8 to 14. The last week is the last 7 days."""
+        """Read "the second week of November 2023": days 8 to 14. The last week: the last 7."""
         span = self._simple(place + 3)
         if span is None or not 27 <= (span.end - span.start).days <= 31:
             return None

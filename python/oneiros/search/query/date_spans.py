@@ -103,7 +103,7 @@ def adjacent(unit: str, count: int | None, anchor: Span, sign: int) -> tuple[dat
 
 
 def with_year_before(first: Span, last: Span) -> Span:
-    """Return ``first``, if it lacks a year, in the latest year in which it is not after ``last``."""
+    """Return ``first``, if it lacks a year, in the latest year that is not after ``last``."""
     if not first.lacks_year:
         return first
     start = first.start + relativedelta(years=last.start.year - first.start.year)
@@ -190,7 +190,7 @@ def _weekday(number: int, sign: int, now: datetime, stop: int) -> Span:
 
 
 def _month(number: int, sign: int, now: datetime, stop: int) -> Span:
-    """Return the last such month before this one, the one of this year, or the next after this one."""
+    """Return the last such month before this one, the one of this year, or the next one."""
     this = midnight(now).replace(day=1)
     start = this.replace(month=number)
     if sign < 0 and start >= this:

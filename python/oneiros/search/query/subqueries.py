@@ -1,4 +1,4 @@
-"""Compound queries: split into parts, searched separately, results merged. docs/systems/omega.md O10."""
+"""Compound queries: split, searched part by part and merged. docs/systems/omega.md O10."""
 
 from __future__ import annotations
 
