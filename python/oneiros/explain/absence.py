@@ -1,4 +1,4 @@
-"""The search behind ``why_not``: what excludes a memory, and its place in channels and factors."""
+"""The search behind ``why_not``: exclusions of a memory, its place, channels and factors."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class WhyNotSearch:
         )
 
     def _place_of_ranked(self, row: int) -> tuple[int | None, tuple[Exclusion, ...]]:
-        """Return the place of a ranked row from 1, or None and what leaves it out."""
+        """Return the place of a ranked row, from 1, or None and the reason."""
         if row in self._standing:
             return self._standing.index(row) + 1, ()
         for duplicate, better in self._outcome.duplicates:

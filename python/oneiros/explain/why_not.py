@@ -183,7 +183,7 @@ class WhyNot:
         return f"{self.id!r} for {shortened(repr(self.query), _QUERY)}: {self.verdict}"
 
     def _reasons(self) -> list[str]:
-        """Return all reasons against the memory: what hides it, and what its score lacks."""
+        """Return all reasons against the memory: its exclusions and the shortfall of its score."""
         reasons = [exclusion.detail for exclusion in self.hidden]
         # A deleted memory has no channels, and nothing more to report.
         if self.channels and self.explanation is None:

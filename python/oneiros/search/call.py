@@ -247,7 +247,7 @@ class SearchCall:
         )
 
     def _understood(self, plain_text: str) -> Understood:
-        """Return what the profile reads in the query's text and in the caller's context.
+        """Read the query's text and the caller's context by the profile.
 
         Raises:
             ValueError: a situation that the profile does not know.

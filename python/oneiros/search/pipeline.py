@@ -128,7 +128,7 @@ class Search:
         )
 
     def _read_query(self) -> dict[str, Any]:
-        """Return what the core reads of the query: words, times, context, verdicts, variants."""
+        """Return the query for the core: words, times, context, verdicts, variants."""
         request, plan = self.request, self.plan
         matcher = request.text_matcher
         read: dict[str, Any] = {}
