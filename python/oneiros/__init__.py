@@ -99,11 +99,7 @@ _HOME = {  # public name -> the module it lives in
     "rrf": "scoring.rrf",
     "where": "filters",
 }
-_MODULES = {  # public name -> module
-    "analyzers": "lexical.analyzers",
-    "kernels": "scoring.kernels",
-    "profiles": "scoring.profiles",
-}
+_MODULES = ("analyzers", "kernels", "profiles")
 
 __all__ = [
     "AsyncEngine",
@@ -155,7 +151,7 @@ def __getattr__(name: str) -> object:
     import importlib
 
     if name in _MODULES:
-        module = importlib.import_module(f"oneiros.{_MODULES[name]}")
+        module = importlib.import_module(f"oneiros.{name}")
         globals()[name] = module
         return module
     home = _HOME.get(name)
