@@ -640,7 +640,7 @@ class Engine(Memories):
         schedule: DreamSchedule | None = None,
         *,
         profile: Profile | str | None = None,
-        told: Told | None = None,
+        on_cycle: Told | None = None,
     ) -> Dreamer:
         """Run dream cycles in the background until stopped, at the latest by :meth:`close`.
 
@@ -651,7 +651,7 @@ class Engine(Memories):
         Args:
             schedule: when to run cycles. Default: ``DreamSchedule()``.
             profile: the profile whose phases and rails apply. Default: the engine's.
-            told: a callback on the background thread. It gets the report of each cycle, the
+            on_cycle: a callback on the background thread. It gets the report of each cycle, the
                 exception of a failed cycle, and one ``DreamBusy`` per wait. Default: failures are
                 logged.
 
@@ -674,14 +674,14 @@ class Engine(Memories):
         """
         chosen = dream.schedule.DreamSchedule() if schedule is None else schedule
         require_instance("schedule", chosen, (dream.schedule.DreamSchedule,), "a DreamSchedule")
-        if told is not None:
-            require_callable("told", told, "a callable on reports and errors")
+        if on_cycle is not None:
+            require_callable("on_cycle", on_cycle, "a callable on reports and errors")
         cycle_profile = None if profile is None else self._scope.profile(profile)
         clock = self._scope.services.clock
         self._stop_dreaming()
         counts = dream.scheduler.CycleCounts(self._scope)
         self._dreamer = dream.scheduler.Dreamer(
-            self, chosen, clock, counts, profile=cycle_profile, told=told
+            self, chosen, clock, counts, profile=cycle_profile, told=on_cycle
         )
         return self._dreamer
 

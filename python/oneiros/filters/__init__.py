@@ -1,4 +1,4 @@
-"""Filters: typed conditions, and the bitmaps of attributes they are compiled against."""
+"""Filters: typed conditions, and the attribute bitmaps they are compiled against."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ __all__ = [
 
 
 def require_where(condition: object) -> None:
-    """Refuse what is no filter; None is fine.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Raise TypeError unless ``condition`` is a filter or None."""
     if condition is not None:
         from oneiros.filters.conditions import Where  # noqa: PLC0415 - only who filters makes it
 
