@@ -64,7 +64,7 @@ class Memories:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    # -- remember ----------------------------------------------------------------------------------
+    # -- write -------------------------------------------------------------------------------------
 
     def add(
         self,
@@ -360,7 +360,7 @@ class Memories:
             id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
         )
 
-    # -- find --------------------------------------------------------------------------------------
+    # -- search ------------------------------------------------------------------------------------
 
     @taking(SearchKeywords, embedding=None)
     def search(self, query: str, k: int = 10, **options: Unpack[SearchKeywords]) -> SearchResponse:
@@ -627,7 +627,7 @@ class Memories:
         """
         return near_duplicates.among(self._scope, ids, where=where, profile=profile)
 
-    # -- look --------------------------------------------------------------------------------------
+    # -- read --------------------------------------------------------------------------------------
 
     def get(self, id: str) -> Memory:
         """Return one memory. Never counts as an access.
@@ -1025,7 +1025,7 @@ class Memories:
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
         )
 
-    # -- out ---------------------------------------------------------------------------------------
+    # -- export and scopes -------------------------------------------------------------------------
 
     def export(self, path: str | os.PathLike[str], *, embeddings: bool = True) -> int:
         """Write the live memories to a file as JSON lines.
@@ -1105,7 +1105,7 @@ class Memories:
         """Return the number of memories as words, for ``repr``; "closed" for a closed engine."""
         return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
 
-    # -- inside ------------------------------------------------------------------------------------
+    # -- private -----------------------------------------------------------------------------------
 
     def _inside(self, record: Any) -> Any:
         """Return a record with the scope's fields; refuse one with other values."""

@@ -29,7 +29,7 @@ __all__ = [
 def require_where(condition: object) -> None:
     """Raise TypeError unless ``condition`` is a filter or None."""
     if condition is not None:
-        from oneiros.filters.conditions import Where  # noqa: PLC0415 - only who filters makes it
+        from oneiros.filters.conditions import Where  # noqa: PLC0415 - loaded with the first filter
 
         require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
 
@@ -38,7 +38,7 @@ def __getattr__(name: str) -> object:
     if name not in ("Where", "where"):
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from oneiros.filters import conditions  # noqa: PLC0415 - only who filters makes its classes
+    from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
 
     value: object = getattr(conditions, name)
     globals()[name] = value

@@ -347,7 +347,7 @@ class AttributeIndex:
         return matched if self._replaced == replaced else None
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
-        from oneiros.filters import conditions  # noqa: PLC0415 - only filters need it
+        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
 
         match condition:
             case conditions.Everything():
