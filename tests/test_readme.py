@@ -1,4 +1,4 @@
-"""The README does what it says: its blocks are run in order, and what they print is compared.
+"""The README and the guide do what they say: their blocks are run in order, their output is compared.
 
 A ``python`` block shares one namespace with the others; a ``text`` block right after it is what it
 prints. A ``console`` block holds commands after ``$ `` and what they print. ``...`` stands for
@@ -26,7 +26,16 @@ from oneiros.evaluation.collection import read
 from oneiros.evaluation.tasks import BASELINES, measure, task_of
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[2] / "shared" / "data")
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+GUIDE = tuple(
+    ROOT / "docs" / "guide" / f"{name}.md"
+    for name in (
+        *("search", "memories", "profiles", "models", "batches", "parts", "dreaming"),
+        "command_line",
+    )
+)
+"""The pages of the guide, in the order in which they are read: each goes on where the last one ended."""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -74,13 +83,13 @@ def commands_of(body: str) -> list[tuple[str, str]]:
     return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def run_python(block: Block, namespace: dict[str, object]) -> None:
-    # Blank lines in front: a traceback shows the README's own line.
-    code = compile("\n" * (block.line - 1) + block.body, str(README), "exec")
+def run_python(page: Path, block: Block, namespace: dict[str, object]) -> None:
+    # Blank lines in front: a traceback shows the page's own line.
+    code = compile("\n" * (block.line - 1) + block.body, str(page), "exec")
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(code, namespace)  # noqa: S102 - our own README
-    assert agrees(out.getvalue(), block.shown or ""), f"line {block.line}:\n{out.getvalue()}"
+    assert agrees(out.getvalue(), block.shown or ""), f"{page.name}:{block.line}:\n{out.getvalue()}"
 
 
 def run_console(block: Block, environment: dict[str, str]) -> None:
@@ -106,7 +115,10 @@ def command_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_every_block_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pages", [(README,), GUIDE], ids=["readme", "guide"])
+def test_every_block_does_what_it_shows(
+    pages: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(home)
@@ -116,17 +128,28 @@ def test_every_block_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
         "COLUMNS": "120",
     }
     namespace: dict[str, object] = {"__name__": "readme"}
-    ran = {"python": 0, "console": 0}
-    for block in blocks_of(README.read_text(encoding="utf-8")):
-        if block.kind == "python":
-            run_python(block, namespace)
-        elif block.kind == "console":
-            run_console(block, environment)
-        else:
-            assert block.kind == "bash", f"line {block.line}: {block.kind} block after no code"
-            continue
-        ran[block.kind] += 1
-    assert min(ran.values()) >= 1
+    ran = 0
+    for page in pages:
+        for block in blocks_of(page.read_text(encoding="utf-8")):
+            if block.kind == "python":
+                run_python(page, block, namespace)
+            elif block.kind == "console":
+                run_console(block, environment)
+            else:
+                assert block.kind == "bash", f"{page.name}:{block.line}: {block.kind} after no code"
+                continue
+            ran += 1
+    assert ran >= len(pages)
+
+
+def test_every_page_of_the_guide_is_run() -> None:
+    assert sorted(GUIDE) == sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+def test_links_lead_to_files() -> None:
+    for page in (README, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
 
 
 def test_ci_finds_its_commands() -> None:

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 
 namespace {
 

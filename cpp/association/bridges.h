@@ -9,7 +9,7 @@
 #include "association/adjacency.h"
 #include "association/link_decay.h"
 #include "association/reached.h"
-#include "lexical/allowed_rows.h"
+#include "lexical/filters/allowed_rows.h"
 
 namespace oneiros {
 

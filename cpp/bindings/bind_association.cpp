@@ -13,7 +13,7 @@
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
 #include "bindings/registration.h"
-#include "lexical/allowed_rows.h"
+#include "lexical/filters/allowed_rows.h"
 
 namespace oneiros {
 

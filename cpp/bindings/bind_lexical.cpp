@@ -13,7 +13,7 @@
 #include "bindings/registration.h"
 #include "bindings/searches.h"
 #include "bindings/texts.h"
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 
 namespace oneiros {
 

@@ -432,7 +432,7 @@ std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>
   }
   {
     const ReleasedGil nogil;
-    const Pause pause = interruptible();
+    const Interrupt pause = interruptible();
     for_each_chunk(in_parallel.size(), most_threads, 1,
                    [&](std::size_t begin, std::size_t end) {
                      for (std::size_t at = begin; at < end; ++at) {

@@ -23,7 +23,7 @@
 #include "columns/columns.h"
 #include "columns/stored_ids.h"
 #include "columns/vector_column.h"
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 
 namespace oneiros {

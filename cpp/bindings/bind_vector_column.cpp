@@ -14,7 +14,7 @@
 #include "columns/graph_hits.h"
 #include "columns/unit_vector.h"
 #include "columns/vector_column.h"
-#include "lexical/set_bits.h"
+#include "lexical/filters/set_bits.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros {
@@ -57,6 +57,24 @@ py::object unit_vector(const py::array& values) {
   }
   unit.attr("setflags")(py::arg("write") = false);
   return unit;
+}
+
+py::object unit_vectors(const py::array& values) {
+  py::array_t<float> units(
+      std::vector<py::ssize_t>(values.shape(), values.shape() + values.ndim()));
+  const std::span<float> places(units.mutable_data(), static_cast<std::size_t>(units.size()));
+  const bool are_made = for_real(values, "values", [&]<typename Value>(Value) {
+    const Matrix<Value> rows = read_2d<Value>(values, "values");
+    const ReleasedGil nogil;
+    for (std::size_t start = 0; start < rows.values.size(); start += rows.columns) {
+      if (to_unit(rows.values.subspan(start, rows.columns), places.subspan(start, rows.columns)) !=
+          UnitVector::made) {
+        return false;
+      }
+    }
+    return true;
+  });
+  return are_made ? py::object(units) : py::object(py::none());
 }
 
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
@@ -198,7 +216,7 @@ py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std
   std::vector<GraphHits> found(count);
   {
     const LongCall call;
-    const Pause pause = interruptible();
+    const Interrupt pause = interruptible();
     for_each_chunk(count, most_threads, 1,
                    [&](std::size_t begin, std::size_t end) {
                      for (std::size_t i = begin; i < end; ++i) {
@@ -224,6 +242,9 @@ std::size_t count_bits(const py::array& bits) {
 }  // namespace
 
 void register_vector_column(py::module_& module) {
+  module.def(
+      "unit_vectors", &unit_vectors, py::kw_only(), py::arg("values"),
+      "Rows of shape (n, d), each divided by its length; None where one is zero, or refused.");
   module.def(
       "unit_vector", &unit_vector, py::kw_only(), py::arg("values"),
       "The vector of length 1, float32 and read-only; None where there is none: a zero vector, "

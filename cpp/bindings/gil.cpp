@@ -46,4 +46,11 @@ ReleasedGil::~ReleasedGil() { take_back(state_); }
 
 HeldGil::HeldGil() : state_(take()) {}
 
+PyObject* call_python(PyObject* function, PyObject* argument) {
+  EndOfThread end;
+  PyObject* const result = PyObject_CallOneArg(function, argument);
+  end.pass();
+  return result;
+}
+
 }  // namespace oneiros

@@ -33,4 +33,8 @@ class HeldGil {
   PyGILState_STATE state_;
 };
 
+// Calls a Python function with one argument; null if it raises. A thread that the interpreter ends
+// in the call sleeps here, so that the caller's Python objects are not released without the GIL.
+[[nodiscard]] PyObject* call_python(PyObject* function, PyObject* argument);
+
 }  // namespace oneiros

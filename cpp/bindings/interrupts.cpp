@@ -4,7 +4,7 @@
 
 namespace oneiros {
 
-Pause interruptible() {
+Interrupt interruptible() {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPeriod = std::chrono::milliseconds(50);
   return [last = Clock::now(), kPeriod]() mutable {

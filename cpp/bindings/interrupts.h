@@ -7,7 +7,7 @@
 namespace oneiros {
 
 // Lets Ctrl-C end a long call. Takes the GIL twenty times a second at most.
-Pause interruptible();
+Interrupt interruptible();
 
 // While it lives, other threads may run Python, and Ctrl-C ends the call at its next pause_here().
 // REQUIRES: the caller holds the GIL.
@@ -17,7 +17,7 @@ class LongCall {
 
  private:
   const ReleasedGil nogil_;
-  const Pause pause_;
+  const Interrupt pause_;
   const PauseScope scope_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 
 namespace oneiros {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "columns/vector_column.h"
-#include "lexical/top_k.h"
+#include "lexical/search/top_k.h"
 
 namespace oneiros {
 

@@ -15,7 +15,7 @@
 #include "columns/address_range.h"
 #include "columns/vector_codes.h"
 #include "columns/vector_loops.h"
-#include "lexical/top_k.h"
+#include "lexical/search/top_k.h"
 #include "snapshot/snapshot_reader.h"
 #include "snapshot/snapshot_writer.h"
 #include "threads/fork_safe_shared_mutex.h"

@@ -57,7 +57,7 @@ void Candidates::append(std::span<const std::uint32_t> added) {
                 scores.begin() + static_cast<std::ptrdiff_t>(channel * all.size()));
   }
   hits_.append(added);
-  lent_.clear();
+  neighbour_gains_.clear();
   scores_ = std::move(scores);
 }
 
@@ -66,7 +66,7 @@ void Candidates::lend(std::vector<double> shares) {
     throw std::invalid_argument("shares: expected one a row (" + std::to_string(size()) +
                                 "), got " + std::to_string(shares.size()));
   }
-  lent_ = std::move(shares);
+  neighbour_gains_ = std::move(shares);
 }
 
 std::vector<std::uint32_t> Candidates::missing(std::size_t channel) const {

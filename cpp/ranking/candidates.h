@@ -49,7 +49,9 @@ class Candidates {
   // Throws std::invalid_argument for another number of values.
   void lend(std::vector<double> shares);
   // As it was said last; empty before, and after append().
-  [[nodiscard]] std::span<const double> lent() const noexcept { return lent_; }
+  [[nodiscard]] std::span<const double> neighbour_gains() const noexcept {
+    return neighbour_gains_;
+  }
 
   // The rows without a score there, in the order of rows().
   [[nodiscard]] std::vector<std::uint32_t> missing(std::size_t channel) const;
@@ -62,7 +64,7 @@ class Candidates {
   RankedUnion<std::uint32_t> hits_;
   std::vector<double> scores_;  // channels x rows
   std::vector<bool> is_present_;
-  std::vector<double> lent_;
+  std::vector<double> neighbour_gains_;
 };
 
 }  // namespace oneiros

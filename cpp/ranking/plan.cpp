@@ -117,7 +117,7 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
     return {Source::best_relevance, 0};
   }
   if (name == "neighbours") {
-    return {Source::lent, 0};
+    return {Source::neighbour_gains, 0};
   }
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
     for (const auto& [prefix, source] : {std::pair{"score:", Source::score},
@@ -163,9 +163,9 @@ void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
       case Source::best_relevance:
         give({&run.best_relevance, 1});
         break;
-      case Source::lent:
-        if (!candidates.lent().empty()) {
-          give(candidates.lent());
+      case Source::neighbour_gains:
+        if (!candidates.neighbour_gains().empty()) {
+          give(candidates.neighbour_gains());
         }
         break;
       case Source::score:

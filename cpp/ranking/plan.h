@@ -105,7 +105,7 @@ class Plan {
     column,
     relevance,
     best_relevance,
-    lent,
+    neighbour_gains,
     score,
     has,
     rank,

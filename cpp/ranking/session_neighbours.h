@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "columns/session_order.h"
-#include "lexical/allowed_rows.h"
+#include "lexical/filters/allowed_rows.h"
 
 namespace oneiros {
 

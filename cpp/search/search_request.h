@@ -16,7 +16,7 @@
 #include "columns/session_order.h"
 #include "columns/text_column.h"
 #include "columns/vector_column.h"
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 #include "search/search_plan.h"
 
 namespace oneiros::search {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "association/reached.h"
-#include "lexical/weighed_query.h"
+#include "lexical/search/weighed_query.h"
 #include "ranking/candidates.h"
 #include "ranking/plan.h"
 #include "search/search_plan.h"

@@ -3,7 +3,7 @@
 //
 // A process must not hold one file open through two copies of SQLite: closing one lets go of the
 // other's locks. So none is linked here. SQLite hands its functions to what it loads as an
-// extension, which this library can be; see sqlite3_oneiros_init in sqlite.cpp.
+// extension, which this library can be; see sqlite3_oneiros_init below.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,17 @@ struct sqlite3_value;
 namespace oneiros {
 
 struct Sqlite {
+  // The last argument says how long SQLite may read the bytes; null: as long as they are bound.
+  int (*bind_blob)(sqlite3_stmt*, int, const void*, int, void (*)(void*));
+  int (*bind_double)(sqlite3_stmt*, int, double);
   int (*bind_int64)(sqlite3_stmt*, int, std::int64_t);
+  int (*bind_null)(sqlite3_stmt*, int);
+  int (*bind_text)(sqlite3_stmt*, int, const char*, int, void (*)(void*));
+  int (*clear_bindings)(sqlite3_stmt*);
   int (*column_count)(sqlite3_stmt*);
   sqlite3_value* (*column_value)(sqlite3_stmt*, int);
+  const char* (*errmsg)(sqlite3*);
+  int (*extended_errcode)(sqlite3*);
   int (*finalize)(sqlite3_stmt*);
   int (*get_autocommit)(sqlite3*);
   int (*libversion_number)();
@@ -26,6 +34,8 @@ struct Sqlite {
   void (*mutex_leave)(sqlite3_mutex*);
   int (*reset)(sqlite3_stmt*);
   int (*step)(sqlite3_stmt*);
+  int (*stmt_status)(sqlite3_stmt*, int, int);
+  int (*total_changes)(sqlite3*);
   const void* (*value_blob)(sqlite3_value*);
   int (*value_bytes)(sqlite3_value*);
   double (*value_double)(sqlite3_value*);
@@ -36,12 +46,18 @@ struct Sqlite {
   int (*prepare_v3)(sqlite3*, const char*, int, unsigned, sqlite3_stmt**, const char**);
 
   static constexpr int kOk = 0;
+  static constexpr int kBusy = 5;
+  static constexpr int kIoError = 10;
+  static constexpr int kCorrupt = 11;
+  static constexpr int kNotADatabase = 26;
+  static constexpr int kCorruptIndex = 779;  // an extended code
   static constexpr int kRow = 100;
   static constexpr int kDone = 101;
   static constexpr int kInteger = 1;
   static constexpr int kFloat = 2;
   static constexpr int kText = 3;
   static constexpr int kBlob = 4;
+  static constexpr int kSteps = 4;  // of a statement's status: what a progress handler counts
   static constexpr unsigned kPersistent = 1;  // of a statement: it will be kept
 };
 
@@ -49,3 +65,6 @@ struct Sqlite {
 [[nodiscard]] const Sqlite* loaded_sqlite() noexcept;
 
 }  // namespace oneiros
+
+// What SQLite calls to load this library as an extension, from any thread; the first call counts.
+extern "C" int sqlite3_oneiros_init(sqlite3* connection, char** message, const void* routines);

@@ -4,11 +4,11 @@ namespace oneiros {
 
 namespace {
 
-thread_local const Pause* t_pause = nullptr;
+thread_local const Interrupt* t_pause = nullptr;
 
 }  // namespace
 
-PauseScope::PauseScope(const Pause& pause) : outer_(t_pause) { t_pause = &pause; }
+PauseScope::PauseScope(const Interrupt& pause) : outer_(t_pause) { t_pause = &pause; }
 
 PauseScope::~PauseScope() { t_pause = outer_; }
 

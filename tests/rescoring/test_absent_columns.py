@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from oneiros.rescoring.promote import promote
 
 import oneiros
 from oneiros import profiles
 from oneiros.rescoring.files import compare_file
-from oneiros.rescoring.rescore import rescore
+from oneiros.rescoring.rescore import promote, rescore
 from oneiros.scoring.profile import Profile
 from tests.rescoring import forms
 from tests.rescoring.files import run

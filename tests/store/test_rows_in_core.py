@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -189,6 +193,8 @@ def test_a_closed_connection_says_so(path: Path) -> None:
             core_version.read()
         with pytest.raises(apsw.ConnectionClosedError):
             opened.memory_reader(loading._OWN)
+        with pytest.raises(apsw.ConnectionClosedError):
+            opened.commit_version()
 
 
 def test_a_collected_connection_closes(path: Path) -> None:
@@ -199,6 +205,19 @@ def test_a_collected_connection_closes(path: Path) -> None:
         with closing(apsw.Connection(str(path))) as other:
             other.execute("PRAGMA locking_mode = EXCLUSIVE")
     assert Path(path).exists()
+
+
+def test_a_connection_closes_when_it_is_collected_before_its_readers(path: Path) -> None:
+    with Store(path) as store:
+        opened = store._readers.opened()
+        reader, read_version = opened.memory_reader(loading._WHOLE), opened.read_version
+        assert reader.rows(numbers=[1], ids=["a"]) != [None]
+        assert read_version() is not None
+        del opened
+        with pytest.raises(RuntimeError, match="the reader is closed"):
+            reader.rows(numbers=[1], ids=["a"])
+        with pytest.raises(RuntimeError, match="it is closed"):
+            read_version()
 
 
 def test_a_number_moves_with_the_commits_of_others(path: Path) -> None:
@@ -231,6 +250,32 @@ def test_a_sqlite_that_loads_no_extensions_is_read_row_by_row(
         assert store.revision() == 2
 
 
+LOADED = '''
+import ctypes, sys
+from oneiros import _core
+from oneiros.store import Store
+
+def visible():
+    """Return which symbols of the core and of the C++ runtime all libraries see."""
+    process = ctypes.CDLL(None)
+    return [name for name in ("PyInit__core", "_ZSt9terminatev") if hasattr(process, name)]
+
+_core.__file__ = sys.argv[1]
+before = visible()
+with Store(sys.argv[2]) as store:
+    store.load(["a"])
+print(_core.has_sqlite(), visible() == before)
+'''
+
+
+@pytest.mark.parametrize("name", ["core.so", "core\udcff.so"], ids=["no file", "not UTF-8"])
+def test_the_core_as_python_loaded_it_is_the_extension(path: Path, name: str) -> None:
+    """The file may be gone or replaced, or its path may not be UTF-8."""
+    command = [sys.executable, "-c", LOADED, str(path.with_name(name)), str(path)]
+    ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (ended.stdout, ended.stderr) == (b"True True\n", b"")
+
+
 def test_wrong_queries_are_refused(connection: StoreConnection) -> None:
     def query(*, width: int, kept: list[int] | None, id: int) -> _core.MemoryQuery:
         sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
@@ -247,3 +292,74 @@ def test_wrong_queries_are_refused(connection: StoreConnection) -> None:
     # Of a statement that gives other columns, nothing is read.
     reader = connection.memory_reader(query(width=3, kept=None, id=1))
     assert reader.rows(numbers=[3], ids=["b"]) == [None]
+
+
+@pytest.mark.parametrize("kind", ["rows", "version"])
+def test_closing_beside_a_read_does_not_wait_for_it(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / "plain.db")
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    connection = StoreConnection(path, flags=flags, vfs=None)
+    connection.execute("CREATE TABLE memory (sequence INTEGER PRIMARY KEY, id TEXT)")
+    connection.set_busy_timeout(1_000)
+    read: Callable[[], object] = connection.read_version
+    close: Callable[[], None] | None = connection._data_version and connection._data_version.close
+    if kind == "rows":
+        sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
+        query = _core.MemoryQuery(sql=sql, width=2, kept=None, id=1, checksums=[], ranges=None)
+        reader = connection.memory_reader(query)
+        read, close = partial(reader.rows, numbers=[1], ids=["a"]), reader.close
+    read()
+    assert close is not None
+    found: list[object] = []
+    has_begun = threading.Event()
+
+    def read_once() -> None:
+        has_begun.set()
+        found.append(read())
+
+    with closing(apsw.Connection(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        reading = threading.Thread(target=read_once)
+        reading.start()
+        has_begun.wait()
+        time.sleep(0.1)  # the read now waits for the lock of the file
+        start = time.perf_counter()
+        close()
+        assert time.perf_counter() - start < 0.5
+        reading.join()
+    assert found == [[None] if kind == "rows" else None]
+    connection.close()
+
+
+ENDLESS = """
+import threading, time
+from oneiros import _core
+
+class Row:
+    __slots__ = ("value",)
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+def slow(value):
+    time.sleep(0.01)
+    return value
+
+def work():
+    while True:
+        objects.made(rows=[([],)] * 20)
+
+objects = _core.RowObjects(type=Row, slots=["value"], places=[0], converters=[slow])
+late = Late()
+late.late = late  # for the garbage collection at the end
+for _ in range(16):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+def test_the_interpreter_ends_while_daemon_threads_make_objects_of_rows() -> None:
+    command = [sys.executable, "-c", ENDLESS]
+    ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "lexical/occurrence_bytes.h"
+#include "lexical/postings/occurrence_bytes.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {

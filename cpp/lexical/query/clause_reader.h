@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "lexical/allowed_rows.h"
-#include "lexical/fields.h"
-#include "lexical/segment.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/segments/fields.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

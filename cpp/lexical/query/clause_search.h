@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "lexical/allowed_rows.h"
-#include "lexical/bm25.h"
-#include "lexical/segment.h"
-#include "lexical/top_k.h"
-#include "lexical/weighed_query.h"
+#include "lexical/filters/allowed_rows.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/top_k.h"
+#include "lexical/search/weighed_query.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <unordered_map>
 
-#include "lexical/bm25.h"
 #include "lexical/query/clauses.h"
-#include "lexical/segment.h"
-#include "lexical/weighed_query.h"
+#include "lexical/search/bm25.h"
+#include "lexical/search/weighed_query.h"
+#include "lexical/segments/segment.h"
 
 namespace oneiros::lexical {
 

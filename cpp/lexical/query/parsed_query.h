@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lexical/fields.h"
+#include "lexical/segments/fields.h"
 
 namespace oneiros::lexical {
 

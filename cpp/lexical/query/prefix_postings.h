@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lexical/query/clause_reader.h"
-#include "lexical/weighed_query.h"
+#include "lexical/search/weighed_query.h"
 
 namespace oneiros::lexical {
 

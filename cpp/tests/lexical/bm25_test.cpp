@@ -1,4 +1,4 @@
-#include "lexical/bm25.h"
+#include "lexical/search/bm25.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lexical/top_k.h"
+#include "lexical/search/top_k.h"
 
 using namespace oneiros::lexical;
 

@@ -1,4 +1,4 @@
-#include "lexical/document_rows.h"
+#include "lexical/segments/document_rows.h"
 
 #include <doctest/doctest.h>
 
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "lexical/documents_by_rank.h"
-#include "lexical/growing_rows.h"
-#include "lexical/packed_numbers.h"
+#include "lexical/filters/documents_by_rank.h"
+#include "lexical/postings/packed_numbers.h"
+#include "lexical/segments/mutable_rows.h"
 
 using namespace oneiros::lexical;
 
@@ -144,9 +144,9 @@ TEST_CASE("PackedRows: where lengths follow rows, and where they do not, are fou
   }
 }
 
-TEST_CASE("GrowingRows: the last document of a row before a limit") {
+TEST_CASE("MutableRows: the last document of a row before a limit") {
   std::mt19937 random(4);
-  GrowingRows rows;
+  MutableRows rows;
   CHECK(rows.find(0, kNoDocument) == kNoDocument);
   std::map<std::uint32_t, std::vector<DocumentNumber>> plain;
   for (DocumentNumber document = 0; document < 5'000; ++document) {
@@ -167,10 +167,10 @@ TEST_CASE("GrowingRows: the last document of a row before a limit") {
   }
 }
 
-TEST_CASE("GrowingRows: what was there before a reader came, it finds while others are added") {
+TEST_CASE("MutableRows: what was there before a reader came, it finds while others are added") {
   constexpr DocumentNumber kDocuments = 20'000;
   constexpr std::uint32_t kRows = 700;
-  GrowingRows rows;
+  MutableRows rows;
   std::atomic<DocumentNumber> published = 0;
   std::atomic<std::size_t> wrong = 0;
   std::thread reader([&] {

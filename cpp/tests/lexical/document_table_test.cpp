@@ -1,4 +1,4 @@
-#include "lexical/document_table.h"
+#include "lexical/segments/document_table.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "lexical/document.h"
+#include "lexical/segments/document.h"
 
 using namespace oneiros::lexical;
 using oneiros::Occurrence;

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "lexical/growing_array.h"
-#include "lexical/growing_postings.h"
-#include "lexical/sparse_array.h"
+#include "lexical/postings/mutable_array.h"
+#include "lexical/postings/mutable_postings.h"
+#include "lexical/postings/sparse_array.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
 
-TEST_CASE("GrowingArray: readers find all that was there, wherever it moves") {
-  GrowingArray<std::uint32_t> array;
+TEST_CASE("MutableArray: readers find all that was there, wherever it moves") {
+  MutableArray<std::uint32_t> array;
   CHECK(array.elements().empty());
   std::atomic<std::uint64_t> wrong_count = 0;
   {
@@ -71,9 +71,9 @@ TEST_CASE("SparseArray: zero until set, a page for one far out, read while writt
   CHECK(wrong_count == 0);
 }
 
-TEST_CASE("GrowingPostings: a reader of the first n documents finds all of their postings") {
+TEST_CASE("MutablePostings: a reader of the first n documents finds all of their postings") {
   constexpr DocumentNumber kDocuments = 6'000;
-  GrowingPostings postings;
+  MutablePostings postings;
   std::atomic<DocumentNumber> published = 0;
   std::atomic<std::uint64_t> wrong_count = 0;
   const auto read = [&] {

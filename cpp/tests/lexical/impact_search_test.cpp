@@ -1,4 +1,4 @@
-#include "lexical/impact_search.h"
+#include "lexical/search/impact_search.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 #include "simd/path.h"
 #include "tests/lexical/plain_index.h"
 

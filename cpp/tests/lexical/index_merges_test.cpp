@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
 
 #ifndef _WIN32

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 #include "tests/lexical/plain_index.h"
 #include "tests/snapshot/damage.h"

@@ -1,4 +1,4 @@
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "lexical/lexical_index.h"
+#include "lexical/index/lexical_index.h"
 
 #include <doctest/doctest.h>
 
@@ -128,7 +128,7 @@ TEST_CASE("LexicalIndex: a search may be ended at any pause, and does no harm") 
     int most = 0;  // pauses
     for (int last = 1; most == 0; ++last) {
       int pauses = 0;
-      const Pause pause = [&] {
+      const Interrupt pause = [&] {
         if (++pauses == last) {
           throw std::runtime_error("interrupted");
         }
@@ -146,7 +146,7 @@ TEST_CASE("LexicalIndex: a search may be ended at any pause, and does no harm") 
   }
   for (const std::size_t threads : {1, 3}) {
     int pauses = 0;
-    const Pause pause = [&] {
+    const Interrupt pause = [&] {
       if (++pauses == 3) {
         throw std::runtime_error("interrupted");
       }

@@ -1,4 +1,4 @@
-#include "lexical/merge_policy.h"
+#include "lexical/index/merge_policy.h"
 
 #include <doctest/doctest.h>
 

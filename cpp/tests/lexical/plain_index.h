@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "lexical/bm25.h"
-#include "lexical/index.h"
+#include "lexical/index/index.h"
+#include "lexical/search/bm25.h"
 
 namespace oneiros::lexical::testing {
 

@@ -1,4 +1,4 @@
-#include "lexical/postings.h"
+#include "lexical/postings/postings.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "lexical/growing_postings.h"
-#include "lexical/term_table.h"
+#include "lexical/postings/mutable_postings.h"
+#include "lexical/postings/term_table.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
@@ -23,7 +23,7 @@ std::vector<DocumentNumber> documents_of(const PostingList& list) {
   return documents;
 }
 
-void append(GrowingPostings& postings, TermId term, DocumentNumber document,
+void append(MutablePostings& postings, TermId term, DocumentNumber document,
             std::uint32_t frequency) {
   const TermFrequency entry{.term = term, .frequency = frequency};
   postings.reserve({&entry, 1});
@@ -51,9 +51,9 @@ TEST_CASE("TermTable: slots count up, whatever the terms") {
   CHECK(table.size() == 5000 + terms.size());
 }
 
-TEST_CASE("GrowingPostings: lists keep every posting, cut into blocks of 128") {
+TEST_CASE("MutablePostings: lists keep every posting, cut into blocks of 128") {
   for (const std::uint32_t count : {1U, 2U, 127U, 128U, 129U, 256U, 1000U, 70'000U}) {
-    GrowingPostings postings;
+    MutablePostings postings;
     std::vector<DocumentNumber> want;
     for (DocumentNumber d = 0; d < count; ++d) {
       append(postings, 5, 3 * d, d + 1);
@@ -73,7 +73,7 @@ TEST_CASE("GrowingPostings: lists keep every posting, cut into blocks of 128") {
 }
 
 TEST_CASE("PostingList: a term without postings has no blocks") {
-  const GrowingPostings growing;
+  const MutablePostings growing;
   CHECK(growing.find(1).size() == 0);
   CHECK(growing.find(1).block_count() == 0);
 }

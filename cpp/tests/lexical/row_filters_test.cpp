@@ -1,4 +1,4 @@
-#include "lexical/row_filters.h"
+#include "lexical/filters/row_filters.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "lexical/index.h"
+#include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
 
 using namespace oneiros::lexical;

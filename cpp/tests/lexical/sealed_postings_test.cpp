@@ -1,4 +1,4 @@
-#include "lexical/sealed_postings.h"
+#include "lexical/postings/sealed_postings.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lexical/impact_lists.h"
+#include "lexical/search/impact_lists.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;

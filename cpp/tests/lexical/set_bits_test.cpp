@@ -1,4 +1,4 @@
-#include "lexical/set_bits.h"
+#include "lexical/filters/set_bits.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "lexical/statistics.h"
+#include "lexical/search/statistics.h"
 
 #include <doctest/doctest.h>
 
@@ -9,10 +9,10 @@
 using namespace oneiros::lexical;
 using oneiros::TermId;
 
-TEST_CASE("HolderCounts: what a plain map of counts says, through 256 and back") {
+TEST_CASE("DocumentFrequencies: what a plain map of counts says, through 256 and back") {
   constexpr TermId kTerms = 2'000;
   constexpr std::uint32_t kMost = 70'000;
-  HolderCounts counts;
+  DocumentFrequencies counts;
   CHECK(counts[5] == 0);
   CHECK_FALSE(counts.is_any(5));
   counts.reserve_terms(kTerms);
@@ -45,8 +45,8 @@ TEST_CASE("HolderCounts: what a plain map of counts says, through 256 and back")
   CHECK(counts[kTerms + 1] == 0);
 }
 
-TEST_CASE("HolderCounts: who says that a term stays below 256 is right") {
-  HolderCounts counts;
+TEST_CASE("DocumentFrequencies: who says that a term stays below 256 is right") {
+  DocumentFrequencies counts;
   counts.reserve_terms(1);
   for (std::uint32_t count = 0; count < 256; ++count) {
     CHECK(counts.may_become_frequent(0, 256 - count));

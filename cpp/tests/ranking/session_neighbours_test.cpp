@@ -66,7 +66,7 @@ TEST_CASE("candidates: rows that stand beside hits come behind them, unranked, o
   CHECK_THROWS_AS(candidates.lend({0.1}), std::invalid_argument);
   const std::vector<std::uint32_t> more{9, 4};
   candidates.append(more);
-  CHECK(candidates.lent().empty());
+  CHECK(candidates.neighbour_gains().empty());
   CHECK(std::vector(candidates.rows().begin(), candidates.rows().end()) ==
         std::vector<std::uint32_t>{5, 3, 9, 4});
   CHECK(candidates.ranks(0)[1] == 2);

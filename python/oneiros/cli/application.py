@@ -1,32 +1,72 @@
-"""The command line's table of contents: which commands there are, and what all have in common."""
+"""The commands of ``oneiros``: a door to their modules, which are imported when a command is used."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from oneiros import __version__
-from oneiros.cli.demo import demo
-from oneiros.cli.dream import dream
-from oneiros.cli.dream_tables import drift
-from oneiros.cli.evaluate import evaluate, tune
 from oneiros.cli.failures import CommandGroup
-from oneiros.cli.importing import import_memories
-from oneiros.cli.rescore import promote, rescore
-from oneiros.cli.search import get, search, why_not
-from oneiros.cli.simulate import simulate
-from oneiros.cli.store import doctor, embed, purge, restore, stats
 
 __all__ = ["application"]
 
+_COMMANDS = {  # name -> module of this folder and function, in the order of the help
+    "demo": ("demo", "demo"),
+    "import": ("importing", "import_memories"),
+    "embed": ("store", "embed"),
+    "search": ("search", "search"),
+    "why-not": ("search", "why_not"),
+    "get": ("search", "get"),
+    "rescore": ("rescore", "rescore"),
+    "promote": ("rescore", "promote"),
+    "dream": ("dream", "dream"),
+    "drift": ("dream_tables", "drift"),
+    "restore": ("store", "restore"),
+    "purge": ("store", "purge"),
+    "stats": ("store", "stats"),
+    "doctor": ("store", "doctor"),
+    "evaluate": ("evaluate", "evaluate"),
+    "eval": ("evaluate", "evaluate"),  # the short name
+    "tune": ("evaluate", "tune"),
+    "simulate": ("simulate", "simulate"),
+}
+_HIDDEN = ("eval",)
+_PLAIN: Any = {
+    "rich_markup_mode": None,  # help is plain text; nothing on the command line is markup
+    "pretty_exceptions_enable": False,
+    "add_completion": False,
+}
+
+
+class _Commands(CommandGroup):
+    """The group of all commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names, in the order of the help."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Return a command, its module imported; None for an unknown name."""
+        return _command(cmd_name) if cmd_name in _COMMANDS else None
+
+
+@cache
+def _command(name: str) -> Any:
+    module, function = _COMMANDS[name]
+    alone = typer.Typer(**_PLAIN)
+    found = getattr(import_module(f"oneiros.cli.{module}"), function)
+    alone.command(name, hidden=name in _HIDDEN)(found)
+    return typer.main.get_command(alone)
+
+
 application = typer.Typer(
     name="oneiros",
-    cls=CommandGroup,
+    cls=_Commands,
     help="Memories that live: remember, find by words, meaning and time, check.",
-    rich_markup_mode=None,  # help is plain text; nothing on the command line is markup
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    **_PLAIN,
 )
 
 
@@ -45,23 +85,3 @@ def _common(
 ) -> None:
     if context.invoked_subcommand is None and not version:
         typer.echo(context.get_help())
-
-
-application.command("demo")(demo)
-application.command("import")(import_memories)
-application.command("embed")(embed)
-application.command("search")(search)
-application.command("why-not")(why_not)
-application.command("get")(get)
-application.command("rescore")(rescore)
-application.command("promote")(promote)
-application.command("dream")(dream)
-application.command("drift")(drift)
-application.command("restore")(restore)
-application.command("purge")(purge)
-application.command("stats")(stats)
-application.command("doctor")(doctor)
-application.command("evaluate")(evaluate)
-application.command("eval", hidden=True)(evaluate)  # the short name
-application.command("tune")(tune)
-application.command("simulate")(simulate)

@@ -52,6 +52,7 @@ _INDEX_PROBLEM = "wrong # of entries in index "  # SQLite's wording
 def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     """Return counts and sizes; see :meth:`oneiros.Engine.stats`."""
     services = scope.services
+    services.sync.apply_own()
     projections, sync = services.projections, services.sync
     lexical, vectors = projections.indexes.lexical, projections.indexes.vectors
     with services.store.read() as reading:

@@ -106,8 +106,17 @@ class Memories:
             'coffee'
         """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
-        record = {"text": text, **fields}
-        return self._add(iter((record,)), on_conflict=on_conflict, now=now).ids[0]
+        services = self._scope.services
+        id = services.remember.adding.add_one(
+            {"text": text, **fields},
+            now=self._scope.now(now),
+            on_conflict=on_conflict,
+            bounds=self._bounds(),
+            initial_stability=services.profile.initial_stability,
+            ingest=services.profile.ingest,
+        )
+        self._warn_of_dropped_vectors()
+        return id
 
     def add_many(
         self,
@@ -184,13 +193,16 @@ class Memories:
             now=self._scope.now(now),
             on_conflict=on_conflict,
             on_error=on_error,
-            bounds=Bounds(self._scope.bounds, self._inside, self._scope.contains),
+            bounds=self._bounds(),
             initial_stability=services.profile.initial_stability,
             ingest=services.profile.ingest,
             links=links,
         )
         self._warn_of_dropped_vectors()
         return report
+
+    def _bounds(self) -> Bounds:
+        return Bounds(self._scope.bounds, self._inside, self._scope.contains)
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory.

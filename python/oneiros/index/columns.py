@@ -116,6 +116,10 @@ class WordCodes:
             )
             raise ValueError(msg)
 
+    def __contains__(self, word: object) -> bool:
+        self.read()
+        return word in self._code_of
+
     def __len__(self) -> int:
         return len(self._code_of)
 
@@ -254,6 +258,10 @@ class Lifecycle:
             return
         for row in self.sessions.absent(rows=rows):
             self.sessions.set_if_absent(row=row, sessions=list(self._stored.sessions(row)))
+
+    def has_kind(self, kind: str) -> bool:
+        """Return whether some memory has had this kind."""
+        return kind in self._codes["kind"]
 
     def require_kinds(self, kinds: Iterable[object]) -> None:
         """Refuse kinds for which no code is left, before they are stored.

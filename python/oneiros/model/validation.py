@@ -273,9 +273,13 @@ def embedding(name: str) -> Check:
 
 def _unit(given: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None:
     """Return the unit vector of real numbers; None where there is none."""
-    kind, flags = given.dtype, given.flags
-    is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
+    flags = given.flags
+    is_plain = _is_plain(given.dtype) and flags.c_contiguous and flags.aligned
     return _core.unit_vector(values=given if is_plain else given.astype(float))
+
+
+def _is_plain(kind: np.dtype[Any]) -> bool:
+    return kind.char in "fd" and kind.isnative
 
 
 def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
@@ -309,6 +313,8 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
         return None
     if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
         return None
+    if len({row.dtype for row in rows}) == 1 and _is_plain(rows[0].dtype):
+        return _core.unit_vectors(values=np.stack(rows))
     found = np.empty((len(rows), *shape), np.float32)
     for place, row in enumerate(rows):
         unit = _unit(row)

@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import apsw
 
@@ -16,6 +16,11 @@ from oneiros.clock import Deadline
 from oneiros.errors import StoreBusy, StoreIOError
 from oneiros.store import checksums, schema
 from oneiros.store.forking import GATE
+
+if TYPE_CHECKING:
+    from threading import RLock as Lock
+
+    from oneiros.store.rows import Cells
 
 Result = TypeVar("Result")
 
@@ -59,9 +64,10 @@ class StoreConnection(apsw.Connection):
     """A connection on which the core, too, reads rows."""
 
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
-        super().__init__(path, flags=flags, vfs=vfs)
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
+        self._memory_writer: _core.MemoryWriter | None = None
+        super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
         """Return what reads the rows of a query here; it is made once.
@@ -94,6 +100,50 @@ class StoreConnection(apsw.Connection):
                 return _no_version
         return self._data_version.read
 
+    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells], lock: Lock) -> bool:
+        """Store a memory by one call of the core.
+
+        Args:
+            cells: see :meth:`oneiros.store.Store.insert_one`, also of the next two.
+            last_revision: the last commit that the caller knows.
+            into: gets the cells at the commit.
+            lock: of whoever writes here; where it is not free, nothing is stored.
+        """
+        from oneiros.store.single_insert import SINGLE_INSERT, rows_of  # noqa: PLC0415 - few write
+
+        writer = self._memory_writer
+        if writer is None:
+            try:
+                writer = _core.MemoryWriter(connection=self._address(), insert=SINGLE_INSERT)
+            except (apsw.ExtensionLoadingError, apsw.ConnectionClosedError):
+                return False
+            self._memory_writer = writer
+        memory, lifecycle = rows_of(cells)
+        return writer.insert(
+            memory=memory,
+            lifecycle=lifecycle,
+            last_revision=last_revision,
+            record=cells,
+            into=into,
+            lock=lock,
+        )
+
+    def stop_inserting(self) -> None:
+        """Store nothing more by :meth:`insert_one`. REQUIRES: its lock."""
+        if self._memory_writer is not None:
+            self._memory_writer.close()
+
+    def failure(self) -> apsw.Error | None:
+        """Return what :meth:`insert_one` met that leaves it open what the disk holds."""
+        found = None if self._memory_writer is None else self._memory_writer.failure
+        if found is None:
+            return None
+        code, words = found
+        error = apsw.exception_for(code)
+        assert isinstance(error, apsw.Error)
+        error.args = (words,)
+        return error
+
     def _address(self) -> int:
         """Return where the connection lies, once the core can use it."""
         if not _core.has_sqlite():
@@ -102,28 +152,67 @@ class StoreConnection(apsw.Connection):
 
     def close(self, force: bool = False) -> None:
         """Close it, and the statements of the core before."""
+        self._close_statements()
+        super().close(force)
+
+    def __del__(self) -> None:
+        """Close the core's statements: SQLite does not close a connection that has open ones."""
+        self._close_statements()
+
+    def _close_statements(self) -> None:
         while self._memory_readers:
             self._memory_readers.popitem()[1].close()
         if self._data_version is not None:
             self._data_version.close()
-        super().close(force)
+            self._data_version = None
+        self.stop_inserting()
 
 
 def _no_version() -> None:
     return None
 
 
+class _CoreAsLibrary(apsw.VFS):
+    """A file system whose only library is the core, as Python loaded it.
+
+    SQLite's own would open the file again, which may be another by now, and show the symbols of the
+    C++ runtime to all libraries that the process loads later.
+    """
+
+    def __init__(self) -> None:
+        self.name = f"oneiros-core-{id(self)}"
+        super().__init__(self.name, "")
+
+    def xDlOpen(self, filename: str) -> int:  # noqa: ARG002
+        """Return a handle, which SQLite only passes on."""
+        return 1
+
+    def xDlSym(self, handle: int, symbol: str) -> int:  # noqa: ARG002
+        """Return the address of the core's entry."""
+        return _core.sqlite_entry()
+
+    def xDlClose(self, handle: int) -> None:
+        """Keep the core loaded."""
+
+
 def _hand_over_sqlite() -> None:
-    """Give the core the functions of apsw's SQLite, which only an extension gets."""
-    # Not on a connection to the store, whose file system may be one that opens no libraries.
-    connection = apsw.Connection(MEMORY)
+    """Give the core the functions of apsw's SQLite, which only an extension gets.
+
+    Raises:
+        apsw.Error: apsw was compiled without extensions, or its SQLite is too old.
+    """
+    library = _CoreAsLibrary()
     try:
-        connection.enable_load_extension(True)
-        connection.load_extension(_core.__file__, "sqlite3_oneiros_init")
-    except AttributeError as error:  # apsw was compiled without
-        raise apsw.ExtensionLoadingError(str(error)) from error
+        connection = apsw.Connection(MEMORY, vfs=library.name)
+        try:
+            connection.enable_load_extension(True)
+            connection.load_extension("oneiros", "sqlite3_oneiros_init")
+        except AttributeError as error:  # apsw was compiled without
+            raise apsw.ExtensionLoadingError(str(error)) from error
+        finally:
+            connection.close()
     finally:
-        connection.close()
+        library.unregister()
 
 
 def require_sqlite() -> None:

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "lexical/document.h"
-#include "lexical/index.h"
+#include "lexical/index/index.h"
+#include "lexical/segments/document.h"
 
 using namespace oneiros::lexical;
 using oneiros::Occurrence;

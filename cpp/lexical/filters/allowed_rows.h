@@ -1,0 +1,50 @@
+// Which rows a search may return.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lexical/filters/allowed_documents.h"
+
+namespace oneiros::lexical {
+
+class MappedRows;
+
+// Bit r % 8 of byte r / 8 says whether row r may be returned; rows past the last byte may not.
+// Without bits, all may. The bits must outlive it.
+class AllowedRows {
+ public:
+  AllowedRows() = default;
+  explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
+  // The same, of which somebody knows more: about what share of all rows they are, from 0 to 1, and
+  // `mapped`, which may be null, or else must outlive it.
+  AllowedRows(const AllowedRows& rows, double share, const MappedRows* mapped)
+      : bits_(rows.bits_), share_(share), mapped_(mapped) {}
+
+  bool are_all() const { return !bits_; }
+  // REQUIRES: !are_all()
+  std::span<const std::uint8_t> bits() const { return *bits_; }
+
+  bool contains(std::uint32_t row) const {
+    if (!bits_) {
+      return true;
+    }
+    const std::size_t byte = row / 8U;
+    return byte < bits_->size() && (((*bits_)[byte] >> (row % 8U)) & 1U) != 0;
+  }
+
+  double share() const { return share_; }
+
+  // The allowed documents of a sealed segment, dead ones perhaps among them; null if they are not
+  // known, or if all rows are allowed.
+  const AllowedDocuments* in(std::uint32_t serial) const;
+
+ private:
+  std::optional<std::span<const std::uint8_t>> bits_;
+  double share_ = 1.0;
+  const MappedRows* mapped_ = nullptr;
+};
+
+}  // namespace oneiros::lexical

@@ -1,0 +1,25 @@
+#include "lexical/filters/documents_by_rank.h"
+
+namespace oneiros::lexical {
+
+namespace {
+
+// Making it takes about as long as looking up one row to so many documents.
+constexpr std::size_t kRowCost = 32;
+
+}  // namespace
+
+const DocumentNumber* DocumentsByRank::for_asked(std::size_t count, const PackedRows& rows,
+                                                 std::span<const LengthRun> runs) {
+  if (!is_made_.load(std::memory_order_acquire)) {
+    const std::size_t asked = asked_.fetch_add(count, std::memory_order_relaxed) + count;
+    if (asked * kRowCost < rows.size() || is_begun_.exchange(true, std::memory_order_relaxed)) {
+      return nullptr;
+    }
+    documents_ = rows.documents_by_rank(runs);
+    is_made_.store(true, std::memory_order_release);
+  }
+  return documents_.data();
+}
+
+}  // namespace oneiros::lexical

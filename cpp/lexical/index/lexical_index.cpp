@@ -1,0 +1,316 @@
+#include "lexical/index/lexical_index.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "threads/for_each_chunk.h"
+#include "threads/pause.h"
+
+namespace oneiros {
+
+namespace {
+
+// A batch becomes visible at once.
+constexpr std::size_t kBatchTexts = 256;
+constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
+
+// From the last word of a tag to the first of the next.
+constexpr std::uint32_t kTagGap = 64;
+
+std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
+  if (!analyzer) {
+    throw std::invalid_argument("analyzer: must not be null");
+  }
+  return analyzer;
+}
+
+void check_field(std::string_view field, const std::string& name) {
+  if (field.size() > LexicalIndex::kMaxTextBytes) {
+    throw std::invalid_argument(name + ": must be at most " +
+                                std::to_string(LexicalIndex::kMaxTextBytes) +
+                                " bytes of UTF-8, got " + std::to_string(field.size()));
+  }
+}
+
+// `place` follows the names of the fields' lists, as in texts[3].
+void check_text(const IndexedText& text, const std::array<const char*, 3>& names,
+                const std::string& place) {
+  check_field(text.text, names[0] + place);
+  check_field(text.title, names[1] + place);
+  check_field(text.tags, names[2] + place);
+}
+
+void check_texts(std::span<const IndexedText> texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check_text(texts[i], {"texts", "titles", "tags"},
+               std::string("[").append(std::to_string(i)) + "]");
+  }
+}
+
+void check_sizes(std::size_t rows, std::size_t texts) {
+  if (rows != texts) {
+    throw std::invalid_argument("texts: must be as many as rows (" + std::to_string(rows) +
+                                "), got " + std::to_string(texts));
+  }
+}
+
+std::size_t bytes_of(const IndexedText& text) {
+  return text.text.size() + text.title.size() + text.tags.size();
+}
+
+// Runs add(start, end) for the batches of `count` texts, in order.
+template <typename BytesOf, typename Add>
+void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
+  std::size_t start = 0;
+  std::size_t batch_bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    batch_bytes += bytes(i);
+    if (i + 1 - start == kBatchTexts || batch_bytes >= kBatchBytes || i + 1 == count) {
+      add(start, i + 1);
+      start = i + 1;
+      batch_bytes = 0;
+    }
+  }
+}
+
+[[noreturn]] void refuse(std::size_t most, const char* what, const std::string& got) {
+  throw QueryTooLarge("query: must hold at most " + std::to_string(most) + " distinct " + what +
+                      ", got " + got);
+}
+
+// A pause of one thread that ends the work of others too.
+class SharedPause {
+ public:
+  // Borrows its argument, which may be empty, for the thread that makes this.
+  explicit SharedPause(const Interrupt& pause) : pause_(pause) {}
+
+  void operator()() {
+    if (is_over_.load(std::memory_order_acquire)) {
+      throw Ended();
+    }
+    if (pause_ && std::this_thread::get_id() == thread_) {
+      try {
+        pause_();
+      } catch (...) {
+        thrown_ = std::current_exception();
+        is_over_.store(true, std::memory_order_release);
+        throw Ended();
+      }
+    }
+  }
+
+  // What the pause threw, if it did. REQUIRES: no thread works any more.
+  void rethrow() const {
+    if (thrown_) {
+      std::rethrow_exception(thrown_);
+    }
+  }
+
+ private:
+  struct Ended {};
+
+  const Interrupt& pause_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::exception_ptr thrown_;
+  std::atomic<bool> is_over_ = false;
+};
+
+// Whether a search for the words alone does the same.
+bool is_plain(const lexical::AnalyzedClauses& analyzed) {
+  return std::ranges::all_of(analyzed.clauses, [](const lexical::Clause& clause) {
+    return clause.occur == lexical::Occur::kShould && clause.kind == lexical::ClauseKind::kWord &&
+           clause.fields == lexical::kAllFields;
+  });
+}
+
+}  // namespace
+
+LexicalIndex::LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
+                           const lexical::SegmentLimits& limits)
+    : analyzer_(required(std::move(analyzer))), weights_(bm25.weights), index_(bm25, limits) {}
+
+std::size_t LexicalIndex::add(std::uint32_t row, const IndexedText& text) {
+  check_text(text, {"text", "title", "tags"}, "");
+  std::size_t cut_token_count = 0;
+  const lexical::Document document = document_of(row, text, cut_token_count);
+  index_.add({&document, 1});
+  return cut_token_count;
+}
+
+lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText& text,
+                                            std::size_t& cut_token_count) const {
+  const AnalyzedText title = analyzer_->analyze(text.title);
+  const AnalyzedText body = analyzer_->analyze(text.text);
+  cut_token_count += title.cut_token_count + body.cut_token_count;
+  const std::vector<Occurrence> tags = analyze_tags(text.tags, cut_token_count);
+  return lexical::count_terms(row, {title.occurrences, body.occurrences, tags}, weights_);
+}
+
+std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
+                                                   std::size_t& cut_token_count) const {
+  std::vector<Occurrence> occurrences;
+  std::uint32_t start = 0;
+  while (!tags.empty()) {
+    const std::size_t end = std::min(tags.find('\n'), tags.size());
+    const AnalyzedText tag = analyzer_->analyze(tags.substr(0, end));
+    cut_token_count += tag.cut_token_count;
+    for (const Occurrence& occurrence : tag.occurrences) {
+      occurrences.push_back({.term = occurrence.term, .position = start + occurrence.position});
+    }
+    if (!occurrences.empty()) {
+      start = occurrences.back().position + kTagGap;
+    }
+    tags.remove_prefix(std::min(end + 1, tags.size()));
+  }
+  return occurrences;
+}
+
+std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
+                                   std::span<const IndexedText> texts, const Interrupt& pause) {
+  check_sizes(rows.size(), texts.size());
+  check_texts(texts);
+  std::vector<lexical::Document> batch;
+  std::size_t cut_token_count = 0;
+  for_each_batch(
+      texts.size(), [&](std::size_t i) { return bytes_of(texts[i]); },
+      [&](std::size_t start, std::size_t end) {
+        batch.clear();
+        for (std::size_t i = start; i < end; ++i) {
+          batch.push_back(document_of(rows[i], texts[i], cut_token_count));
+        }
+        index_.add(batch);
+        if (pause) {
+          pause();
+        }
+      });
+  return cut_token_count;
+}
+
+AnalyzedTexts LexicalIndex::analyze_many(std::span<const IndexedText> texts) const {
+  check_texts(texts);
+  AnalyzedTexts analyzed;
+  analyzed.documents.reserve(texts.size());
+  analyzed.sizes.reserve(texts.size());
+  for (const IndexedText& text : texts) {
+    analyzed.documents.push_back(document_of(0, text, analyzed.cut_token_count));
+    analyzed.sizes.push_back(bytes_of(text));
+  }
+  return analyzed;
+}
+
+std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
+                                       const Interrupt& pause) {
+  check_sizes(rows.size(), texts.documents.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    texts.documents[i].row = rows[i];
+  }
+  const std::span<const lexical::Document> documents(texts.documents);
+  for_each_batch(
+      rows.size(), [&](std::size_t i) { return texts.sizes[i]; },
+      [&](std::size_t start, std::size_t end) {
+        index_.add(documents.subspan(start, end - start));
+        if (pause) {
+          pause();
+        }
+      });
+  return texts.cut_token_count;
+}
+
+LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
+                                                         const QueryReading& reading) const {
+  if (query.size() > kMaxQueryBytes) {
+    throw QueryTooLarge("query: must be at most " + std::to_string(kMaxQueryBytes) +
+                        " bytes of UTF-8, got " + std::to_string(query.size()));
+  }
+  if (reading.syntax == lexical::QuerySyntax::kPlain && reading.minimum_should_match <= 1) {
+    const AnalyzedQuery analyzed = analyzer_->analyze_whole_query(query);
+    std::vector<lexical::QueryTerm> terms = lexical::count_query_terms(analyzed.terms);
+    if (const std::size_t count = terms.size() + analyzed.unknown_term_count;
+        count > kMaxQueryTerms) {
+      refuse(kMaxQueryTerms, "terms", std::to_string(count));
+    }
+    return terms;
+  }
+  lexical::AnalyzedClauses analyzed = lexical::analyze_clauses(
+      lexical::parse_query(query, reading.syntax), *analyzer_, kMaxQueryTerms);
+  if (analyzed.term_count > kMaxQueryTerms) {
+    refuse(kMaxQueryTerms, "terms", "more");  // the rest was not read
+  }
+  if (reading.minimum_should_match <= 1 && is_plain(analyzed)) {
+    std::vector<TermId> terms;
+    for (const lexical::Clause& clause : analyzed.clauses) {
+      terms.insert(terms.end(), clause.terms.begin(), clause.terms.end());
+    }
+    return lexical::count_query_terms(terms);
+  }
+  std::vector<lexical::CountedClause> clauses = lexical::count_clauses(std::move(analyzed.clauses));
+  if (clauses.size() > kMaxQueryClauses) {
+    refuse(kMaxQueryClauses, "clauses", std::to_string(clauses.size()));
+  }
+  return lexical::ClauseQuery{.clauses = std::move(clauses),
+                              .minimum_should_match = reading.minimum_should_match};
+}
+
+lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
+                                    const lexical::AllowedRows& allowed,
+                                    const QueryReading& reading) const {
+  return std::visit([&](const auto& analyzed) { return index_.search(analyzed, k, allowed); },
+                    analyze_query(query, reading));
+}
+
+std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
+    std::string_view query, const QueryReading& reading,
+    const lexical::AllowedRows& allowed) const {
+  const AnalyzedAsRead analyzed = analyze_query(query, reading);
+  const auto* const asked = std::get_if<lexical::ClauseQuery>(&analyzed);
+  const auto forbids = [](const lexical::CountedClause& one) {
+    return one.clause.occur != lexical::Occur::kShould;
+  };
+  if (asked == nullptr || std::ranges::none_of(asked->clauses, forbids)) {
+    return std::nullopt;
+  }
+  return index_.permitted(*asked, allowed);
+}
+
+lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
+                                          const QueryReading& reading) const {
+  return std::visit([&](const auto& analyzed) { return index_.weigh(analyzed); },
+                    analyze_query(query, reading));
+}
+
+std::vector<lexical::Found> LexicalIndex::search_many(
+    std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
+    std::size_t thread_count, const QueryReading& reading, const Interrupt& pause) const {
+  if (thread_count == 0) {
+    throw std::invalid_argument("threads: must be at least 1, got 0");
+  }
+  std::vector<lexical::Found> found(queries.size());
+  SharedPause shared(pause);
+  const Interrupt pause_all = [&] { shared(); };
+  const auto search_each = [&](std::size_t begin, std::size_t end) {
+    const PauseScope scope(pause_all);
+    for (std::size_t i = begin; i < end; ++i) {
+      found[i] = search(queries[i], k, allowed, reading);
+    }
+  };
+  try {
+    for_each_chunk(queries.size(), thread_count, 1, search_each, {.pause = pause_all});
+  } catch (...) {
+    shared.rethrow();
+    throw;
+  }
+  return found;
+}
+
+std::size_t LexicalIndex::resident_bytes() const {
+  return index_.resident_bytes() + vocabulary_bytes();
+}
+
+std::size_t LexicalIndex::vocabulary_bytes() const { return analyzer_->resident_bytes(); }
+
+}  // namespace oneiros

@@ -1,0 +1,41 @@
+#include "lexical/segments/fields.h"
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+namespace oneiros::lexical {
+
+namespace {
+
+constexpr double kFinest = 0.25;
+// With it, no frequency or length of a document of three fields passes 32 bits.
+constexpr double kLargest = 8.0;
+
+// Refuses NaN too.
+void check_weight(const char* field, double weight) {
+  const bool is_within = weight >= kFinest && weight <= kLargest;
+  if (!is_within || weight / kFinest != std::floor(weight / kFinest)) {
+    std::ostringstream message;
+    message << field << ": must be a multiple of " << kFinest << " from " << kFinest << " to "
+            << kLargest << ", got " << weight;
+    throw std::invalid_argument(message.str());
+  }
+}
+
+bool is_whole(double value) { return value == std::floor(value); }
+
+}  // namespace
+
+FieldWeights make_field_weights(double title, double tags) {
+  check_weight("title_weight", title);
+  check_weight("tags_weight", tags);
+  double part = 1.0;
+  while (!is_whole(title / part) || !is_whole(tags / part)) {
+    part /= 2.0;
+  }
+  const auto parts = [part](double weight) { return static_cast<std::uint32_t>(weight / part); };
+  return {.parts = {parts(title), parts(1.0), parts(tags)}, .part = part};
+}
+
+}  // namespace oneiros::lexical
