@@ -86,7 +86,7 @@ class Engine(Memories):
             HNSW graph of an existing store loads in the background from the second vector search
             on; until then, for a fraction of a second, searches are exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
-        busy_timeout_seconds: how long a write waits for the write of another process.
+        busy_timeout_seconds: seconds that a write waits for the write of another process.
         clock: a callable that returns seconds since the Unix epoch, the only clock the engine
             reads.
         auto_refresh: follow the commits of other processes before each search.
