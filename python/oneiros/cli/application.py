@@ -13,27 +13,26 @@ from oneiros.cli.failures import CommandGroup
 
 __all__ = ["application"]
 
-_COMMANDS = {  # name -> module of this folder and function, in the order of the help
-    "demo": ("demo", "demo"),
-    "import": ("importing", "import_memories"),
-    "embed": ("store", "embed"),
-    "search": ("search", "search"),
-    "why-not": ("search", "why_not"),
-    "get": ("search", "get"),
-    "rescore": ("rescore", "rescore"),
-    "promote": ("rescore", "promote"),
-    "dream": ("dream", "dream"),
-    "drift": ("dream_tables", "drift"),
-    "restore": ("store", "restore"),
-    "purge": ("store", "purge"),
-    "stats": ("store", "stats"),
-    "doctor": ("store", "doctor"),
-    "evaluate": ("evaluate", "evaluate"),
-    "eval": ("evaluate", "evaluate"),  # the short name
-    "tune": ("evaluate", "tune"),
-    "simulate": ("simulate", "simulate"),
+_COMMANDS = {  # name -> module of this folder, function, summary; in the order of the help
+    "demo": ("demo", "demo", "Fill a store, run searches, measure them."),
+    "import": ("importing", "import_memories", "Store memories of a file or a repository."),
+    "embed": ("store", "embed", "Make the vectors that memories lack."),
+    "search": ("search", "search", "Find memories, best first."),
+    "why-not": ("search", "why_not", "Say why a search does not return a memory."),
+    "get": ("search", "get", "Show one memory with all its fields."),
+    "rescore": ("rescore", "rescore", "Score a file of memories, or compare two scores of it."),
+    "promote": ("rescore", "promote", "Consolidate staged memories that score high enough."),
+    "dream": ("dream", "dream", "Run one dream cycle in one transaction."),
+    "drift": ("dream_tables", "drift", "Show how the store drifts from cycle to cycle."),
+    "restore": ("store", "restore", "Bring back a memory that was deleted or archived."),
+    "purge": ("store", "purge", "Erase for good what was deleted long enough ago."),
+    "stats": ("store", "stats", "Count what the store holds."),
+    "doctor": ("store", "doctor", "Check the store, show versions."),
+    "evaluate": ("evaluate", "evaluate", "Measure profiles on judged questions."),
+    "eval": ("evaluate", "evaluate", ""),  # the short name, not listed
+    "tune": ("evaluate", "tune", "Find better numbers for a profile on judged questions."),
+    "simulate": ("simulate", "simulate", "Simulate a year of a memory, with dreams and without."),
 }
-_HIDDEN = ("eval",)
 _PLAIN: Any = {
     "rich_markup_mode": None,  # help is plain text; nothing on the command line is markup
     "pretty_exceptions_enable": False,
@@ -52,13 +51,20 @@ class _Commands(CommandGroup):
         """Return a command, its module imported; None for an unknown name."""
         return _command(cmd_name) if cmd_name in _COMMANDS else None
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
+        """Write the summaries, without importing the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, summary) for name, (_, _, summary) in _COMMANDS.items() if summary]
+            )
+
 
 @cache
 def _command(name: str) -> Any:
-    module, function = _COMMANDS[name]
+    module, function, _ = _COMMANDS[name]
     alone = typer.Typer(**_PLAIN)
     found = getattr(import_module(f"oneiros.cli.{module}"), function)
-    alone.command(name, hidden=name in _HIDDEN)(found)
+    alone.command(name)(found)
     return typer.main.get_command(alone)
 
 

@@ -10,8 +10,9 @@ from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.filters import allowed_bits
 from oneiros.index.analysis_ahead import AnalysisAhead
+from oneiros.model.fields import COLUMN_DEFAULTS
 from oneiros.model.memory import Memory, checked_values, validate_changes
-from oneiros.runtime.dataclasses import NamedTuple, fields
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.embedding_bytes import decoded, encoded
@@ -122,7 +123,6 @@ def raise_alike(
 
 Item = TypeVar("Item")
 
-_IMPORTANCE: Final = next(one.default for one in fields(Memory) if one.name == "importance")
 _BETWEEN_LOOKS: Final = 2_000
 _FEWEST_AHEAD: Final = 1_000  # new memories whose texts are worth a thread
 
@@ -223,7 +223,9 @@ class Adding:
             return None
         values["learned_at"] = now
         if initial_stability is not None and "stability" not in values:
-            values["stability"] = initial_stability.of(values.get("importance", _IMPORTANCE))
+            values["stability"] = initial_stability.of(
+                values.get("importance", COLUMN_DEFAULTS["importance"])
+            )
         cells = cells_of(values)
         if blob is not None:
             cells["embedding"] = blob

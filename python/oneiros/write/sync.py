@@ -121,7 +121,7 @@ class Sync:
         self.successor: TextVectors | None = None
         """Replaces :attr:`vectors` once the store's vectors are those of its embedder."""
         # Everything that changes the store or the projections runs on it, one thing at a time.
-        self.writer = WriterThread(self._begin_job, reinforcing.end_job, self._idle)
+        self.writer: WriterThread = WriterThread(self._begin_job, reinforcing.end_job, self._idle)
         # Memories that are stored and not in the projections yet, in the order of their commits.
         self._unapplied: list[Cells] = []
         self._apply_at: float | None = None
