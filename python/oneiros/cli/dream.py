@@ -161,7 +161,7 @@ def watch_dreams(
     events: SimpleQueue[Event] = SimpleQueue()
     with (
         _signals_to(events),
-        engine.keep_dreaming(schedule, profile=profile, told=events.put),
+        engine.keep_dreaming(schedule, profile=profile, on_cycle=events.put),
     ):
         typer.echo("watching; Ctrl-C ends it", err=True)
         while not isinstance(event := events.get(), signal.Signals):
