@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.model.validation import LARGEST_WEIGHT
 from oneiros.runtime.dataclasses import replace
-from oneiros.scoring.factors import ContextMatch, Overlap
 from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum
 from oneiros.scoring.link_expansion import GraphExpansion
 from oneiros.scoring.understanding import Weights
@@ -64,6 +63,9 @@ def fused_by_shares(profile: Profile) -> Profile:
 
 
 def _reweighted(factor: Factor, weights: Weights) -> Factor:
+    # Searches whose profile has neither do not load them.
+    from oneiros.scoring.factors import ContextMatch, Overlap  # noqa: PLC0415
+
     if isinstance(factor, Overlap):
         return replace(factor, weight=_scaled(factor.weight, weights.word))
     if isinstance(factor, ContextMatch):

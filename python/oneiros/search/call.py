@@ -13,6 +13,7 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
@@ -220,8 +221,6 @@ class SearchCall:
             ranked = ranked_by(ranked, understood)
         if expanded is not None and expanded.variants:
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
-            from oneiros.scoring.reweighting import fused_by_shares  # noqa: PLC0415 - loads factors
-
             variant_fusion, ranked = ranked.fusion, fused_by_shares(ranked)
         is_deep = self.limits.is_deep
         row_sets = services.projections.row_sets
