@@ -184,7 +184,7 @@ def decay_curves(draft: Draft, profile: Profile) -> tuple[DecayCurve, ...]:
         profile: the profile with the factors.
     """
     factors = tuple(factor for factor in profile.factors if not is_function(factor))
-    compiled = compiled_factors(draft, factors)
+    compiled = compiled_factors(factors, draft.source.kinds)
     rows = np.flatnonzero(draft.live)
     kinds = draft.column("kind")[rows]
     sizes = np.bincount(kinds, minlength=len(draft.source.kinds))

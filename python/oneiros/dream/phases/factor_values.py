@@ -6,6 +6,7 @@ see :meth:`Draft.activity`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
@@ -15,7 +16,7 @@ from oneiros.scoring.profile import Profile
 from oneiros.scoring.row_scores import blocks, columns_read, values_of_registers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -32,7 +33,7 @@ _AGED_BY: Final = ("created_at", "last_accessed_at")
 
 def product(draft: Draft, *factors: type[Factor]) -> Values:
     """Return the product of the profile's factors of these classes for each row, shape (n,)."""
-    compiled = compiled_factors(draft, map(draft.factor, factors))
+    compiled = compiled_factors(tuple(map(draft.factor, factors)), draft.source.kinds)
     return row_values(draft, compiled, compiled.score, _active_column(draft))
 
 
@@ -41,7 +42,7 @@ def retained(draft: Draft) -> Values:
 
     Source: docs/systems/cognitive.md C1, C2.
     """
-    compiled = compiled_factors(draft, [draft.factor(Retention)])
+    compiled = compiled_factors((draft.factor(Retention),), draft.source.kinds)
     return row_values(draft, compiled, compiled.retention, _active_column(draft))
 
 
@@ -49,9 +50,15 @@ def _active_column(draft: Draft) -> Callable[[str], Column]:
     return lambda name: draft.activity(name) if name in _AGED_BY else draft.column(name)
 
 
-def compiled_factors(draft: Draft, factors: Iterable[Factor]) -> CompiledProfile:
-    """Return a profile of these factors only, compiled for the draft's kinds."""
-    return Profile(name="dream", factors=tuple(factors)).compile(draft.source.kinds)
+@lru_cache(maxsize=16)
+def compiled_factors(factors: tuple[Factor, ...], kinds: tuple[str, ...]) -> CompiledProfile:
+    """Return a compiled profile of these factors only. Equal arguments share one.
+
+    Args:
+        factors: the factors, in order.
+        kinds: the words of the codes of the column ``kind``.
+    """
+    return Profile(name="dream", factors=factors).compile(kinds)
 
 
 def row_values(
