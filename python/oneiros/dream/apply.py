@@ -202,7 +202,11 @@ class Applying:
         self._contents: list[StoredContent] = []
 
     def run(self, own_writes: OwnWrites) -> DreamReport:
-        """Write the cycle and its undo log, add the changes to ``own_writes``, return the report."""
+        """Write the cycle and its undo log, and return the report.
+
+        Args:
+            own_writes: collects the changes.
+        """
         columns = self._write_columns()
         own_writes.columns += map(self._rows.localized, columns)
         added = self._add()

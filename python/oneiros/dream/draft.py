@@ -411,7 +411,7 @@ class Draft:
             self.rest([row], [by])
 
     def rest(self, rows: npt.ArrayLike, others: npt.ArrayLike) -> None:
-        """Apply the changes of rows only while ``others``, one per row, are unchanged."""
+        """Make changes of rows depend on ``others``, one per row: apply only if unchanged."""
         self.rests.append((np.asarray(rows, np.uint32), np.asarray(others, np.uint32)))
 
     def add(self, rule: str, record: Mapping[str, object], sources: Rows) -> int:

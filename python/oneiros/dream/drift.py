@@ -79,8 +79,8 @@ def drift_of(
 def access_gini(counts: Column) -> float:
     """Return the Gini coefficient of access counts, 0 (all equal) up to 1 (one has all).
 
-    With the counts in ascending order, x_1 to x_n: sum of (2 i - n - 1) x_i, divided by n times their
-    sum. 0 if nothing was accessed.
+    With the counts in ascending order, x_1 to x_n: sum of (2 i - n - 1) x_i, divided by n times
+    their sum. 0 if nothing was accessed.
 
     Args:
         counts: shape (n,), whole numbers >= 0.
@@ -170,11 +170,11 @@ class CycleDrift:
     stale_share: float
     """Share of memories that are stale enough to be pruned, 0 to 1."""
     half_life_days: Mapping[str, float | None]
-    """By kind, the first age at which at most half of its memories are left; None: more are left."""
+    """By kind, the first age at which at most half of its memories are left, or None."""
     access_gini: float
     """Concentration of accesses, 0 (all equal) to 1 (one memory has all)."""
     churn: float | None
-    """Change of the 50 most recalled memories since the previous cycle, 0 to 1; None without one."""
+    """Change of the 50 most recalled memories since the previous cycle, 0 to 1, or None."""
 
     def __repr__(self) -> str:
         return f"<CycleDrift {_line(self)}>"

@@ -1,4 +1,4 @@
-"""The lock that allows one dream cycle at a time across processes, and a record of interrupted ones."""
+"""A lock for one dream cycle at a time across processes, with a record of interrupted cycles."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CycleLock:
             OSError: the lock file cannot be written.
         """
         name = f"{id(self)}" if self.path is None else os.path.realpath(self.path)
-        cycle = object()  # identifies our entry: an interrupt may come before or after it is made
+        cycle = object()  # identifies this call's entry, which an interrupt may leave unmade
         try:
             with _guard:
                 if name in _running:
@@ -97,7 +97,7 @@ class CycleLock:
             return True
 
     def interrupted(self) -> Begun | None:
-        """Return the cycle that a crash interrupted; None if there is none or a cycle is running."""
+        """Return the cycle that a crash interrupted; None if none was, or a cycle is running."""
         if self.path is None:
             return None
         # Under the guard no cycle can begin: closing the file would release that cycle's lock, too.

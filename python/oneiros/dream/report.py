@@ -241,8 +241,8 @@ class DreamReport:
     removed: Mapping[str, int] = field(default_factory=dict)
     """Removed memories by kind of removal: "deleted", "archived", "cut to a stub"."""
     changed_since: tuple[str, ...] = ()
-    """Ids of memories left unchanged because they, the memory that supersedes them or one of their
-    summary were changed, linked or unlinked after the plan was made. Phases and ``change_count``
+    """Ids of memories left unchanged because they, the memory that supersedes them or one of the
+    same summary was changed, linked or unlinked after the plan was made. Phases and ``change_count``
     exclude them; figures, distributions, drift and decay are those of the plan."""
     not_restored: tuple[FieldChange, ...] = ()
     """For an undo: fields left unchanged because they changed again. The store keeps 1,000 of these

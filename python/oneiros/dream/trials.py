@@ -42,7 +42,7 @@ class StoreTrials:
         self._services = services
         self._now = now
         embedder = services.sync.vectors.embedder
-        self._embedder = None if embedder is None else _Once(embedder)
+        self._embedder = None if embedder is None else _CachingEmbedder(embedder)
         self._expander = None if services.expander is None else cache(services.expander)
         self._folder = TemporaryDirectory(prefix="oneiros-impact-")
         self._copy = Path(self._folder.name) / _COPY
@@ -90,7 +90,7 @@ class StoreTrials:
             return [engine.search(query, count, reinforce=False).ids for query in queries]
 
 
-class _Once:
+class _CachingEmbedder:
     """An embedder that embeds each text once."""
 
     def __init__(self, embedder: Embedder) -> None:

@@ -42,7 +42,10 @@ def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals
 
 
 def never_accessed(draft: Draft) -> Mask:
-    """Return the mask of rows without an access; restoring dates an access but counts none."""
+    """Return the mask of rows that were never recalled or restored.
+
+    Restoring sets the time of the last access, but does not raise the count.
+    """
     never: Mask = (draft.column("access_count") == 0) & np.isnan(draft.column("last_accessed_at"))
     return never
 
