@@ -35,7 +35,11 @@ RAILS = st.builds(
     kept_importance=st.sampled_from([None, 0.0, 0.5, 0.8]),
     kept_priority=st.sampled_from([None, None, 1, 4]),
 )
-DAYS = st.builds(DayTaken, st.integers(0, 3), st.none() | st.integers(0, 20))
+DAYS = st.builds(
+    lambda removed, shown: DayTaken(removed, shown, taken_shown=removed),
+    st.integers(0, 3),
+    st.none() | st.integers(0, 20),
+)
 EVERYTHING = (Scan(limit=None), *CYCLE[1:])
 
 

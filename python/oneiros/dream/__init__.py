@@ -1,7 +1,7 @@
-"""The dream cycle: memories strengthened, weakened, merged and forgotten, every change reported.
+"""The dream cycle, which strengthens, weakens, merges and removes memories and reports each change.
 
-A cycle runs the phases of a profile over a :class:`~oneiros.dream.draft.Draft` of the store; what
-they changed is a plan; a plan is applied in one transaction, and can be undone.
+A cycle runs the phases of a profile over a :class:`~oneiros.dream.draft.Draft` of the store. The
+changes form a plan, which is applied in one transaction and can be undone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,4 @@ if TYPE_CHECKING:
     from oneiros.dream import scheduler as scheduler
     from oneiros.dream import trials as trials
 else:
-    __getattr__ = door(
-        __name__,
-        ("checking", "cycles", "drift", "history", "schedule", "scheduler", "trials"),
-    )
+    __getattr__ = door(__name__, ("cycles", "drift", "history", "schedule", "scheduler", "trials"))

@@ -1,9 +1,9 @@
-"""A planned dream cycle written to the store, as part of one transaction."""
+"""Apply a planned dream cycle to the store, within one transaction."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import np
 from oneiros.dream import undo_log
@@ -26,19 +26,23 @@ if TYPE_CHECKING:
     from oneiros.dream.changes import ContentChange, LinkChange, Rows
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.dream.undo_log import State
     from oneiros.graph import Associations
     from oneiros.index.columns import Lifecycle
     from oneiros.store import Transaction
     from oneiros.write.cycle_columns import OwnWrites
 
+    Mask = npt.NDArray[np.bool_]
+
 __all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "kept_report", "link_state"]
 
-
-State: TypeAlias = tuple[int, float, float, float | None]
+_KEPT_CYCLES: Final = 30  # the number of latest cycles that can be undone
+_TEXT_FIELDS: Final = ("text", "memory")  # their values are text of the user
+_MOST_KEPT: Final = 1_000  # unchanged memories listed by id; the report counts all
 
 
 class ChangedLink(NamedTuple):
-    """One link, before and after; None where there is none."""
+    """A link before and after the cycle; None means no link."""
 
     one: str
     other: str
@@ -53,14 +57,14 @@ def after_changes(
     name: Callable[[int], str],
     now: float,
 ) -> list[ChangedLink]:
-    """Return what links become.
+    """Return the links that changes affect, before and after.
 
     Args:
-        changes: of memories that are all there; of one pair the last that sets a weight counts, and
-            what gains besides gains once.
-        associations: the links, which have been read.
+        changes: all of existing memories. For one pair, the last change that sets a weight wins;
+            without one, the pair gains once.
+        associations: the links, already read.
         row_of: the rows of their memories by id.
-        name: the id of a row, or of a memory that is added.
+        name: returns the id of a row, or of an added memory.
         now: the cycle's clock.
     """
     gains: dict[tuple[int, int], LinkChange] = {}
@@ -75,100 +79,93 @@ def after_changes(
             for ends, change in gains.items()
             if change.gain == gain and ends not in weights
         ]
-        before = associations.of_pairs([(row_of[one], row_of[other]) for one, other in named])
-        after = strengthened(named, before, now=now, gain=gain)
+        links = associations.of_pairs([(row_of[one], row_of[other]) for one, other in named])
+        stronger = strengthened(named, links, now=now, gain=gain)
         found += [
-            ChangedLink(link.one, link.other, was, link)
-            for was, link in zip(before, after, strict=True)
+            ChangedLink(after.one, after.other, before, after)
+            for before, after in zip(links, stronger, strict=True)
         ]
     for change in weights.values():
         one, other = name(change.one), name(change.other)
-        was = None
+        before = after = None
         if change.one >= 0 and change.other >= 0:
-            (was,) = associations.of_pairs([(row_of[one], row_of[other])])
-        becomes = None
+            (before,) = associations.of_pairs([(row_of[one], row_of[other])])
         if change.weight:
-            made = now if was is None else was.created_at
-            becomes = StoredLink(one, other, KINDS.index(change.kind), change.weight, made, None)
-        if was is not None or becomes is not None:
-            found.append(ChangedLink(one, other, was, becomes))
+            created_at = now if before is None else before.created_at
+            kind = KINDS.index(change.kind)
+            after = StoredLink(one, other, kind, change.weight, created_at, None)
+        if before is not None or after is not None:
+            found.append(ChangedLink(one, other, before, after))
     return found
 
 
 def link_state(link: StoredLink | None) -> State | None:
-    """Return what a link is but for its ends: kind, weight, and its two times; None for no link."""
+    """Return kind, weight, created_at and co_retrieved_at of a link; None for no link."""
     if link is None:
         return None
     return link.kind, link.weight, link.created_at, link.co_retrieved_at
 
 
-if TYPE_CHECKING:
-    Mask = npt.NDArray[np.bool_]
-
-
 class PlannedRows:
-    """What became of a plan's rows. REQUIRES: the columns hold what the transaction sees.
+    """The rows of a plan in the engine that applies it.
+
+    REQUIRES: the columns hold what the transaction sees.
 
     Args:
-        plan: of this engine, or of one whose store this one's is a copy of.
-        lifecycle: of the engine that applies it.
-        is_of_copy: the plan is of another engine, whose rows are not the same.
+        plan: made by this engine, or by one whose store was copied to this engine's.
+        lifecycle: of the engine that applies the plan.
+        is_of_copy: the plan was made by another engine, with other row numbers.
     """
 
     def __init__(self, plan: DreamPlan, lifecycle: Lifecycle, *, is_of_copy: bool) -> None:
         draft = plan.draft
         self._lifecycle = lifecycle
-        self._here: npt.NDArray[np.int64] | None = None
+        self._local: npt.NDArray[np.int64] | None = None
         self.sequences: npt.NDArray[np.int64] = draft.source.column("sequence")[
             : len(draft)
         ].astype(np.int64)
-        """The store's number of each row's memory, shape (n,); 0 where it was erased."""
+        """The store's number of each row's memory, shape (n,); 0 for an erased memory."""
         if is_of_copy:
-            self._here = lifecycle.rows_of_sequences(self.sequences)
-            self.sequences[self._here < 0] = 0
+            self._local = lifecycle.rows_of_sequences(self.sequences)
+            self.sequences[self._local < 0] = 0
         else:
             self.sequences[[row for row in lifecycle.erased_rows if row < len(draft)]] = 0
 
-    def here(self, write: ColumnWrite) -> ColumnWrite:
-        """Return the same write by the rows of the engine that applies it."""
-        if self._here is None:
+    def localized(self, write: ColumnWrite) -> ColumnWrite:
+        """Return a write with the row numbers of the engine that applies it."""
+        if self._local is None:
             return write
-        return write._replace(rows=self._here[write.rows].astype(np.uint32))
+        return write._replace(rows=self._local[write.rows].astype(np.uint32))
 
     def changed(self, sequences: Collection[int], ids: Collection[str]) -> Mask:
-        """Return which rows are no longer what was planned for, shape (n,).
+        """Return the mask of rows that changed since the plan was made, shape (n,).
 
         Args:
-            sequences: of memories that were changed since.
-            ids: of others that were, in the engine that made the plan.
+            sequences: numbers of changed memories.
+            ids: more changed memories, in the engine that made the plan.
         """
         mask: Mask = self.sequences == 0
         if sequences:
             mask |= np.isin(self.sequences, np.fromiter(sequences, np.int64))
         row_of = self._lifecycle.row_of
-        for id in ids if self._here is None else ():
+        for id in ids if self._local is None else ():
             row = row_of.get(id)
             if row is not None and row < len(mask):
                 mask[row] = True
         return mask
 
 
-_KEPT_CYCLES: Final = 30  # so many of the last can be undone
-_SAYS: Final = ("text", "memory")  # fields whose values are what somebody said
-_MOST_KEPT: Final = 1_000  # of those left as they are; the report counts all
-
-
 class Applying:
-    """One plan on its way into the store.
+    """The application of one plan to the store.
 
     Args:
-        plan: what is to be done.
+        plan: the plan.
         transaction: open; the projections hold what it sees.
-        associations: the links; None: they are damaged, and stay as they are.
-        rows: of the plan.
+        associations: the links; None: damaged, and left unchanged.
+        rows: the plan's rows.
         row_of: the rows of the associations by id.
-        owed: ids of memories that searches strengthened since; they stay as they are.
-        blobs: of the memories that are added, by place, the encoded embeddings.
+        reinforced: ids of memories that searches reinforced since; they are left unchanged.
+        blobs: the encoded embeddings of added memories, by index in the draft's ``added``.
     """
 
     def __init__(
@@ -178,7 +175,7 @@ class Applying:
         associations: Associations | None,
         rows: PlannedRows,
         row_of: Mapping[str, int],
-        owed: frozenset[str],
+        reinforced: frozenset[str],
         blobs: Mapping[int, bytes],
     ) -> None:
         self._plan = plan
@@ -193,26 +190,30 @@ class Applying:
         since = transaction.cycles.changed_since(plan.revision) | transaction.cycles.linked_since(
             plan.revision
         )
-        changed = rows.changed(since, owed)
+        changed = rows.changed(since, reinforced)
         self._stays = self._touched() & changed
-        _spread(self._stays, self._draft.rests)
+        _add_dependents(self._stays, self._draft.rests)
         self._day = transaction.cycles.taken_in_day(plan.now)
         self._over = self._beyond_day_limit()
         if self._over.any():
             self._stays |= self._over
-            _spread(self._stays, self._draft.rests)
-        self._dropped = {-1 - place for place in self._draft.unmade}
+            _add_dependents(self._stays, self._draft.rests)
+        self._dropped = {-1 - index for index in self._draft.unmade}
         self._contents: list[StoredContent] = []
 
-    def run(self, own: OwnWrites) -> DreamReport:
-        """Write the cycle and what undoes it; returns what was done, and tells ``own`` of it."""
+    def run(self, own_writes: OwnWrites) -> DreamReport:
+        """Write the cycle and its undo log, and return the report.
+
+        Args:
+            own_writes: collects the changes.
+        """
         columns = self._write_columns()
-        own.columns += map(self._rows.here, columns)
+        own_writes.columns += map(self._rows.localized, columns)
         added = self._add()
         for content in self._draft.contents:
             if not self._is_left(content.row, content.after):
                 self._write_content(content)
-        own.sequences += changed_by_contents(self._contents)
+        own_writes.sequences += changed_by_contents(self._contents)
         links = self._write_links()
         self._keep_replays()
         report = self._report(columns, added)
@@ -242,7 +243,7 @@ class Applying:
         return report
 
     def _touched(self) -> Mask:
-        """Which rows the plan has anything to do with."""
+        """Return the mask of rows that the plan changes or depends on."""
         draft = self._draft
         touched = np.zeros(len(draft), np.bool_)
         for rows, _, _ in self._net.values():
@@ -258,7 +259,7 @@ class Applying:
         return touched
 
     def _beyond_day_limit(self) -> Mask:
-        """Return the rows for which other cycles left no room since the plan was made."""
+        """Return the mask of removals that exceed the day's limit because of other cycles."""
         over = np.zeros(len(self._draft), np.bool_)
         limit = self._draft.day_limit(self._day)
         if limit is not None:
@@ -270,9 +271,9 @@ class Applying:
     def _write_columns(self) -> list[ColumnWrite]:
         writes = []
         for field, (rows, _, after) in self._net.items():
-            goes = ~self._stays[rows]
-            if goes.any():
-                writes.append(ColumnWrite(field, rows[goes], after[goes]))
+            changes = ~self._stays[rows]
+            if changes.any():
+                writes.append(ColumnWrite(field, rows[changes], after[changes]))
         self._long = long_numbers(
             self._transaction,
             {write.field: self._before(write) for write in writes},
@@ -286,20 +287,20 @@ class Applying:
         return before[np.searchsorted(rows, write.rows)]
 
     def _add(self) -> int:
-        for place, added in enumerate(self._draft.added):
-            if -1 - place in self._dropped:
+        for index, added in enumerate(self._draft.added):
+            if -1 - index in self._dropped:
                 continue
             if self._stays[added.sources].any():
-                self._dropped.add(-1 - place)
+                self._dropped.add(-1 - index)
                 continue
-            record: dict[str, Any] = {**added.record, "id": self._plan.name(-1 - place)}
+            record: dict[str, Any] = {**added.record, "id": self._plan.name(-1 - index)}
             memory = Memory.from_record(Memory(**record), now=self._plan.now)
-            sequence = self._transaction.insert(memory, embedding_blob=self._blobs.get(place))
+            sequence = self._transaction.insert(memory, embedding_blob=self._blobs.get(index))
             self._contents.append(StoredContent(sequence, "memory", added.rule, None, None))
         return len(self._draft.added) - len(self._dropped)
 
     def _is_left(self, *rows: object) -> bool:
-        """Whether one of these is a row that stays as it is, or a memory that is not added."""
+        """Whether any of these is an unchanged row or a memory that is not added."""
         numbers = [row for row in rows if isinstance(row, int)]
         return any(
             number in self._dropped if number < 0 else bool(self._stays[number])
@@ -308,28 +309,28 @@ class Applying:
 
     def _write_content(self, content: ContentChange) -> None:
         transaction, id = self._transaction, self._plan.name(content.row)
-        held = transaction.load_stored([id])[0]
-        if held is None:
+        stored = transaction.load_stored([id])[0]
+        if stored is None:
             return
         changes: dict[str, tuple[object, object]] = {}
         if content.field == "text":
             transaction.set_text(id, str(content.after))
-            changes["text"] = (held.text, content.after)
+            changes["text"] = (stored.text, content.after)
         elif content.field == "embedding":
             transaction.update_columns([(id, {"embedding": None})])
-            changes["embedding"] = (held.embedding, None)
+            changes["embedding"] = (stored.embedding, None)
         else:
             after = content.after
             by = self._plan.name(after) if isinstance(after, int) else after
-            metadata = held.metadata | {
+            metadata = stored.metadata | {
                 "superseded_at": self._plan.now,
                 "superseded_reason": content.rule,
             }
             transaction.update_columns([(id, {"superseded_by": by, "metadata": metadata})])
-            changes["superseded_by"] = (held.superseded_by, by)
-            changes["metadata"] = (held.metadata_json, json_text(metadata))
+            changes["superseded_by"] = (stored.superseded_by, by)
+            changes["metadata"] = (stored.metadata_json, json_text(metadata))
         self._contents += [
-            StoredContent(held.sequence, field, content.rule, before, after)
+            StoredContent(stored.sequence, field, content.rule, before, after)
             for field, (before, after) in changes.items()
         ]
 
@@ -364,8 +365,8 @@ class Applying:
             before = self._transaction.cycles.replays(sequences)
             self._transaction.cycles.keep_replays(sequences, draft.now)
             self._contents += [
-                StoredContent(sequence, "replayed_at", "R11", was, draft.now)
-                for sequence, was in zip(sequences, before, strict=True)
+                StoredContent(sequence, "replayed_at", "R11", earlier, draft.now)
+                for sequence, earlier in zip(sequences, before, strict=True)
             ]
 
     def _report(self, columns: list[ColumnWrite], added: int) -> DreamReport:
@@ -374,14 +375,14 @@ class Applying:
         taken = self._draft.taken_rows()
         taken = taken[~self._stays[taken]]
         left = np.flatnonzero(self._stays & ~self._over).tolist()
-        changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "" was forgotten
+        changed_since = tuple(id for id in map(self._plan.name, left) if id)  # "": erased
         over = np.flatnonzero(self._over).tolist()
         stay = {*changed_since, *map(self._plan.name, over)}
-        made = self._made_of([one.id for one in report.named]) - stay
-        told = report.left_alone
+        applied = self._planned_ids([change.id for change in report.named]) - stay
+        left_alone = report.left_alone
         for reason, rows in (("changed since", left), ("prune budget", over)):
             if rows:
-                told += (LeftAlone(phase="", rule="R19", reason=reason, memories=len(rows)),)
+                left_alone += (LeftAlone(phase="", rule="R19", reason=reason, memories=len(rows)),)
         if left or over:
             report = self._counted(report)
         return replace(
@@ -392,50 +393,54 @@ class Applying:
             taken_shown=self._draft.newly_hidden(taken),
             taken_before=self._day.memories,
             day_limit=self._draft.day_limit(self._day),
-            left_alone=told,
+            left_alone=left_alone,
             changed_since=changed_since,
-            named=tuple(one for one in report.named if one.id in made),
+            named=tuple(change for change in report.named if change.id in applied),
             removed=removed_counts({write.field: (write.rows, write.values) for write in columns}),
         )
 
     def _counted(self, report: DreamReport) -> DreamReport:
-        """Return the report with the changes counted that were made, of those planned."""
+        """Return the report with counts of the applied changes only."""
         counts = counted(self._draft, self._stays, self._is_left)
         memories = memory_counts(self._draft, self._stays, self._is_left)
         phases = (
-            replace(one, changes=counts.get(one.name, {}), memories=memories.get(one.name, {}))
-            for one in report.phases
+            replace(
+                phase,
+                changes=counts.get(phase.name, {}),
+                memories=memories.get(phase.name, {}),
+            )
+            for phase in report.phases
         )
-        fields = (held for rules in counts.values() for held in rules.values())
-        total = sum(count for held in fields for count in held.values())
+        fields = (by_field for rules in counts.values() for by_field in rules.values())
+        total = sum(count for by_field in fields for count in by_field.values())
         return replace(report, phases=tuple(phases), change_count=total)
 
-    def _made_of(self, ids: list[str]) -> set[str]:
-        """Which of these ids are of the memories that were planned for, or of those added.
+    def _planned_ids(self, ids: list[str]) -> set[str]:
+        """Return the ids that belong to memories of the plan, or to added ones.
 
-        One that was forgotten may have been given again since.
+        The id of an erased memory may be in use again.
         """
         last = self._sequence_of.max(initial=0)
-        added = {self._plan.name(-1 - place) for place in range(len(self._draft.added))}
+        added = {self._plan.name(-1 - index) for index in range(len(self._draft.added))}
         known = self._transaction.sequences_of(ids)
         return {id for id, sequence in known.items() if sequence <= last or id in added}
 
 
-def _spread(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
-    """Let what rests on rows that stay as they are stay, too."""
+def _add_dependents(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
+    """Extend a mask of unchanged rows by the rows whose changes depend on them."""
     if not rests:
         return
     rows, others = (np.concatenate(parts) for parts in zip(*rests, strict=True))
-    while (held := stays[others] & ~stays[rows]).any():
-        stays[rows[held]] = True
+    while (dependent := stays[others] & ~stays[rows]).any():
+        stays[rows[dependent]] = True
 
 
 def kept_report(report: DreamReport) -> str:
-    """Return a report as the store keeps it: without what anybody said, and of bounded length."""
+    """Return the JSON of a report for the store: without texts, and of bounded length."""
     named = tuple(
-        replace(one, before=None, after=None) if one.field in _SAYS else one
-        for one in report.named
-        if one.field != "embedding"
+        replace(change, before=None, after=None) if change.field in _TEXT_FIELDS else change
+        for change in report.named
+        if change.field != "embedding"
     )
     kept = replace(
         report,

@@ -1,4 +1,4 @@
-"""What a cycle changes: columns by arrays, everything else one by one. Data, and nothing but data."""
+"""The changes of a cycle as plain data: columns as arrays, everything else one by one."""
 
 from __future__ import annotations
 
@@ -21,62 +21,65 @@ class ColumnChange(NamedTuple):
     phase: str
     """The phase's name, such as "downscale"."""
     rule: str
-    """As docs/systems has it, such as "R12"."""
+    """The rule's code in docs/systems, such as "R12"."""
     field: str
     """The memory's field, which is also the column's name."""
     rows: Rows
     """Each once, shape (n,)."""
     before: npt.NDArray[Any]
-    """Shape (n,), the column's dtype; a time that is none is NaN, a word of an enumeration its code."""
+    """Shape (n,), the column's dtype: NaN for no time, codes for words of an enumeration."""
     after: npt.NDArray[Any]
     """Shape (n,), the same dtype; differs from ``before`` in every place."""
 
 
 class ContentChange(NamedTuple):
-    """A field that lies in no column, of one memory: "text", "embedding", "superseded_by"."""
+    """A change of one memory's field that is not in a column.
+
+    The field is "text", "embedding" or "superseded_by".
+    """
 
     phase: str
     rule: str
     field: str
     row: int
     before: object
-    """As a memory holds it; an embedding is its float32 vector, or None."""
+    """The value as in a memory; an embedding is its float32 vector or None."""
     after: object
-    """As ``before``; in ``superseded_by`` a number below 0 stands for a memory that is added."""
+    """As ``before``; in ``superseded_by`` a negative number is a memory that the cycle adds."""
 
 
 class LinkChange(NamedTuple):
-    """The link of two memories, changed by one rule. A number below 0 is a memory that is added."""
+    """A link between two rows, changed by one rule. A negative row is a memory the cycle adds."""
 
     phase: str
     rule: str
     one: int
     other: int
     gain: float
-    """What it gains, as docs/systems/cognitive.md C13 says; 0 where ``weight`` is set."""
+    """Gain of the weight, see docs/systems/cognitive.md C13; 0 if ``weight`` is set."""
     weight: float | None
-    """What it becomes, 0 to take it away; None: it gains."""
+    """The new weight, 0 to remove the link; None: apply ``gain``."""
     kind: str
-    """Of a new one: a word of ``oneiros.store.KINDS``."""
+    """The kind of a new link, a word of ``oneiros.store.KINDS``."""
 
 
 class AddedMemory(NamedTuple):
-    """A memory that the cycle makes."""
+    """A memory that the cycle adds."""
 
     phase: str
     rule: str
     record: Mapping[str, object]
-    """As ``Engine.add`` takes it, ``embedding`` and ``created_at`` among it."""
+    """The arguments of ``Engine.add``, including ``embedding`` and ``created_at``."""
     sources: Rows
-    """What it was made of."""
+    """The rows it was made from."""
 
 
 class Held(NamedTuple):
-    """What safety rails kept a phase from."""
+    """Rows that a safety rail kept a phase from changing."""
 
     phase: str
     rule: str
     reason: str
     """"protected", "important", "young", "prune budget" or "change budget"."""
     rows: int
-    """How many it would have changed."""
+    """Number of rows that the phase would have changed."""

@@ -1,4 +1,4 @@
-"""How many changes a cycle makes, by phase, rule and field, and how many memories it removes."""
+"""Counts of a cycle's changes by phase, rule and field, and of the memories it removes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Counts", "counted", "memory_counts", "removals", "removed_counts"]
 
 Counts: TypeAlias = dict[str, dict[str, dict[str, int]]]
-"""By phase, then rule, then field; "link" and "memory" stand for what is made."""
+"""By phase, then rule, then field; "link" counts links, "memory" added memories."""
 
 
 def counted(
@@ -28,10 +28,10 @@ def counted(
     """Count the changes of a draft.
 
     Args:
-        draft: when all phases ran.
-        stays: rows that stay as they are, one value a row; None: none does.
-        is_left: whether one of these numbers is of such a row, or of a memory that is not added;
-            None: none is.
+        draft: after all phases.
+        stays: mask of rows that are left unchanged; None: no row.
+        is_left: whether any of its arguments is such a row, or a memory that is not added; None:
+            never.
     """
     found: Counts = {}
 
@@ -48,11 +48,11 @@ def counted(
         left = 0 if is_left is None else sum(is_left(*pair) for pair in ends)
         add(part.phase, part.rule, "link", len(part.ones) - left)
     for content in draft.contents:
-        goes = is_left is None or not is_left(content.row, content.after)
-        add(content.phase, content.rule, content.field, int(goes))
-    for place, added in enumerate(draft.added):
-        goes = is_left is None or not is_left(-1 - place)
-        add(added.phase, added.rule, "memory", int(goes))
+        is_changed = is_left is None or not is_left(content.row, content.after)
+        add(content.phase, content.rule, content.field, int(is_changed))
+    for index, added in enumerate(draft.added):
+        is_added = is_left is None or not is_left(-1 - index)
+        add(added.phase, added.rule, "memory", int(is_added))
     return found
 
 
@@ -61,13 +61,10 @@ def memory_counts(
 ) -> dict[str, dict[str, int]]:
     """Count the memories that each rule changes, by phase, each memory once; links do not count.
 
-    Args:
-        draft: as for :func:`counted`, like what follows.
-        stays: rows that stay as they are.
-        is_left: whether a number is of such a row, or of a memory that is not added.
+    The arguments are those of :func:`counted`.
     """
     changed: dict[tuple[str, str], Mask] = {}
-    made: dict[tuple[str, str], int] = {}
+    created: dict[tuple[str, str], int] = {}
 
     def rows_of(phase: str, rule: str) -> Mask:
         return changed.setdefault((phase, rule), np.zeros(len(draft), np.bool_))
@@ -77,19 +74,19 @@ def memory_counts(
     for content in draft.contents:
         if content.row >= 0 and (is_left is None or not is_left(content.row, content.after)):
             rows_of(content.phase, content.rule)[content.row] = True
-    for place, added in enumerate(draft.added):
+    for index, added in enumerate(draft.added):
         key = added.phase, added.rule
-        made[key] = made.get(key, 0) + int(is_left is None or not is_left(-1 - place))
+        created[key] = created.get(key, 0) + int(is_left is None or not is_left(-1 - index))
     found: dict[str, dict[str, int]] = {}
-    for phase, rule in (*changed, *(key for key in made if key not in changed)):
+    for phase, rule in (*changed, *(key for key in created if key not in changed)):
         rows = changed.get((phase, rule), np.zeros(0, np.bool_))
         count = int(np.count_nonzero(rows if stays is None else rows & ~stays[: len(rows)]))
-        found.setdefault(phase, {})[rule] = count + made.get((phase, rule), 0)
+        found.setdefault(phase, {})[rule] = count + created.get((phase, rule), 0)
     return found
 
 
 def removals(field: str, values: npt.NDArray[Any]) -> Mask:
-    """Return which of these new values of a column remove their memory."""
+    """Return the mask of new values of a column that remove their memory."""
     found: Mask = np.zeros(len(values), np.bool_)
     for removing, word in REMOVALS:
         if removing == field:
@@ -98,10 +95,12 @@ def removals(field: str, values: npt.NDArray[Any]) -> Mask:
 
 
 def removed_counts(values: Mapping[str, tuple[Rows, npt.NDArray[Any]]]) -> dict[str, int]:
-    """Count the memories that a cycle removes, each once, by how; what has none is left out.
+    """Count the memories that a cycle removes, each once, by kind of removal.
+
+    Kinds without a memory are left out.
 
     Args:
-        values: by field the rows that change and their new values.
+        values: by field, the rows that change and their new values.
     """
     counts: dict[str, int] = {}
     gone: Rows | None = None

@@ -1,26 +1,34 @@
-"""Dream cycles of a store: planned, applied and undone."""
+"""Dream cycles of an engine: planned, applied and undone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
 
-from oneiros.dream.cycle import planned
+from oneiros._lazy import np
+from oneiros.dream.counting import counted, memory_counts, removed_counts
+from oneiros.dream.distributions import decay_curves, distributions
 from oneiros.dream.draft import Draft
-from oneiros.dream.history import noted_top
+from oneiros.dream.drift import drift_of
 from oneiros.dream.impact import impact_of
 from oneiros.dream.lock import Begun
-from oneiros.dream.report import DreamReport
+from oneiros.dream.phases import run_phase
+from oneiros.dream.plan import DreamPlan
+from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
+from oneiros.dream.report_record import noted_top
 from oneiros.dream.source import StoredSource
 from oneiros.model.fields import kinds_of
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import count, require_callable, require_flag, require_utf8, texts
+from oneiros.runtime.dataclasses import replace
+from oneiros.scoring.phases.reverie import Prune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from oneiros.clock import Time
     from oneiros.dream.impact import Impact
-    from oneiros.dream.plan import DreamPlan
+    from oneiros.dream.plan import Applier
     from oneiros.engine.scope import EngineServices, Scope
     from oneiros.scoring.profile import Profile
 
@@ -29,9 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DreamCycles", "run", "undo"]
 
-_LOOKED_BACK = 5  # reports, undoings among them, for the figures of the cycle before
-_CALLING_PHASES = {"summarise": "Summarising", "judge": "Conflicts"}
-"""By argument, which is also the name of the phase that calls it, how a profile declares that."""
+_LOOKED_BACK: Final = 5  # reports searched for the top memories of the previous cycle
+_MOST_NAMED: Final = 1_000
+_CALLING_PHASES: Final = {"summarise": "Summarising", "judge": "Conflicts"}
+"""By argument, which is also the phase's name: the declaration of the phase that calls it."""
 
 
 def run(
@@ -45,64 +54,76 @@ def run(
 ) -> DreamReport | DreamPlan:
     """Run one dream cycle, or plan it; see :meth:`oneiros.Engine.dream`."""
     dry_run = require_flag("dry_run", dry_run)
-    for name, given in (("summarise", summarise), ("judge", judge)):
-        if given is not None:
-            require_callable(name, given, "a callable on texts")
+    callables = {
+        name: function
+        for name, function in (("summarise", summarise), ("judge", judge))
+        if function is not None
+    }
+    for name, function in callables.items():
+        require_callable(name, function, "a callable on texts")
     chosen, moment = scope.profile(profile), scope.now(now)
-    for name, given in (("summarise", summarise), ("judge", judge)):
-        if given is not None:
-            _require_called(name, chosen)
+    for name in callables:
+        _require_called(name, chosen)
     id = new_ulid(moment)
     if dry_run:
-        return _planned(scope, chosen, moment, id, summarise, judge)
-
+        return _planned(scope.services, chosen, moment, id, summarise, judge)
     with scope.services.cycles.held(Begun(id, moment)):
-        plan = _planned(scope, chosen, moment, id, summarise, judge)
+        plan = _planned(scope.services, chosen, moment, id, summarise, judge)
         return scope.services.remember.cycles.apply_cycle(plan)
 
 
 def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
     """Undo a cycle; see :meth:`oneiros.Engine.undo_dream`."""
     require_utf8("id", id)
-
     moment = scope.now(now)
-    parts = scope.services
-    parts.remember.cycles.require_undoable(id)  # a refusal is no cycle, and clears no other's note
+    services = scope.services
+    # Before the lock is taken, since taking it clears the record of an interrupted cycle.
+    services.remember.cycles.require_undoable(id)
     report = DreamReport(
         id=new_ulid(moment),
         now=moment,
-        profile=parts.profile.name,
-        profile_hash=parts.profile.hash,
+        profile=services.profile.name,
+        profile_hash=services.profile.hash,
         is_dry_run=False,
         undoes=id,
     )
-    with parts.cycles.held(Begun(report.id, moment)):
-        return parts.remember.cycles.undo_cycle(id, report)
+    with services.cycles.held(Begun(report.id, moment)):
+        return services.remember.cycles.undo_cycle(id, report)
+
+
+def _require_called(name: str, profile: Profile) -> None:
+    """Refuse a callable that no phase of a profile calls."""
+    if name not in [phase.name for phase in profile.phases]:
+        msg = (
+            f"{name}: must be left out, since no phase of the profile {profile.name!r} calls it; "
+            f"{_CALLING_PHASES[name]}() does, as in 'cognitive'"
+        )
+        raise ValueError(msg)
 
 
 def _planned(
-    scope: Scope,
+    services: EngineServices,
     profile: Profile,
     now: float,
     id: str,
     summarise: Summarise | None,
     judge: Judge | None,
 ) -> DreamPlan:
-
-    parts = scope.services
-    sync = parts.sync
+    """Plan a cycle over the current state of the store."""
+    sync = services.sync
     sync.write_events()
 
-    def drafted() -> tuple[StoredSource, int]:
+    def current_source() -> tuple[StoredSource, int]:
         sync.follow()
         associations = sync.links_to_follow()
-        source = StoredSource(parts.store, parts.projections, associations, sync.texts)
+        source = StoredSource(services.store, services.projections, associations, sync.texts)
         return source, sync.revision
 
-    source, revision = sync.writer.run(drafted)
-    with parts.store.read() as reading:
+    source, revision = sync.writer.run(current_source)
+    with services.store.read() as reading:
         previous = reading.cycles.last_dreamed_at()
         day = reading.cycles.taken_in_day(now)
+        earlier = reading.cycles.dream_cycles(_LOOKED_BACK)
     draft = Draft(
         source,
         now=now,
@@ -116,24 +137,85 @@ def _planned(
         embeds=sync.vectors.is_present,
     )
     with sync.noting_damage():
-        return planned(
-            draft,
-            profile,
-            id=id,
-            revision=revision,
-            applier=DreamCycles(parts),
-            top_before=noted_top(scope, _LOOKED_BACK),
-        )
+        seconds = _run_phases(draft, profile)
+        tops = (top for top in map(noted_top, earlier) if top is not None)
+        report = _report(draft, profile, id, seconds, next(tops, None))
+        return _plan(draft, report, revision, DreamCycles(services))
 
 
-def _require_called(name: str, profile: Profile) -> None:
-    """Refuse a callable that no phase of a profile calls."""
-    if name not in [phase.name for phase in profile.phases]:
-        msg = (
-            f"{name}: must be left out, since no phase of the profile {profile.name!r} calls it; "
-            f"{_CALLING_PHASES[name]}() does, as in 'cognitive'"
-        )
-        raise ValueError(msg)
+def _run_phases(draft: Draft, profile: Profile) -> dict[str, float]:
+    """Run the profile's phases over a draft; returns the seconds that each took, by name."""
+    seconds = {}
+    for phase in profile.phases:
+        began = perf_counter()
+        run_phase(draft, phase)
+        seconds[phase.name] = perf_counter() - began
+    return seconds
+
+
+def _report(
+    draft: Draft,
+    profile: Profile,
+    id: str,
+    seconds: dict[str, float],
+    top_before: Sequence[str] | None,
+) -> DreamReport:
+    """Return the report of a draft after all phases, without the changes by name.
+
+    Args:
+        draft: after all phases.
+        profile: the profile with the phases.
+        id: of the cycle.
+        seconds: the time that each phase took.
+        top_before: the most recalled memories that the previous cycle noted; None: there was none.
+    """
+    counts, memories = counted(draft), memory_counts(draft)
+    taken = draft.taken_rows()
+    prune = next((phase for phase in profile.phases if isinstance(phase, Prune)), None)
+    return DreamReport(
+        id=id,
+        now=draft.now,
+        profile=profile.name,
+        profile_hash=profile.hash,
+        is_dry_run=True,
+        live_before=len(draft.source.live_rows()),
+        live_after=int(np.count_nonzero(draft.live)) + len(draft.added),
+        taken_away=len(taken),
+        taken_shown=draft.newly_hidden(taken),
+        shown_before=draft.shown_count,
+        taken_before=draft.day.memories,
+        day_limit=draft.day_limit(draft.day),
+        phases=tuple(
+            PhaseReport(
+                name=name,
+                seconds=duration,
+                changes=counts.get(name, {}),
+                figures=draft.figures.get(name, {}),
+                memories=memories.get(name, {}),
+            )
+            for name, duration in seconds.items()
+        ),
+        left_alone=tuple(
+            LeftAlone(phase=held.phase, rule=held.rule, reason=held.reason, memories=held.rows)
+            for held in draft.held
+        ),
+        distributions=distributions(draft),
+        drift=drift_of(draft, prune, top_before),
+        decay=decay_curves(draft, profile),
+    )
+
+
+def _plan(draft: Draft, report: DreamReport, revision: int, applier: Applier) -> DreamPlan:
+    """Return the plan of a draft, its report completed with the changes by name."""
+    plan = DreamPlan(draft, report, revision, applier)
+    net = plan.net({field for field, _ in REMOVALS})
+    plan.report = replace(
+        report,
+        named=plan.named(_MOST_NAMED),
+        change_count=len(plan),
+        removed=removed_counts({field: (rows, after) for field, (rows, _, after) in net.items()}),
+    )
+    return plan
 
 
 class DreamCycles:
@@ -143,15 +225,15 @@ class DreamCycles:
         self._services = services
 
     def apply(self, plan: DreamPlan) -> DreamReport:
-        """Apply a plan, when no other cycle runs."""
+        """Apply a plan, unless another cycle runs."""
         with self._services.cycles.held(Begun(plan.id, plan.now)):
             return self._services.remember.cycles.apply_cycle(plan)
 
     def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
-        """Rank questions on copies of the store, before and after a plan."""
+        """Rank queries on copies of the store, before and after a plan."""
         most = count("k", k, low=1)
-        asked = list(texts("queries", queries))
-        for place, query in enumerate(asked):
+        checked = list(texts("queries", queries))
+        for place, query in enumerate(checked):
             require_utf8(f"queries[{place}]", query)
         with self._services.trials(self._services, plan.now) as trials:
-            return impact_of(plan, asked, most, trials)
+            return impact_of(plan, checked, most, trials)

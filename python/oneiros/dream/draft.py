@@ -1,4 +1,4 @@
-"""The store as a cycle drafts it: phases read and change the draft, nothing else is touched."""
+"""A working copy of the store for one dream cycle. Phases read and change only this draft."""
 
 from __future__ import annotations
 
@@ -21,14 +21,28 @@ if TYPE_CHECKING:
     from oneiros.dream.changes import Rows
     from oneiros.scoring.factor import Factor
 
+    Column = npt.NDArray[Any]
+    Days = npt.NDArray[np.float64]
+    Judge = Callable[[str, str], str]
+    Summarise = Callable[[Sequence[str]], str]
+    Mask = npt.NDArray[np.bool_]
+
 __all__ = ["ChangedLinks", "Draft", "DraftSource", "LinksOfRule"]
 
+_DAY: Final = 86_400.0
+_RESISTANT_TAGS: Final = tuple(
+    ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
+)
+_ARCHIVED: Final = ENUMS["status"].index("archived")
+_STUB: Final = ENUMS["tier"].index("stub")
+_REMOVED: Final = {"status": _ARCHIVED, "tier": _STUB}
+_NUMBER: Final = "q"  # int64; a negative number is a memory that the cycle adds
 
-_NUMBER: Final = "q"  # int64: a number below 0 is a memory that is added
+Kind = TypeVar("Kind")
 
 
 class LinksOfRule(NamedTuple):
-    """Links that one rule changes in one way; what the fields say is told of :class:`LinkChange`."""
+    """Links that one rule changes in the same way. :class:`LinkChange` describes the fields."""
 
     phase: str
     rule: str
@@ -37,13 +51,13 @@ class LinksOfRule(NamedTuple):
     kind: str
     ones: array[int]
     others: array[int]
-    """One for each of ``ones``."""
+    """The other end of each link in ``ones``."""
 
 
 class ChangedLinks:
-    """All links that a cycle changes, in the order in which rules change them.
+    """The link changes of a cycle, in the order in which the rules made them.
 
-    Iterating makes a :class:`LinkChange` of each, and keeps none.
+    Stored as arrays. Iterating creates the :class:`LinkChange` objects.
     """
 
     def __init__(self) -> None:
@@ -51,7 +65,7 @@ class ChangedLinks:
 
     @property
     def parts(self) -> Sequence[LinksOfRule]:
-        """The same, those together that one rule changes in one way, one after the other."""
+        """The same changes, consecutive ones grouped by rule, gain, weight and kind."""
         return self._parts
 
     def add(
@@ -65,70 +79,54 @@ class ChangedLinks:
         weight: float | None,
         kind: str,
     ) -> None:
-        """Add links of pairs: numbers of one shape, a number each or (n,) each."""
+        """Add links between pairs of memories, given as two numbers or two arrays of shape (n,)."""
         pairs = np.asarray(ones, np.int64), np.asarray(others, np.int64)
         if not pairs[0].size:
             return
-        way = (phase, rule, gain, weight, kind)
-        if not self._parts or self._parts[-1][: len(way)] != way:
-            self._parts.append(LinksOfRule(*way, array(_NUMBER), array(_NUMBER)))
+        key = (phase, rule, gain, weight, kind)
+        if not self._parts or self._parts[-1][: len(key)] != key:
+            self._parts.append(LinksOfRule(*key, array(_NUMBER), array(_NUMBER)))
         part = self._parts[-1]
         part.ones.frombytes(pairs[0].tobytes())
         part.others.frombytes(pairs[1].tobytes())
 
     def without(self, rule: str) -> ChangedLinks:
-        """Return the same without those that a rule changes."""
+        """Return a copy without the links of one rule."""
         rest = ChangedLinks()
         rest._parts = [part for part in self._parts if part.rule != rule]
         return rest
 
     def __len__(self) -> int:
-        """Return how many links are changed, each as often as it is."""
+        """Return the number of changes; a link that changes twice counts twice."""
         return sum(len(part.ones) for part in self._parts)
 
     def __iter__(self) -> Iterator[LinkChange]:
-        """Yield them one by one."""
+        """Yield the changes one by one."""
         for phase, rule, gain, weight, kind, ones, others in self._parts:
             for one, other in zip(ones, others, strict=True):
                 yield LinkChange(phase, rule, one, other, gain, weight, kind)
 
 
-if TYPE_CHECKING:
-    Column = npt.NDArray[Any]
-    Judge = Callable[[str, str], str]
-    Summarise = Callable[[Sequence[str]], str]
-    Mask = npt.NDArray[np.bool_]
-
-
-_DAY: Final = 86_400.0
-_RESISTANT_TAGS: Final = tuple(
-    ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
-)
-_ARCHIVED: Final = ENUMS["status"].index("archived")
-_STUB: Final = ENUMS["tier"].index("stub")
-_AWAY: Final = {"status": _ARCHIVED, "tier": _STUB}
-
-Kind = TypeVar("Kind")
-
-
 class Draft:
-    """The memories as a cycle sees them, and what it has changed so far.
+    """The memories as a cycle sees them, with all changes made so far.
 
-    Phases change it one after the other, and each sees what those before it did. Rows are those of
-    the process's columns, deleted and erased ones among them: :attr:`live` tells.
+    Phases change the draft in turn, and each sees the changes of the previous ones. Rows are those
+    of the process's columns, including deleted and erased memories: :attr:`live` is the mask of the
+    others. A memory is removed if it is soft-deleted, archived or cut to a stub.
 
     Args:
         source: the store.
         now: the cycle's clock, seconds UTC.
-        previous: ``now`` of the cycle before, or None.
-        rails: what is never done; None: only what is pinned, core or resists by its tag is kept.
-        day: what cycles took away within 24 hours; None: nothing.
-        summarise: writes one text of several; None: nobody does.
-        judge: says what a pair of texts, the older first, have to do with each other: one of
-            "contradiction", "update", "duplicate" and "distinct"; None: nobody does.
-        factors: of the profile; see :meth:`factor`.
-        embeds: whether what is added without a vector gets one of its text.
-        expiring_kinds: the kinds that expire in the profile; none: every kind.
+        previous: ``now`` of the previous cycle, or None.
+        rails: limits on removals and changes; None: only pinned, core and resistant memories
+            (by importance tag) are protected.
+        day: memories that cycles removed within 24 hours; None: none.
+        summarise: writes one text from several; None: no summariser.
+        judge: compares two texts, the older first, and returns "contradiction", "update",
+            "duplicate" or "distinct"; None: no judge.
+        factors: the profile's factors, see :meth:`factor`.
+        embeds: whether a memory added without a vector gets one from its text.
+        expiring_kinds: kinds that expire in the profile; empty: all kinds.
     """
 
     def __init__(
@@ -156,72 +154,74 @@ class Draft:
         self.rails = rails or SafetyRails()
         self.day = day or DayTaken(0, None)
         self.candidates: Rows = np.empty(0, np.uint32)
-        """What the scan found, the most urgent first; empty until it ran."""
+        """The rows that the scan found, the most urgent first; empty before the scan."""
         self.peer_counts: npt.NDArray[np.int64] | None = None
-        """One a row: how many memories each was replayed with in this cycle; None before."""
+        """Per row, the number of memories it was replayed with; None before the replay."""
         self.columns: list[ColumnChange] = []
         self.contents: list[ContentChange] = []
         self.links = ChangedLinks()
         self.added: list[AddedMemory] = []
         self.held: list[Held] = []
         self.rests: list[tuple[Rows, Rows]] = []
-        """Pairs of rows: what is planned for the first holds only while the second stays as it is."""
+        """Pairs of rows: changes of the first apply only while the second is unchanged."""
         self.figures: dict[str, dict[str, float]] = {}
-        """Of each phase by name, what it counted besides its changes."""
+        """Counts noted by each phase besides its changes, by phase name."""
         self.reasons: dict[str, Mapping[str, Mask]] = {}
-        """By rules that have several, each reason and the rows that it holds for."""
+        """By rule, for rules with several reasons: each reason and the mask of its rows."""
         self.because: dict[str, Callable[[Rows], list[str]]] = {}
-        """By rule, the reasons in words for rows that it removes, one text a row."""
+        """By rule, a function that returns the reason for each removed row as text."""
         self.unmade: frozenset[int] = frozenset()
-        """Places in ``added`` of memories that are not to be made."""
+        """Indexes in ``added`` of memories that are not created."""
         self._drafted: dict[str, Column] = {}
         self._phase = ""
         self.live: Mask = np.zeros(len(source.column("deleted_at")), np.bool_)
-        """Which rows are memories that are not deleted, as the draft stands; not to be written to."""
+        """Mask of the rows that are not deleted in the draft; read-only."""
         self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
-        # Archived memories are removed already: they are not part of what a tenth is taken of.
+        # The share that may be removed is of the memories still shown: without archived ones.
         self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
         self.shown_count = int(np.count_nonzero(self._shown))
-        """How many memories were neither deleted nor archived before the cycle."""
+        """Number of memories that were neither deleted nor archived before the cycle."""
         self._pruned = np.zeros(len(self.live), np.bool_)
         self._changed = np.zeros(len(self.live), np.bool_)
 
     def begin(self, phase: str) -> None:
-        """Say which phase makes the changes that follow."""
+        """Set the phase that makes the following changes."""
         self._phase = phase
 
     def factor(self, kind: type[Kind]) -> Kind:
-        """Return the profile's factor of a class, or, where it has none, one as published."""
-        return next((one for one in self._factors if isinstance(one, kind)), None) or kind()
+        """Return the profile's factor of a class, or one with the published defaults."""
+        return (
+            next((factor for factor in self._factors if isinstance(factor, kind)), None) or kind()
+        )
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.live)
 
     def column(self, name: str) -> Column:
-        """Return a column as drafted, one value a row; not to be written to."""
+        """Return a column with the draft's changes, one value per row; read-only."""
         drafted = self._drafted.get(name)
         return self.source.column(name)[: len(self)] if drafted is None else drafted
 
     def taken_rows(self) -> Rows:
-        """Return the rows taken away so far, each once, the first to be taken first."""
-        found = [change.rows[_is_away(change)] for change in self.columns]
+        """Return the rows removed so far, each once, in the order of removal."""
+        found = [change.rows[_is_removal(change)] for change in self.columns]
         rows = np.concatenate([self.candidates[:0], *found])
         _, first = np.unique(rows, return_index=True)
         return rows[np.sort(first)]
 
     def newly_hidden(self, rows: Rows) -> int:
-        """Return how many of these rows were neither deleted nor archived before, and are now."""
+        """Count the rows that were neither deleted nor archived before the cycle, but are now."""
         rows = rows[self._shown[rows]]
         is_hidden = ~self.live[rows] | (self.column("status")[rows] == _ARCHIVED)
         return int(np.count_nonzero(is_hidden))
 
     def day_limit(self, day: DayTaken) -> int | None:
-        """Return how many memories the cycles of a day may take away; None: there is no limit.
+        """Return how many memories the cycles of 24 hours may remove; None: no limit.
 
         Args:
-            day: what they took away before this one.
+            day: the removals before this cycle.
         """
         share = self.rails.most_pruned
         if share == 1.0:
@@ -231,47 +231,49 @@ class Draft:
             share * (count if day.shown is None else min(day.shown, count + day.taken_shown))
         )
 
-    def age_days(self, name: str) -> npt.NDArray[np.float64]:
-        """Return the days since a time of every row, 0 where it lies ahead, NaN where there is none."""
-        days: npt.NDArray[np.float64] = (self.now - self.column(name)) / _DAY
-        return np.maximum(days, 0.0)  # NaN stays
+    def age_days(self, name: str) -> Days:
+        """Return the days since a time field: 0 for a time in the future, NaN for no time."""
+        return self._days_since(self.column(name))
 
-    def idle_days(self, now: float | None = None) -> npt.NDArray[np.float64]:
-        """Return the days since each row was last accessed, or created where it never was.
-
-        Args:
-            now: as of then, seconds; None: the cycle's clock.
-        """
-        accessed = self.column("last_accessed_at")
-        since = np.where(np.isnan(accessed), self.column("created_at"), accessed)
-        days: npt.NDArray[np.float64] = ((self.now if now is None else now) - since) / _DAY
-        return np.maximum(days, 0.0)
-
-    def staleness_days(self, now: float | None = None) -> npt.NDArray[np.float64]:
-        """Return the idle days of every row that count for taking it away.
-
-        As :meth:`idle_days`, but from the rails' ``activity_times`` where these are later.
+    def idle_days(self, now: float | None = None) -> Days:
+        """Return the days since each row's last access, or since its creation if never accessed.
 
         Args:
-            now: as of then, seconds; None: the cycle's clock.
+            now: reference time, seconds; None: the cycle's clock.
         """
-        accessed = self.activity("last_accessed_at")
-        since = np.where(np.isnan(accessed), self.activity("created_at"), accessed)
-        days: npt.NDArray[np.float64] = ((self.now if now is None else now) - since) / _DAY
-        return np.maximum(days, 0.0)
+        return self._days_since_use(self.column, now)
 
-    def settled_days(self) -> npt.NDArray[np.float64]:
-        """Return the age of every row that counts for taking it away.
+    def staleness_days(self, now: float | None = None) -> Days:
+        """Return the idle days that rules of removal use.
 
-        Days since creation, or since the rails' ``activity_times`` where these are later.
+        As :meth:`idle_days`, but counted from the latest of the rails' ``activity_times`` if that
+        is later.
+
+        Args:
+            now: reference time, seconds; None: the cycle's clock.
         """
-        days: npt.NDArray[np.float64] = (self.now - self.activity("created_at")) / _DAY
+        return self._days_since_use(self.activity, now)
+
+    def settled_days(self) -> Days:
+        """Return the age in days that rules of removal use.
+
+        Counted from creation, or from the latest of the rails' ``activity_times`` if that is later.
+        """
+        return self._days_since(self.activity("created_at"))
+
+    def _days_since_use(self, times: Callable[[str], Column], now: float | None) -> Days:
+        accessed = times("last_accessed_at")
+        return self._days_since(np.where(np.isnan(accessed), times("created_at"), accessed), now)
+
+    def _days_since(self, times: Column, now: float | None = None) -> Days:
+        """Return the days since each time, at least 0; NaN stays NaN."""
+        days: Days = ((self.now if now is None else now) - times) / _DAY
         return np.maximum(days, 0.0)
 
     def activity(self, name: str) -> Column:
-        """Return a time of every row, or the latest of the rails' ``activity_times`` after it.
+        """Return a time field, raised to the latest of the rails' ``activity_times``.
 
-        NaN, which says that there was no such time, stays.
+        NaN (no such time) stays NaN.
         """
         times = self.column(name)
         latest = times
@@ -281,7 +283,7 @@ class Draft:
 
     @property
     def kept_for_worth(self) -> Mask:
-        """Which rows no rule of age takes away: those of high importance or priority."""
+        """Mask of the rows that no age rule removes: those of high importance or priority."""
         mask: Mask = np.zeros(len(self), np.bool_)
         if self.rails.kept_importance is not None:
             mask |= self.column("importance") >= np.float32(self.rails.kept_importance)
@@ -290,18 +292,18 @@ class Draft:
         return mask
 
     def without_kept(self, rule: str, mask: Mask) -> Mask:
-        """Return the rows of a mask that a rule of age may take away, and count the others.
+        """Return the part of a mask that an age rule may remove, and count the rest as held.
 
-        Those that are protected anyway are returned: :meth:`removable` counts them.
+        Protected rows stay in the mask: :meth:`removable` counts them.
         """
         kept = mask & self.kept_for_worth & ~self.protected
-        self._hold(rule, "important", kept)
+        self._note_held(rule, "important", kept)
         free: Mask = mask & ~kept
         return free
 
     @property
     def protected(self) -> Mask:
-        """Which rows no phase takes away. Source: docs/systems/reverie.md R13."""
+        """Mask of the rows that no phase removes. Source: docs/systems/reverie.md R13."""
         tags = self.column("importance_tag")
         resists = np.isin(tags, _RESISTANT_TAGS)
         mask: Mask = resists | (self.column("pinned") != 0) | (self.column("core") != 0)
@@ -309,7 +311,7 @@ class Draft:
 
     @property
     def expiring(self) -> Mask:
-        """Which rows have an end of their validity. Source: docs/systems/cognitive.md C7."""
+        """Mask of the rows whose validity ends. Source: docs/systems/cognitive.md C7."""
         mask: Mask = ~np.isnan(self.column("valid_until")) | ~np.isnan(self.column("ttl"))
         if self._expiring_kinds:
             kinds = self.source.kinds
@@ -321,69 +323,68 @@ class Draft:
         """Set a column of rows, within the budget of changes.
 
         Args:
-            rule: which asks for it, as docs/systems has it.
-            field: the column's name; ``deleted_at`` is for :meth:`delete`.
-            rows: each once; those to go first where the budget does not suffice stand first.
-            values: one, or one a row.
+            rule: its code in docs/systems, such as "R12".
+            field: the column's name; use :meth:`delete` for ``deleted_at``.
+            rows: each once, in order of priority: a short budget goes to the first.
+            values: a single value, or one per row.
 
         Returns:
-            The rows that hold another value now.
+            The rows whose value changed.
         """
         rows, values = self._differing(field, rows, values)
         allowed = self._within_changes(rule, rows)
         return self._write(rule, field, rows[allowed], values[allowed])
 
     def changeable(self, rule: str, rows: Rows, *, whole: bool = False) -> Rows:
-        """Return the rows of these that may be changed now, and count them as changed.
+        """Return the rows that the budget allows to change, and count them as changed.
 
         Args:
-            rule: which asks for it.
-            rows: each once, the first first.
-            whole: all of them, or none.
+            rule: its code in docs/systems.
+            rows: each once, in order of priority.
+            whole: allow all of them or none.
         """
         return rows[self._within_changes(rule, rows, whole=whole)]
 
     def downscale(self, rule: str, rows: Rows, values: npt.ArrayLike) -> Rows:
-        """Set the strength of rows, outside of any budget: downscaling touches all by design."""
+        """Set the strength of rows, without a budget: downscaling changes all rows by design."""
         return self._write(rule, "strength", *self._differing("strength", rows, values))
 
     def delete(self, rule: str, rows: Rows) -> Rows:
-        """Soft-delete rows, as far as the rails allow, the first first; returns those deleted."""
+        """Soft-delete rows within the rails, in order of priority; returns the deleted rows."""
         taken = self.removable(rule, rows)
         self._write(rule, "deleted_at", taken, np.full(len(taken), self.now))
         self.live[taken] = False
         return taken
 
     def archive(self, rule: str, rows: Rows) -> Rows:
-        """Archive rows, as far as the rails allow, the first first; returns those archived."""
+        """Archive rows within the rails, in order of priority; returns the archived rows."""
         rows = rows[self.column("status")[rows] != _ARCHIVED]
         taken = self.removable(rule, rows)
         return self._write(rule, "status", taken, np.full(len(taken), _ARCHIVED, np.uint8))
 
     def cut_to_stub(self, rule: str, rows: Rows) -> Rows:
-        """Move rows to the tier "stub", as far as the rails allow; returns those moved.
+        """Move rows to the tier "stub" within the rails; returns the moved rows.
 
-        Their texts, vectors and links are for the caller to cut.
+        The caller cuts their texts, vectors and links.
         """
         rows = rows[self.column("tier")[rows] != _STUB]
         taken = self.removable(rule, rows)
         return self._write(rule, "tier", taken, np.full(len(taken), _STUB, np.uint8))
 
     def removable(self, rule: str, rows: Rows) -> Rows:
-        """Return the rows of these that may be taken away now, and count them as taken.
+        """Return the rows that the rails allow to remove, and count them as removed.
 
         Args:
-            rule: which asks for it.
-            rows: live ones, each once, the first first.
+            rule: its code in docs/systems.
+            rows: live rows, each once, in order of priority.
         """
         rows = rows[self.live[rows]]
         kept = self.protected[rows]
-        self._hold(rule, "protected", kept)
+        self._note_held(rule, "protected", kept)
         rows = rows[~kept]
         learned = np.fmax(self.column("created_at"), self.column("learned_at"))
-        age_days = np.maximum((self.now - learned[rows]) / _DAY, 0.0)
-        young = age_days < self.rails.youngest_days
-        self._hold(rule, "young", young)
+        young = self._days_since(learned[rows]) < self.rails.youngest_days
+        self._note_held(rule, "young", young)
         rows = rows[~young]
         fresh = ~self._pruned[rows]
         limit = self.day_limit(self.day)
@@ -391,17 +392,17 @@ class Draft:
         if limit is not None:
             left = limit - self.day.memories - int(self._pruned.sum())
             over = fresh & (np.cumsum(fresh) > left)
-        self._hold(rule, "prune budget", over)
+        self._note_held(rule, "prune budget", over)
         rows = rows[~over]
         self._pruned[rows] = True
         return rows
 
     def set_content(self, rule: str, field: str, row: int, before: object, after: object) -> None:
-        """Change what lies in no column, of one memory: "text" or "embedding"."""
+        """Change a field of one memory that is not in a column: "text" or "embedding"."""
         self.contents.append(ContentChange(self._phase, rule, field, row, before, after))
 
     def supersede(self, rule: str, row: int, by: int) -> None:
-        """Let a memory take the place of another; a number below 0 is one that is added."""
+        """Mark a row as superseded by another memory; a negative ``by`` is an added memory."""
         self.contents.append(ContentChange(self._phase, rule, "superseded_by", row, None, by))
         if "superseded" not in self._drafted:
             self._drafted["superseded"] = self.column("superseded").copy()
@@ -410,13 +411,13 @@ class Draft:
             self.rest([row], [by])
 
     def rest(self, rows: npt.ArrayLike, others: npt.ArrayLike) -> None:
-        """Let what is planned for rows hold only while others, one a row, stay as they are."""
+        """Make changes of rows depend on ``others``, one per row: apply only if unchanged."""
         self.rests.append((np.asarray(rows, np.uint32), np.asarray(others, np.uint32)))
 
     def add(self, rule: str, record: Mapping[str, object], sources: Rows) -> int:
-        """Add a memory; returns the number, below 0, that stands for it in this cycle.
+        """Add a memory; returns the negative number that stands for it in this cycle.
 
-        Of its sources each rests on the others: where one is changed, none is merged.
+        Its sources depend on each other: if one changes before the plan is applied, none is merged.
         """
         self.rest(sources, np.roll(sources, 1))
         self.added.append(AddedMemory(self._phase, rule, dict(record), sources))
@@ -432,30 +433,30 @@ class Draft:
         weight: float | None = None,
         kind: str = "co_retrieval",
     ) -> None:
-        """Let links gain, or make them what they are to be; of one pair, or of each of many.
+        """Strengthen or set the link of one pair, or of each of many pairs.
 
-        What is given is told of :class:`oneiros.dream.changes.LinkChange`.
+        :class:`oneiros.dream.changes.LinkChange` describes the arguments.
         """
         self.links.add(self._phase, rule, ones, others, gain=gain, weight=weight, kind=kind)
 
     def count(self, **figures: float) -> None:
-        """Note what the running phase counted, for the report."""
+        """Note counts of the running phase for the report."""
         self.figures.setdefault(self._phase, {}).update(figures)
 
     def rules(self) -> tuple[str, ...]:
-        """Return the rules that changed something, each once."""
+        """Return the rules that made changes, each once."""
         kinds = (self.columns, self.contents, self.links.parts, self.added)
         return tuple(dict.fromkeys(change.rule for changes in kinds for change in changes))
 
     def without(self, rule: str) -> Self:
-        """Return a copy in which a rule changed nothing and all other changes stand.
+        """Return a copy without the changes of one rule.
 
-        Nothing is planned again: other rules change the same rows. Where one of them goes on from
-        what the rule left, it gets what it would have found: a share (a float32 such as the
-        strength) is multiplied by the same number, every other value becomes what was planned.
+        Nothing is planned again: the other rules change the same rows. A later change that built on
+        a value of the removed rule is rebased: a share (a float32 such as the strength) is
+        multiplied by the same ratio, any other field gets its planned value.
 
         Args:
-            rule: as docs/systems has it, such as "R12".
+            rule: its code in docs/systems, such as "R12".
         """
         rest = copy(self)
         rest.columns, rest._drafted = self._columns_without(rule)
@@ -464,10 +465,14 @@ class Draft:
         rest.unmade = self.unmade | {
             place for place, added in enumerate(self.added) if added.rule == rule
         }
-        taken = [one.row for one in rest.contents if one.field == "superseded_by" and one.row >= 0]
-        if taken:
+        superseded = [
+            content.row
+            for content in rest.contents
+            if content.field == "superseded_by" and content.row >= 0
+        ]
+        if superseded:
             rest._drafted["superseded"] = self.source.column("superseded")[: len(self)].copy()
-            rest._drafted["superseded"][taken] = 1
+            rest._drafted["superseded"][superseded] = 1
         rest.live = np.zeros(len(self), np.bool_)
         rest.live[self.source.live_rows()] = True
         for change in rest.columns:
@@ -476,7 +481,7 @@ class Draft:
         return rest
 
     def _columns_without(self, rule: str) -> tuple[list[ColumnChange], dict[str, Column]]:
-        """Return the changes of columns without those of a rule, and the columns that come of them."""
+        """Return the column changes without those of a rule, and the resulting columns."""
         columns: dict[str, Column] = {}
         changes = []
         for change in self.columns:
@@ -486,7 +491,7 @@ class Draft:
             if field not in columns:
                 columns[field] = self.source.column(field)[: len(self)].copy()
             before = columns[field][rows]
-            after = _going_on(change, before)
+            after = _rebased(change, before)
             moved = ~_same(before, after)
             columns[field][rows] = after
             changes.append(
@@ -495,14 +500,14 @@ class Draft:
         return [change for change in changes if len(change.rows)], columns
 
     def _differing(self, field: str, rows: Rows, values: npt.ArrayLike) -> tuple[Rows, Column]:
-        """Return the rows that would hold another value, and those values, in the column's dtype."""
+        """Return the rows whose value would change, and the new values in the column's dtype."""
         column = self.column(field)
         wanted = np.broadcast_to(np.asarray(values), rows.shape).astype(column.dtype)
         same = _same(column[rows], wanted)
         return (rows, wanted) if not same.any() else (rows[~same], wanted[~same])
 
     def _write(self, rule: str, field: str, rows: Rows, values: Column) -> Rows:
-        """Write values that differ from what is there, and note it. Returns the rows."""
+        """Write values that differ from the current ones, note the change, return the rows."""
         if len(rows):
             column = self.column(field)
             drafted = self._drafted.get(field)
@@ -518,30 +523,30 @@ class Draft:
         over = fresh & (np.cumsum(fresh) > left)
         if whole and over.any():
             over = np.ones_like(over)
-        self._hold(rule, "change budget", over)
+        self._note_held(rule, "change budget", over)
         self._changed[rows[~over]] = True
         return ~over
 
-    def _hold(self, rule: str, reason: str, mask: Mask) -> None:
+    def _note_held(self, rule: str, reason: str, mask: Mask) -> None:
         count = int(np.count_nonzero(mask))
         if count:
             self.held.append(Held(self._phase, rule, reason, count))
 
 
 def _same(values: Column, others: Column) -> Mask:
-    """Return where two arrays of one dtype hold the same; NaN is the same as NaN."""
+    """Return where two arrays of one dtype are equal; NaN equals NaN."""
     same: Mask = values == others
     if values.dtype.kind == "f":
         same |= np.isnan(values) & np.isnan(others)
     return same
 
 
-def _going_on(change: ColumnChange, found: Column) -> Column:
-    """Return what a change makes of rows that hold other values than it was planned on.
+def _rebased(change: ColumnChange, found: Column) -> Column:
+    """Return the new values of a change applied to other values than it was planned on.
 
     Args:
-        change: as planned.
-        found: one value a row of it.
+        change: the planned change.
+        found: the current value of each of its rows.
     """
     bounds = FIELDS[change.field].range
     if FIELDS[change.field].kind != "float32" or bounds is None:
@@ -549,13 +554,13 @@ def _going_on(change: ColumnChange, found: Column) -> Column:
     before, after = change.before.astype(np.float64), change.after.astype(np.float64)
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
     scaled = np.clip(np.where(before > 0, found * ratio, after), bounds.low, bounds.high)
-    going_on: Column = np.where(_same(found, change.before), change.after, scaled)
-    return going_on.astype(found.dtype)
+    rebased: Column = np.where(_same(found, change.before), change.after, scaled)
+    return rebased.astype(found.dtype)
 
 
-def _is_away(change: ColumnChange) -> Mask:
-    """Return which rows of a change it takes away."""
-    mask: Mask = change.after == _AWAY.get(change.field, -1)
+def _is_removal(change: ColumnChange) -> Mask:
+    """Return the mask of a change's rows that it removes."""
+    mask: Mask = change.after == _REMOVED.get(change.field, -1)
     if change.field == "deleted_at":
         mask = ~np.isnan(change.after)
     return mask

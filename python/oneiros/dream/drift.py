@@ -1,4 +1,4 @@
-"""How a store drifts from cycle to cycle. Source: docs/systems/reverie.md R19."""
+"""Drift of a store from cycle to cycle. Source: docs/systems/reverie.md R19."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from oneiros._lazy import np
 from oneiros.display.escaping import one_line
 from oneiros.display.tables import moment
 from oneiros.dream.phases.kinds import staleness
+from oneiros.dream.report import DreamReport
 from oneiros.model.validation import require_instance
 from oneiros.runtime.dataclasses import asdict, dataclass
 from oneiros.scoring.phases.reverie import Prune
@@ -19,18 +20,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.dream.draft import Draft
-    from oneiros.dream.report import DreamReport
 
-__all__ = ["TOP", "CycleDrift", "Drift", "access_gini", "drift_of", "drift_over", "half_life_days"]
-
-
-if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Days = npt.NDArray[np.float64]
 
+__all__ = ["TOP", "CycleDrift", "Drift", "access_gini", "drift_of", "drift_over", "half_life_days"]
 
 TOP: Final = 50
-"""How many of the memories recalled most often a cycle notes, so that the next can tell the churn."""
+"""Number of most recalled memories that a cycle notes, from which the next computes the churn."""
 
 _KINDS: Final = 30
 _DAY: Final = 86_400.0
@@ -40,26 +37,26 @@ _ROUNDING: Final = 1e-12
 def drift_of(
     draft: Draft, prune: Prune | None = None, before: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the figures of a cycle for its report, as JSON can hold them.
+    """Return the drift figures of a cycle for its report, as values for JSON.
 
-    - "live": how many memories are live after it.
-    - "stale_share": the share of the memories left that are as stale as what is pruned (R13), 0 to
-      1; 0 where none is left.
-    - "half_life_days": by kind, see :func:`half_life_days`; None where more than half is live. The
-      30 kinds with the most memories.
+    - "live": number of live memories after the cycle.
+    - "stale_share": share of the remaining memories that are stale enough to be pruned (R13), 0 to
+      1; 0 if none remain.
+    - "half_life_days": by kind, for the 30 kinds with the most memories, see
+      :func:`half_life_days`; None if more than half are live.
     - "access_gini": see :func:`access_gini`.
-    - "top": the ids of up to 50 live memories with the most accesses, at least one; of as many
-      accesses the last accessed first, then the first inserted.
-    - "churn": how much "top" changed since the cycle before, 0 to 1; None: there was none. The
-      Jaccard distance 1 - (in both) / (in either); 0 where neither holds any.
+    - "top": ids of up to 50 live memories with the most accesses, at least one each. Ties: the last
+      accessed first, then the first inserted.
+    - "churn": change of "top" since the previous cycle, 0 to 1; None if there was none. The Jaccard
+      distance 1 - (in both) / (in either); 0 if both are empty.
 
-    Memories that the cycle adds count in "live" alone: they are new.
+    Memories that the cycle adds count in "live" only.
 
     Args:
-        draft: when all phases ran.
-        prune: the profile's, for its limits and from which staleness on it prunes; None: as
-            published.
-        before: "top" of the cycle before; None: there was none.
+        draft: after all phases.
+        prune: the profile's phase, for its limits and its staleness threshold; None: the published
+            defaults.
+        before: "top" of the previous cycle; None: there was none.
 
     Source: docs/systems/reverie.md R19 (ours).
     """
@@ -80,10 +77,10 @@ def drift_of(
 
 
 def access_gini(counts: Column) -> float:
-    """Return the Gini coefficient of access counts, 0 (all alike) up to 1 (one has all).
+    """Return the Gini coefficient of access counts, 0 (all equal) up to 1 (one has all).
 
-    With the counts in rising order, x_1 to x_n: sum of (2 i - n - 1) x_i, over n times their sum.
-    0 where nothing was accessed.
+    With the counts in ascending order, x_1 to x_n: sum of (2 i - n - 1) x_i, divided by n times
+    their sum. 0 if nothing was accessed.
 
     Args:
         counts: shape (n,), whole numbers >= 0.
@@ -100,21 +97,21 @@ def access_gini(counts: Column) -> float:
 def half_life_days(lived: Days, has_died: Column) -> float | None:
     """Return the age at which half of the memories ever created are still live.
 
-    The median of the survival curve as Kaplan and Meier estimate it: the curve falls, at each age at
-    which some were deleted, by the share of these among all that reached this age, and memories that
-    are still live count up to the age that they have.
+    The median of the Kaplan-Meier survival curve. At each age of a deletion, the curve falls by the
+    share of deletions among all memories that reached this age. Live memories count up to their
+    current age.
 
     Args:
-        lived: days from creation to deletion, or to now; >= 0.
-        has_died: whether it is the former.
+        lived: days from creation to deletion, or to now if live; >= 0.
+        has_died: whether the memory was deleted.
 
     Returns:
-        The first age at which the curve is at most 1/2; None where it stays above.
+        The first age at which the curve is at most 1/2; None if it stays above.
     """
     deaths = np.sort(lived[has_died])
     if not len(deaths):
         return None
-    # Deaths of one age one after the other: their shares multiply to that of all of them.
+    # Deaths of equal age are counted one by one: the product of their shares is the joint share.
     reached = len(lived) - np.searchsorted(np.sort(lived), deaths, side="left")
     within = np.arange(len(deaths)) - np.searchsorted(deaths, deaths, side="left")
     alive = np.cumprod(1.0 - 1.0 / (reached - within))
@@ -123,7 +120,7 @@ def half_life_days(lived: Days, has_died: Column) -> float | None:
 
 
 def _half_lives(draft: Draft) -> dict[str, float | None]:
-    """Return the half-life of each kind, over what is live or soft-deleted; what was erased is gone."""
+    """Return the half-life of each kind, over live and soft-deleted memories."""
     deleted = draft.column("deleted_at")
     rows = np.flatnonzero(draft.live | ~np.isnan(deleted))
     has_died = ~draft.live[rows]
@@ -136,8 +133,8 @@ def _half_lives(draft: Draft) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for code in np.argsort(-sizes, kind="stable")[:_KINDS].tolist():
         if sizes[code]:
-            mine = order[ends_of[code] - sizes[code] : ends_of[code]]
-            found[draft.source.kinds[code]] = half_life_days(lived[mine], has_died[mine])
+            of_kind = order[ends_of[code] - sizes[code] : ends_of[code]]
+            found[draft.source.kinds[code]] = half_life_days(lived[of_kind], has_died[of_kind])
     return found
 
 
@@ -152,31 +149,32 @@ def _most_recalled(draft: Draft, rows: Column, counts: Column) -> list[int]:
     return best
 
 
-def _distance(one: set[str], other: set[str]) -> float:
-    either = one | other
-    return 1.0 - len(one & other) / len(either) if either else 0.0
+def _distance(first: set[str], second: set[str]) -> float:
+    """Return the Jaccard distance of two sets; 0 if both are empty."""
+    union = first | second
+    return 1.0 - len(first & second) / len(union) if union else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CycleDrift:
-    """The figures of one cycle; see :func:`oneiros.dream.drift.drift_of`."""
+    """The drift figures of one cycle; see :func:`oneiros.dream.drift.drift_of`."""
 
     id: str
     now: float
-    """Its clock, seconds UTC."""
+    """The cycle's clock, seconds UTC."""
     profile: str
     is_undone: bool
-    """Whether it was taken back."""
+    """Whether the cycle was undone."""
     live: int
-    """Memories that are live after it."""
+    """Live memories after the cycle."""
     stale_share: float
-    """The share of them that are as stale as what is pruned, 0 to 1."""
+    """Share of memories that are stale enough to be pruned, 0 to 1."""
     half_life_days: Mapping[str, float | None]
-    """By kind, the first age at which at most half of its memories are left; None: more are."""
+    """By kind, the first age at which at most half of its memories are left, or None."""
     access_gini: float
-    """How concentrated accesses are, 0 (alike) to 1 (one has all)."""
+    """Concentration of accesses, 0 (all equal) to 1 (one memory has all)."""
     churn: float | None
-    """How much the 50 recalled most changed since the cycle before, 0 to 1; None: there was none."""
+    """Change of the 50 most recalled memories since the previous cycle, 0 to 1, or None."""
 
     def __repr__(self) -> str:
         return f"<CycleDrift {_line(self)}>"
@@ -184,13 +182,13 @@ class CycleDrift:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Drift:
-    """The figures of several cycles."""
+    """The drift figures of several cycles."""
 
     cycles: tuple[CycleDrift, ...]
     """The oldest first."""
 
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds that have a half-life in some cycle, those of the last cycle first."""
+        """Return the kinds with a half-life in any cycle, those of the last cycle first."""
         found: dict[str, None] = {}
         for cycle in reversed(self.cycles):
             found.update(
@@ -199,7 +197,7 @@ class Drift:
         return tuple(found)
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the figures as a dict for JSON."""
         return {"cycles": [asdict(cycle) for cycle in self.cycles]}
 
     def __repr__(self) -> str:
@@ -216,22 +214,30 @@ class Drift:
 
 
 def drift_over(reports: Iterable[DreamReport]) -> Drift:
-    """Return the figures of cycles, side by side.
+    """Return the drift figures of several cycles.
 
     Args:
-        reports: the newest first, as ``Engine.dreams`` returns them. Undoings have no figures: they
-            say which cycle they took back. Nor has one that is damaged.
+        reports: the newest first, as returned by ``Engine.dreams``. Reports of undoing mark the
+            cycle that they undid; they and damaged reports have no figures.
+
+    Returns:
+        :class:`oneiros.dream.drift.Drift`, with the oldest cycle first.
 
     Raises:
-        TypeError: that are no reports.
-    """
-    from oneiros.dream.report import DreamReport  # noqa: PLC0415 - whoever has one loaded it
+        TypeError: ``reports`` is not an iterable of reports.
 
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     report = engine.dream()
+    >>> drift = oneiros.drift_over([report])
+    >>> [(cycle.live, cycle.stale_share, cycle.churn) for cycle in drift.cycles]
+    [(0, 0.0, None)]
+    """
     require_instance("reports", reports, (Iterable,), "several DreamReport")
-    given = list(reports)
-    for place, one in enumerate(given):
-        require_instance(f"reports[{place}]", one, (DreamReport,), "a DreamReport")
-    undone = {report.undoes for report in given}
+    listed = list(reports)
+    for place, report in enumerate(listed):
+        require_instance(f"reports[{place}]", report, (DreamReport,), "a DreamReport")
+    undone = {report.undoes for report in listed}
     return Drift(
         cycles=tuple(
             CycleDrift(
@@ -245,7 +251,7 @@ def drift_over(reports: Iterable[DreamReport]) -> Drift:
                 access_gini=report.drift["access_gini"],
                 churn=report.drift["churn"],
             )
-            for report in reversed(given)
+            for report in reversed(listed)
             if report.drift
         )
     )
@@ -258,9 +264,9 @@ def _line(cycle: CycleDrift) -> str:
         if days is not None
     )
     churn = "-" if cycle.churn is None else f"{cycle.churn:.1%}"
-    taken_back = ", undone" if cycle.is_undone else ""
+    undone = ", undone" if cycle.is_undone else ""
     return (
-        f"{cycle.id} {moment(cycle.now)} ({cycle.profile}{taken_back}): {cycle.live} live, "
+        f"{cycle.id} {moment(cycle.now)} ({cycle.profile}{undone}): {cycle.live} live, "
         f"{cycle.stale_share:.1%} stale, Gini {cycle.access_gini:.3f}, churn {churn}, "
         f"half-lives: {lives or 'none'}"
     )

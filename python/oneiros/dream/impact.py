@@ -1,4 +1,4 @@
-"""What a planned cycle would change for saved questions: each ranked before and after."""
+"""The impact of a planned cycle on saved queries: each is ranked before and after."""
 
 from __future__ import annotations
 
@@ -29,47 +29,49 @@ __all__ = [
 ]
 
 NONE_ALONE: Final = "none alone"
-"""In place of a rule where leaving out any one of them undoes nothing."""
+"""Shown instead of a rule if leaving out any single rule does not undo the change."""
 
-_DEEPER: Final = 10  # ranks so many times k are known
+_DEEPER: Final = 10  # results are fetched down to rank k times this
 _MOST_RESULTS: Final = 1_000
-_QUERY: Final = 80  # characters of a question that are shown
+_QUERY: Final = 80  # characters of a query that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift:
-    """One memory at another rank."""
+    """A memory whose rank changed."""
 
     id: str
     before: int | None
     """Its rank, from 1; None: it was not found."""
     after: int | None
     rules: tuple[str, ...]
-    """The rules that the shift depends on, as docs/systems has them: leaving out any one of these
-    undoes it, see :func:`impact_of`. Empty: no rule alone does."""
+    """Codes of the rules responsible: leaving out any one of them undoes the shift, see
+    :func:`impact_of`. Empty: no single rule does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QueryImpact:
-    """One question before and after the cycle."""
+    """The results of one query before and after the cycle."""
 
     query: str
     before: tuple[str, ...]
-    """The ids of the best ``k``, the best first."""
+    """Ids of the top ``k``, the best first."""
     after: tuple[str, ...]
     overlap: float
-    """The share of those before that are among those after; 1 where there were none."""
+    """The share of ``before`` that is also in ``after``; 1 if ``before`` is empty."""
     rules: tuple[str, ...]
-    """The rules that the change depends on: leaving out any one of these gives the best ``k`` of
-    before in their order. Empty: nothing changed, or no rule alone does."""
+    """Codes of the rules responsible: leaving out any one of them restores ``before`` in its order.
+    Empty: nothing changed, or no single rule does."""
     shifts: tuple[Shift, ...]
-    """Of both lists, those at another rank, in the order of before, then of after."""
+    """Memories of both lists whose rank changed, in the order of ``before``, then ``after``."""
 
     @property
     def lost(self) -> tuple[Shift, ...]:
-        """Those that are no longer among the best ``k``."""
+        """The memories that left the top ``k``."""
         kept = set(self.after)
-        return tuple(one for one in self.shifts if one.before is not None and one.id not in kept)
+        return tuple(
+            shift for shift in self.shifts if shift.before is not None and shift.id not in kept
+        )
 
     def __repr__(self) -> str:
         changes = f"{len(self.shifts)} at another rank, {len(self.lost)} lost"
@@ -78,30 +80,29 @@ class QueryImpact:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Impact:
-    """What a cycle would change for a set of questions."""
+    """The impact of a cycle on a set of queries."""
 
     k: int
     queries: tuple[QueryImpact, ...]
 
     @property
     def mean_overlap(self) -> float:
-        """The mean share of the best ``k`` that stay; 1 without questions."""
+        """The mean overlap of the queries; 1 without queries."""
         if not self.queries:
             return 1.0
-        return sum(one.overlap for one in self.queries) / len(self.queries)
+        return sum(query.overlap for query in self.queries) / len(self.queries)
 
     def lost_by_rule(self) -> dict[str, int]:
-        """Return how many lost answers depend on each rule, the most first.
+        """Return the number of lost results by responsible rule, the most first.
 
-        A loss that depends on several rules counts for each; one that depends on no single rule
-        counts as "none alone".
+        A loss with several responsible rules counts for each; one without counts as "none alone".
         """
-        lost = (shift for one in self.queries for shift in one.lost)
+        lost = (shift for query in self.queries for shift in query.lost)
         counts = Counter(rule for shift in lost for rule in shift.rules or (NONE_ALONE,))
         return dict(counts.most_common())
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the impact as a dict for JSON."""
         totals = {"mean_overlap": self.mean_overlap, "lost_by_rule": self.lost_by_rule()}
         return {**asdict(self), **totals}
 
@@ -117,57 +118,57 @@ class Impact:
 
     def __str__(self) -> str:
         lines = [self._headline()]
-        for one in self.queries:
-            if not one.shifts:
+        for query in self.queries:
+            if not query.shifts:
                 continue
-            lost = [f"{one_line(shift.id)} ({named_rules(shift.rules)})" for shift in one.lost]
-            other = "more answers" if len(one.after) > len(one.before) else "another order"
-            changes = ", ".join(lost) or f"{other} ({named_rules(one.rules)})"
-            lines.append(f"  {shortened(repr(one.query), _QUERY)}: {changes}")
+            lost = [f"{one_line(shift.id)} ({named_rules(shift.rules)})" for shift in query.lost]
+            other = "more answers" if len(query.after) > len(query.before) else "another order"
+            changes = ", ".join(lost) or f"{other} ({named_rules(query.rules)})"
+            lines.append(f"  {shortened(repr(query.query), _QUERY)}: {changes}")
         return "\n".join(lines)
 
 
 class StoreCopies(Protocol):
-    """Copies of the store that a plan was made for, to search and to change."""
+    """Copies of the store that a plan was made for."""
 
     def answers(
         self, queries: Sequence[str], count: int, plan: DreamPlan | None = None
     ) -> list[list[str]]:
-        """Return the ids of the ``count`` best answers to each question, the best first.
+        """Return the ids of the top ``count`` results of each query, the best first.
 
-        Nothing is reinforced, and every call finds the store as it was.
+        Nothing is reinforced, and every call starts from the original store.
 
         Args:
-            queries: the questions.
-            count: how many ids of each.
-            plan: applied first; None: the store as it was.
+            queries: texts.
+            count: number of ids per query.
+            plan: applied first; None: search the original store.
         """
 
 
 def impact_of(plan: DreamPlan, queries: Sequence[str], k: int, trials: StoreCopies) -> Impact:
-    """Rank questions before and after a plan, and find the rules that the differences depend on.
+    """Rank queries before and after a plan, and find the rules responsible for the differences.
 
-    A rule is responsible if the difference goes away without it: the plan is applied once more for
-    each of its rules, without the changes of that rule and with all others as planned
+    A rule is responsible for a difference that disappears without it. For each rule, the plan is
+    applied once more without the changes of that rule, all others as planned
     (:meth:`oneiros.dream.draft.Draft.without`). The rule is responsible for
 
-    - the change of an answer, if the best ``k`` are those of before, in their order;
-    - a lost memory, if it is among the best ``k`` again;
-    - a memory that came in, if it is not among the best ``k`` any more;
-    - another rank within the best ``k``, if it has its rank of before.
+    - a changed result list, if the top ``k`` are the original ones in the original order;
+    - a lost memory, if it is in the top ``k`` again;
+    - a new memory, if it is no longer in the top ``k``;
+    - another rank within the top ``k``, if the memory has its original rank.
 
-    Several rules are responsible where each is needed. Where two rules each suffice (one deletes a
-    memory, the other would have hidden it), neither is: none alone undoes the difference.
+    If each of several rules is needed for a difference, all are responsible. If each of two rules
+    suffices (one deletes a memory, the other would have hidden it), none is.
 
-    The cost is one copy of the store, and one application of the plan, for each rule that changed
-    something, and one more of each. Only questions whose answers changed are searched again; where
-    none did, or the plan has a single rule, no rule is left out.
+    The cost is one copy of the store and one application of the plan, plus one of each per rule.
+    Only queries whose results changed are searched again. If no result changed, or the plan has a
+    single rule, no rule is left out.
 
     Args:
         plan: of the cycle.
-        queries: the questions.
-        k: how many count as answers, at least 1.
-        trials: of the store.
+        queries: texts.
+        k: number of results to compare, at least 1.
+        trials: copies of the store.
     """
     depth = max(k, min(k * _DEEPER, _MOST_RESULTS))
     before = trials.answers(queries, depth)
@@ -204,20 +205,20 @@ def compared(
     without: Mapping[str, Sequence[str]],
     k: int,
 ) -> QueryImpact:
-    """Compare the answers to one question.
+    """Compare the results of one query.
 
     Args:
-        query: the question.
-        before: the ids found, the best first; more than ``k``, so that ranks are known.
+        query: the text.
+        before: ids of the results, the best first; more than ``k``, to know lower ranks.
         after: the same with the plan applied.
-        without: the same by rule, with the plan applied but for that rule.
-        k: how many count as answers.
+        without: by rule, the same with the plan applied except for that rule.
+        k: number of results to compare.
     """
-    was, becomes = _ranks(before), _ranks(after)
+    old_ranks, new_ranks = _ranks(before), _ranks(after)
     others = {rule: _ranks(ids) for rule, ids in without.items()}
     shifts = []
     for id in dict.fromkeys([*before[:k], *after[:k]]):
-        shift = Shift(id=id, before=was.get(id), after=becomes.get(id), rules=())
+        shift = Shift(id=id, before=old_ranks.get(id), after=new_ranks.get(id), rules=())
         if shift.before != shift.after:
             undone = [rule for rule, ranks in others.items() if _is_undone(shift, ranks.get(id), k)]
             shifts.append(replace(shift, rules=tuple(undone)))
@@ -235,14 +236,14 @@ def compared(
 
 
 def named_rules(rules: Sequence[str]) -> str:
-    """Return rules in words, joined by "and"; "none alone" for none."""
+    """Return the names of rules, joined by "and"; "none alone" for none."""
     return " and ".join(map(rule_name, rules)) or NONE_ALONE
 
 
 def _is_undone(shift: Shift, rank: int | None, k: int) -> bool:
-    """Whether a memory that has this rank without a rule owes its shift to the rule."""
+    """Whether leaving out a rule, which gives the memory this rank, undoes its shift."""
     was_in, is_in, stays_in = (
-        one is not None and one <= k for one in (shift.before, shift.after, rank)
+        place is not None and place <= k for place in (shift.before, shift.after, rank)
     )
     return stays_in == was_in if was_in != is_in else rank == shift.before
 

@@ -1,4 +1,4 @@
-"""What a cycle changed outside of columns and links, held to what a cycle writes."""
+"""Validation of a cycle's stored changes outside of columns and links."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from oneiros.store.cycles import StoredContent
 
-__all__ = ["require_sense"]
+__all__ = ["require_valid"]
 
 
-def require_sense(contents: Iterable[StoredContent]) -> None:
-    """Refuse what no cycle notes: it must not come into a memory by an undoing.
+def require_valid(contents: Iterable[StoredContent]) -> None:
+    """Refuse changes that no cycle makes, so that an undo does not write them to a memory.
 
     Raises:
-        StoreCorrupt: naming the memory's number and the field.
+        StoreCorrupt: a change is invalid; the message has the memory's number and the field.
     """
     for content in contents:
         try:

@@ -1,9 +1,10 @@
-"""One dream cycle at a time, over all processes; and what a crash in the midst of one leaves to say."""
+"""A lock for one dream cycle at a time across processes, with a record of interrupted cycles."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,33 +13,35 @@ from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.store.connections import MEMORY
 
+if sys.platform != "win32":
+    import fcntl
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Begun", "CycleLock"]
 
 _guard: Final = fork_safe_lock()
-_running: Final[
-    dict[str, object]
-] = {}  # by path: locks of the system are a process's, not a thread's
+# By path. Needed as well as file locks, which belong to a process and not to a thread.
+_running: Final[dict[str, object]] = {}
 
 
 class Begun(NamedTuple):
-    """A cycle that was begun and did not come to its end."""
+    """A cycle that was started, and has not finished."""
 
     id: str
     now: float
-    """Its clock, seconds UTC."""
+    """The cycle's clock, seconds UTC."""
 
 
 class CycleLock:
-    """The lock of one store's cycles, a file beside it.
+    """The lock for the cycles of one store: a file next to it.
 
-    The file holds the cycle that runs, and is emptied at its end: what is found in it afterwards is
-    one that a crash ended. The system lets go of the lock when its process ends, however it ends.
+    The file names the running cycle and is emptied at its end, so that a name found later is of a
+    cycle that a crash interrupted. The system releases the lock when the process ends.
 
     Args:
-        store_path: of the store, or ":memory:", which no other process opens.
+        store_path: path of the store, or ":memory:", which no other process opens.
     """
 
     def __init__(self, store_path: str) -> None:
@@ -47,17 +50,17 @@ class CycleLock:
 
     @contextmanager
     def held(self, begun: Begun) -> Iterator[None]:
-        """Keep every other cycle of this store away while the block runs.
+        """Hold the lock while the block runs.
 
         Args:
-            begun: the cycle that runs.
+            begun: the cycle that runs in the block.
 
         Raises:
-            DreamBusy: another one runs.
-            OSError: the file cannot be written.
+            DreamBusy: another cycle runs on this store.
+            OSError: the lock file cannot be written.
         """
         name = f"{id(self)}" if self.path is None else os.path.realpath(self.path)
-        cycle = object()  # whose entry it is: an interrupt may come between the entry and the block
+        cycle = object()  # identifies this call's entry, which an interrupt may leave unmade
         try:
             with _guard:
                 if name in _running:
@@ -87,29 +90,30 @@ class CycleLock:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no cycle is named in the file: none runs, and none was cut off."""
+        """Whether the file names no cycle: none is running, and none was interrupted."""
         try:
             return self.path is None or os.stat(self.path).st_size == 0  # noqa: PTH116 - pathlib loads much
         except OSError:
             return True
 
     def interrupted(self) -> Begun | None:
-        """Return the cycle that a crash ended; None where none was, or where one runs now."""
+        """Return the cycle that a crash interrupted; None if none was, or a cycle is running."""
         if self.path is None:
             return None
-        with _guard:  # none begins meanwhile: to close the file would let go of its lock, too
-            return None if os.path.realpath(self.path) in _running else self._left(self.path)
+        # Under the guard no cycle can begin: closing the file would release that cycle's lock, too.
+        with _guard:
+            return None if os.path.realpath(self.path) in _running else self._read(self.path)
 
     @staticmethod
-    def _left(path: str) -> Begun | None:
+    def _read(path: str) -> Begun | None:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None
         try:
             _take(descriptor, "")
-            found = json.loads(os.pread(descriptor, 4096, 0) or b"null")
-            return None if found is None else Begun(str(found[0]), float(found[1]))
+            record = json.loads(os.pread(descriptor, 4096, 0) or b"null")
+            return None if record is None else Begun(str(record[0]), float(record[1]))
         except (DreamBusy, ValueError, TypeError, LookupError, OverflowError, RecursionError):
             return None
         finally:
@@ -120,15 +124,13 @@ class CycleLock:
 
 
 def _take(descriptor: int, busy: str) -> None:
-    import fcntl  # noqa: PLC0415 - not on Windows
-
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise DreamBusy(busy) from error
-    except PermissionError as error:  # how some systems say the same
+    except PermissionError as error:  # raised by some systems instead
         raise DreamBusy(busy) from error
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(after_in_child=_running.clear)  # what runs there, runs in the parent
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_running.clear)  # running cycles stay with the parent

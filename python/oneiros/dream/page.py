@@ -1,4 +1,4 @@
-"""The report of a dream cycle as one HTML page that needs nothing else."""
+"""The report of a dream cycle as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from oneiros.display.html import Html, cells, document, element, stored
 from oneiros.display.tables import moment
 from oneiros.dream import plots
 from oneiros.dream.drift import drift_over
-from oneiros.dream.impact import named_rules
+from oneiros.dream.impact import Impact, named_rules
 from oneiros.dream.plots import require as require_plots
-from oneiros.dream.report import RULE_WORDS, held_words, rule_name
+from oneiros.dream.report import RULE_WORDS, DreamReport, held_words, rule_name
 from oneiros.model.validation import require_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneiros.dream.drift import CycleDrift, Drift
-    from oneiros.dream.impact import Impact
-    from oneiros.dream.report import DreamReport, FieldChange
+    from oneiros.dream.report import FieldChange
 
 __all__ = ["page", "require_plots"]
 
 
 _TEXT: Final = 200  # characters of a stored text in a cell
 _MOST_QUESTIONS: Final = 200
-_MOST_NAMED: Final = 1_000  # of what stays because it changed
+_MOST_NAMED: Final = 1_000  # ids listed of memories left unchanged
 _PLOTTED: Final = ("strength", "stability", "age_days", "kind")
+_FEW: Final = 3  # up to this many sections, the page has no table of contents
+_SHARES: Final = (
+    ("stale share", "stale_share", 0),
+    ("Gini of accesses", "access_gini", 1),
+    ("churn of the top 50", "churn", 2),
+)
 
 
 class Section(NamedTuple):
-    """One part of the page."""
+    """A section of the page."""
 
     anchor: str
     title: str
@@ -41,11 +46,11 @@ class Section(NamedTuple):
 
 
 def of_report(report: DreamReport, texts: Mapping[str, str]) -> Iterator[Section]:
-    """Yield the sections that a report has something to say in.
+    """Yield the non-empty sections of a report.
 
     Args:
-        report: which.
-        texts: what memories say, by id, as far as it is known.
+        report: the report.
+        texts: memory texts by id, as far as known.
     """
     if report.phases:
         yield Section("phases", "What changed, by phase", _phases(report))
@@ -68,11 +73,11 @@ def of_report(report: DreamReport, texts: Mapping[str, str]) -> Iterator[Section
 
 
 def key(names: Iterable[str], variables: Iterable[str]) -> Html:
-    """Return what the colours of a plot stand for.
+    """Return the legend of a plot.
 
     Args:
-        names: texts of the store, or ours.
-        variables: of the page's style, such as "--before".
+        names: the entries; may be stored text.
+        variables: CSS variables of the colours, such as "--before".
     """
     return element(
         "ul",
@@ -101,14 +106,14 @@ def _phases(report: DreamReport) -> Html:
 
 def _distributions(report: DreamReport) -> Html:
     figures = [
-        element("figure", element("figcaption", _name(one.name)), plots.before_and_after(one))
-        for one in report.distributions
-        if one.name in _PLOTTED and one.places
+        element("figure", element("figcaption", _name(counts.name)), plots.before_and_after(counts))
+        for counts in report.distributions
+        if counts.name in _PLOTTED and counts.places
     ]
     rows = [
-        (_name(one.name), stored(place), str(before), str(after))
-        for one in report.distributions
-        for place, before, after in zip(one.places, one.before, one.after, strict=True)
+        (_name(counts.name), stored(place), str(before), str(after))
+        for counts in report.distributions
+        for place, before, after in zip(counts.places, counts.before, counts.after, strict=True)
     ]
     heads = ("of", "from, or which", "before", "after")
     table = cells(heads, rows, numbers=("before", "after"))
@@ -127,12 +132,11 @@ def _decay(report: DreamReport) -> Html:
         "memories of about one age, larger where they are many. Use raises them above the line, "
         "weakening and verdicts lower them.",
     )
-    names = [curve.kind for curve in report.decay]
-    legend = key(names, [f"--kind-{place % plots.COLOURS}" for place in range(len(names))])
+    legend = _kinds_key([curve.kind for curve in report.decay])
     rows = [
-        (stored(curve.kind), f"{one.days:.1f}", f"{one.value:.4f}", str(one.memories))
+        (stored(curve.kind), f"{group.days:.1f}", f"{group.value:.4f}", str(group.memories))
         for curve in report.decay
-        for one in curve.standing
+        for group in curve.standing
     ]
     heads = ("kind", "days since the last use", "mean value", "memories")
     table = cells(heads, rows, numbers=heads[1:])
@@ -159,7 +163,9 @@ def _gone(report: DreamReport, gone: Sequence[FieldChange], texts: Mapping[str, 
 
 
 def _left_alone(report: DreamReport) -> Html:
-    rows = [(one.phase, held_words(one.reason), str(one.memories)) for one in report.left_alone]
+    rows = [
+        (group.phase, held_words(group.reason), str(group.memories)) for group in report.left_alone
+    ]
     table = cells(("phase", "because", "memories"), rows, numbers=("memories",))
     if not report.changed_since:
         return table
@@ -172,7 +178,7 @@ def _left_alone(report: DreamReport) -> Html:
 
 
 def _more(count: int) -> Html:
-    """Return how many there are besides those that are named; nothing where there are none."""
+    """Return a note with the number of entries that are not listed; empty if all are."""
     hidden = count - _MOST_NAMED
     return element("p", f"... and {hidden} more", class_="faint") if hidden > 0 else Html("")
 
@@ -200,10 +206,10 @@ def _change_table(changes: Iterable[FieldChange]) -> Html:
 
 
 def of_impact(found: Impact) -> Section:
-    """Return what a cycle would change for saved questions."""
+    """Return the section on saved queries before and after a cycle."""
     counts = found.lost_by_rule().items()
     lost = ", ".join(f"{rule_name(rule)} {count}" for rule, count in counts) or "none"
-    changed = [one for one in found.queries if one.shifts]
+    changed = [query for query in found.queries if query.shifts]
     count = len(found.queries)
     head = (
         f"{count} question{'' if count == 1 else 's'}: of the best {found.k} answers, {found.mean_overlap:.1%} "
@@ -211,20 +217,20 @@ def of_impact(found: Impact) -> Section:
         f"{len(changed)}. A rule is named where leaving it out undoes the change."
     )
     rows = []
-    for one in islice(changed, _MOST_QUESTIONS):
-        gone = {shift.id for shift in one.lost}
+    for query in islice(changed, _MOST_QUESTIONS):
+        gone = {shift.id for shift in query.lost}
         rows.append(
             (
-                stored(shortened(one.query, _TEXT)),
-                f"{one.overlap:.0%}",
-                named_rules(one.rules),
-                _listed((shift.id, named_rules(shift.rules)) for shift in one.lost),
+                stored(shortened(query.query, _TEXT)),
+                f"{query.overlap:.0%}",
+                named_rules(query.rules),
+                _listed((shift.id, named_rules(shift.rules)) for shift in query.lost),
                 _listed(
                     (
                         shift.id,
                         f"{shift.before or '-'} → {shift.after or '-'}, {named_rules(shift.rules)}",
                     )
-                    for shift in one.shifts
+                    for shift in query.shifts
                     if shift.id not in gone
                 ),
             )
@@ -252,22 +258,14 @@ def _value(field: str, value: Any) -> Html:
     return stored("-" if value is None else shortened(str(value), _TEXT))
 
 
-_SHARES: Final = (
-    ("stale share", "stale_share", 0),
-    ("Gini of accesses", "access_gini", 1),
-    ("churn of the top 50", "churn", 2),
-)
-
-
 def drift_section(report: DreamReport, earlier: Sequence[DreamReport]) -> Section | None:
-    """Return the drift up to a cycle; None where it is the only one with figures.
+    """Return the section on drift; None if fewer than two cycles have drift figures.
 
     Args:
         report: of the last cycle.
-        earlier: of those before, the newest first; the last one may be among them.
+        earlier: of earlier cycles, the newest first; may include ``report``.
     """
-    others = [one for one in earlier if one.id != report.id]
-    found = drift_over([report, *others])
+    found = drift_over([report, *(other for other in earlier if other.id != report.id)])
     if len(found.cycles) < 2:
         return None
     return Section("drift", "Drift over cycles", Html(_figures(found) + _table(found)))
@@ -283,27 +281,27 @@ def _figures(found: Drift) -> Html:
     shares = plots.lines(
         "shares",
         "stale share, Gini of accesses and churn of the top 50 after each cycle",
-        {place: [getattr(one, field) for one in found.cycles] for _, field, place in _SHARES},
+        {place: [getattr(cycle, field) for cycle in found.cycles] for _, field, place in _SHARES},
         is_share=True,
     )
     figures = [
         element("figure", element("figcaption", "live memories"), live),
-        element("figure", _key([name for name, *_ in _SHARES]), shares),
+        element("figure", _kinds_key([name for name, *_ in _SHARES]), shares),
     ]
     kinds = found.kinds()[: plots.COLOURS]
     if kinds:
         lives = {
-            place: [one.half_life_days.get(kind) for one in found.cycles]
+            place: [cycle.half_life_days.get(kind) for cycle in found.cycles]
             for place, kind in enumerate(kinds)
         }
         drawn = plots.lines("half-lives", "half-life by kind, days", lives, is_share=False)
         caption = element("figcaption", "half-life in days, by kind")
-        figures.append(element("figure", caption, _key(kinds), drawn))
+        figures.append(element("figure", caption, _kinds_key(kinds), drawn))
     return element("div", *figures, class_="plots")
 
 
-def _key(names: Sequence[str]) -> Html:
-    return key(names, [f"--kind-{place}" for place in range(len(names))])
+def _kinds_key(names: Sequence[str]) -> Html:
+    return key(names, [f"--kind-{place % plots.COLOURS}" for place in range(len(names))])
 
 
 def _table(found: Drift) -> Html:
@@ -327,9 +325,6 @@ def _row(cycle: CycleDrift) -> tuple[str, ...]:
     )
 
 
-_FEW: Final = 3  # sections that need no list of them
-
-
 def page(
     report: DreamReport,
     *,
@@ -337,17 +332,17 @@ def page(
     impact: Impact | None = None,
     earlier: Sequence[DreamReport] = (),
 ) -> str:
-    """Return a cycle's report as an HTML page that needs nothing else.
+    """Return a cycle's report as a self-contained HTML page.
 
     Args:
         report: of the cycle.
-        texts: what memories say, by id, to stand beside their names; None: names alone.
-        impact: of its plan, if it was asked for.
-        earlier: reports of cycles before it, the newest first, for the drift over them.
+        texts: memory texts by id, shown next to the ids; None: ids only.
+        impact: the impact of the cycle's plan, for its own section.
+        earlier: reports of earlier cycles, the newest first, for the drift section.
 
     Raises:
         ImportError: matplotlib is not installed.
-        TypeError: an argument is something else.
+        TypeError: an argument has another type.
     """
     plots.require()
     _require_arguments(texts, impact, earlier)
@@ -361,9 +356,6 @@ def page(
 
 
 def _require_arguments(texts: object, impact: object, earlier: object) -> None:
-    from oneiros.dream.impact import Impact  # noqa: PLC0415 - whoever has one loaded it
-    from oneiros.dream.report import DreamReport  # noqa: PLC0415 - imports this one
-
     if texts is not None:
         require_instance("texts", texts, (Mapping,), "a dict of id to text")
         for id, text in texts.items():  # type: ignore[attr-defined]
@@ -371,8 +363,8 @@ def _require_arguments(texts: object, impact: object, earlier: object) -> None:
     if impact is not None:
         require_instance("impact", impact, (Impact,), "what plan.impact returned")
     require_instance("earlier", earlier, (Sequence,), "a sequence of DreamReport")
-    for place, one in enumerate(earlier):  # type: ignore[arg-type, var-annotated]
-        require_instance(f"earlier[{place}]", one, (DreamReport,), "a DreamReport")
+    for place, report in enumerate(earlier):  # type: ignore[arg-type, var-annotated]
+        require_instance(f"earlier[{place}]", report, (DreamReport,), "a DreamReport")
 
 
 def _sections(
@@ -408,9 +400,8 @@ def _summary(report: DreamReport) -> Iterator[Html]:
         figures = {
             "memories": f"{report.live_before} → {report.live_after}",
             f"fields that {verb}": str(report.change_count),
-            "removed": ", ".join(f"{count} {how}" for how, count in report.removed.items())
-            or "none",
-            "left as they are": str(sum(one.memories for one in report.left_alone)),
+            "removed": report.removals(),
+            "left as they are": str(sum(group.memories for group in report.left_alone)),
         }
         if report.day_limit is not None:
             taken = report.taken_away + report.taken_before
@@ -424,9 +415,9 @@ def _summary(report: DreamReport) -> Iterator[Html]:
 def _contents(found: Sequence[Section]) -> Html:
     if len(found) <= _FEW:
         return Html("")
-    links = (element("a", one.title, href=f"#{one.anchor}") for one in found)
+    links = (element("a", section.title, href=f"#{section.anchor}") for section in found)
     return element("nav", *links, aria_label="contents")
 
 
-def _section(one: Section) -> Html:
-    return element("section", element("h2", one.title), one.body, id=one.anchor)
+def _section(section: Section) -> Html:
+    return element("section", element("h2", section.title), section.body, id=section.anchor)

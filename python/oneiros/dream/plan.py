@@ -1,4 +1,4 @@
-"""What a cycle would change, change by change; applied, or not."""
+"""A planned cycle: its changes one by one, ready to be applied."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros._lazy import np
 from oneiros.dream.counting import removals
+from oneiros.dream.page import page, require_plots
 from oneiros.dream.report import REMOVALS, FieldChange
 from oneiros.dream.words import said
+from oneiros.model.fields import FIELDS
 from oneiros.model.validation import texts
 
 if TYPE_CHECKING:
@@ -27,31 +29,39 @@ __all__ = ["Applier", "DreamPlan"]
 
 
 _STATES: Final = (*(field for field, _ in REMOVALS), "depth", "canonical_layer")
-"""The columns whose changes are named before others, those that remove a memory first."""
+"""The columns whose changes are named first, those that remove a memory before others."""
 _MADE: Final = ("link", "memory")
-"""What a cycle changes that is no field of a memory."""
+"""Changes that are not of a memory's field."""
 _MOST_READ: Final = 1_000
-"""Memories of one change whose texts are read for a page: no report names more."""
+"""Memories of one change whose texts are read for a page: a report does not name more."""
 
 
 class Applier(Protocol):
-    """Who can apply a plan, or try it: the engine that it was made for."""
+    """Applies or tries plans: the engine that made them."""
 
     def apply(self, plan: DreamPlan) -> DreamReport:
-        """Apply it."""
+        """Apply a plan."""
 
     def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
-        """Ask questions of copies of the store, before and after it."""
+        """Rank queries on copies of the store, before and after a plan."""
 
 
 class DreamPlan:
-    """A cycle that was planned: what it would change, and by which rule.
+    """A planned cycle: its changes, each with the rule that made it.
 
-    Made by ``Engine.dream(dry_run=True)``. Planning changed nothing.
+    Returned by ``Engine.dream(dry_run=True)``, which changes nothing in the store.
 
     Attributes:
-        report: what the cycle would do.
-        revision: of the store, that it was planned on.
+        report: the report of the cycle, as a dry run.
+        revision: the store's revision that the plan was made on.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     plan = engine.dream(dry_run=True)
+    ...     changes = len(plan)
+    ...     report = plan.apply()
+    >>> changes, report.change_count, report.is_dry_run
+    (0, 0, False)
     """
 
     def __init__(self, draft: Draft, report: DreamReport, revision: int, applier: Applier) -> None:
@@ -62,7 +72,7 @@ class DreamPlan:
 
     @property
     def id(self) -> str:
-        """By which the cycle can be undone, once it is applied."""
+        """The id to undo the cycle by, once it is applied."""
         return self.report.id
 
     @property
@@ -71,24 +81,23 @@ class DreamPlan:
         return self.draft.now
 
     def __len__(self) -> int:
-        """Return how many changes of single fields it holds, those of memories forgotten since too."""
+        """Return the number of changes of single fields, including those of memories erased since."""
         draft = self.draft
         columns = sum(len(change.rows) for change in draft.columns)
         return columns + len(draft.contents) + len(draft.links) + len(draft.added)
 
     def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
-        """Yield every change of a field, in the order in which the rules made them.
+        """Yield all changes, in the order in which the rules made them.
 
-        A memory that is added is one change of the field "memory", with its text; a link is one of
-        the field "link" of both its memories. What was forgotten since the plan was made is left
-        out, and with it what would have been made of it: none of that will be applied.
+        An added memory is one change of the field "memory", with its text; a link is one change of
+        the field "link" of its first memory. Changes that will not be applied are left out: those of
+        memories erased since the plan was made, and of memories added from those.
 
         Args:
-            fields: only of these; default: of all. A cycle changes the strength of all memories, and
-                takes away a few.
+            fields: yield changes of these fields only; None: all fields.
 
         Raises:
-            TypeError: ``fields`` is no collection of str.
+            TypeError: ``fields`` is not a collection of str.
             ValueError: a memory has no such field.
         """
         return self._changes(None if fields is None else _fields(fields))
@@ -102,11 +111,7 @@ class DreamPlan:
                 yield other
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
-        """Return the first changes to tell by name: those that take away or move a memory first.
-
-        Args:
-            most: how many.
-        """
+        """Return up to ``most`` changes, those that remove or move a memory first."""
         columns = self.draft.columns
         states = [change for field in _STATES for change in columns if change.field == field]
         removing, moving = [], []
@@ -127,19 +132,19 @@ class DreamPlan:
         ids = self.draft.source.ids
         change = _of_rows(change, slice(most))
         reasons = self.draft.reasons.get(change.rule, {})
-        for row, was, becomes, because in zip(
+        for row, before, after, because in zip(
             change.rows.tolist(),
             said(change.field, change.before),
             said(change.field, change.after),
             self._because(change),
             strict=True,
         ):
-            if id := ids[row]:  # "": forgotten
+            if id := ids[row]:  # "": erased
                 yield FieldChange(
                     id=id,
                     field=change.field,
-                    before=was,
-                    after=becomes,
+                    before=before,
+                    after=after,
                     phase=change.phase,
                     rule=change.rule,
                     reason=", ".join(why for why, mask in reasons.items() if mask[row]) or None,
@@ -147,36 +152,36 @@ class DreamPlan:
                 )
 
     def _because(self, change: ColumnChange) -> list[str | None]:
-        """Why each row of a change is removed, in words; None for those that are not."""
+        """Return the reason for each removed row of a change as text; None for the other rows."""
         found: list[str | None] = [None] * len(change.rows)
         places = np.flatnonzero(removals(change.field, change.after))
-        worded = self.draft.because.get(change.rule)
-        if len(places) and worded is not None:
-            texts = worded(change.rows[places])
-            for place, text in zip(places.tolist(), texts, strict=True):
+        reasons_of = self.draft.because.get(change.rule)
+        if len(places) and reasons_of is not None:
+            reasons = reasons_of(change.rows[places])
+            for place, text in zip(places.tolist(), reasons, strict=True):
                 found[place] = text
         return found
 
     def name(self, row: int) -> str:
-        """Return the id of a row; of a number below 0, that of the memory that is added."""
+        """Return the id of a row; a negative number stands for an added memory."""
         return self.draft.source.ids[row] if row >= 0 else f"{self.id}+{-row}"
 
-    def _is_forgotten(self, row: object) -> bool:
-        """Whether a row was forgotten since, or a memory would be made of one that was."""
+    def _is_erased(self, row: object) -> bool:
+        """Whether a row, or a source of an added memory, was erased since the plan was made."""
         if not isinstance(row, int):
             return False
         ids = self.draft.source.ids
         if row >= 0:
             return not ids[row]
-        return not all(ids[one] for one in self.draft.added[-1 - row].sources.tolist())
+        return not all(ids[source] for source in self.draft.added[-1 - row].sources.tolist())
 
     def _other_changes(self) -> Iterator[FieldChange]:
-        name, draft, is_forgotten = self.name, self.draft, self._is_forgotten
-        for place, added in enumerate(draft.added, start=1):
-            if is_forgotten(-place):
+        name, draft, is_erased = self.name, self.draft, self._is_erased
+        for number, added in enumerate(draft.added, start=1):
+            if is_erased(-number):
                 continue
             yield FieldChange(
-                id=name(-place),
+                id=name(-number),
                 field="memory",
                 before=None,
                 after=added.record.get("text"),
@@ -185,10 +190,10 @@ class DreamPlan:
             )
         for content in draft.contents:
             after = content.after
-            if is_forgotten(content.row):
+            if is_erased(content.row):
                 continue
             if content.field == "superseded_by" and isinstance(after, int):
-                if is_forgotten(after):
+                if is_erased(after):
                     continue
                 after = name(after)
             yield FieldChange(
@@ -200,7 +205,7 @@ class DreamPlan:
                 rule=content.rule,
             )
         for link in draft.links:
-            if is_forgotten(link.one) or is_forgotten(link.other):
+            if is_erased(link.one) or is_erased(link.other):
                 continue
             yield FieldChange(
                 id=name(link.one),
@@ -212,10 +217,10 @@ class DreamPlan:
             )
 
     def net(self, only: Collection[str] | None = None) -> Net:
-        """Return by field what the cycle as a whole changes: rows, rising, before and after.
+        """Return the net change of each field: ascending rows, their values before and after.
 
         Args:
-            only: these fields; None: all.
+            only: restrict to these fields; None: all.
         """
         found: dict[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]] = {}
         fields = dict.fromkeys(
@@ -225,50 +230,53 @@ class DreamPlan:
             changes = [change for change in self.draft.columns if change.field == field]
             touched = np.zeros(len(self.draft), np.bool_)
             before = np.empty(len(self.draft), changes[0].before.dtype)
-            for change in reversed(changes):  # the first to come has the last word
+            for change in reversed(changes):  # the first change holds the original value
                 before[change.rows] = change.before
                 touched[change.rows] = True
             rows = np.flatnonzero(touched).astype(np.uint32)
-            was, becomes = before[rows], self.draft.column(field)[rows]
-            differs = (was != becomes) & ~((was != was) & (becomes != becomes))  # noqa: PLR0124
-            found[field] = rows[differs], was[differs], becomes[differs]
-        return {field: held for field, held in found.items() if len(held[0])}
+            old, new = before[rows], self.draft.column(field)[rows]
+            differs = (old != new) & ~((old != old) & (new != new))  # noqa: PLR0124
+            if differs.any():
+                found[field] = rows[differs], old[differs], new[differs]
+        return found
 
     def apply(self) -> DreamReport:
-        """Apply the plan in one transaction, all of it or nothing.
+        """Apply the plan in one transaction, completely or not at all.
 
-        A memory that was changed, linked or unlinked after the plan was made stays as it is, as
-        does what was to give way to it or be merged with it; they are named in the report's
-        ``changed_since``.
+        A memory that was changed, linked or unlinked after the plan was made is left unchanged, as
+        are memories that it was to supersede or be summarised with. The report's ``changed_since``
+        lists them.
+
+        Returns:
+            The report of the applied cycle.
 
         Raises:
-            ValueError: it was applied already.
+            ValueError: the plan was applied already.
             EngineClosed: the engine is closed.
             DreamBusy: another cycle runs on this store.
             StoreBusy: another process kept the store locked for too long.
-            OSError: the lock beside the store cannot be written.
+            OSError: the lock file next to the store cannot be written.
         """
         return self._applier.apply(self)
 
     def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
-        """Rank a set of questions before and after the plan, without applying it to this store.
+        """Rank queries before and after the plan, without applying it to this store.
 
-        The plan is applied to a copy of the store, and each question searched before and after, with
-        the engine's profile at the cycle's ``now`` and without reinforcement. Where an answer
-        changed, the plan is applied once more for each of its rules, without that rule, to find the
-        rules that the change depends on: :func:`oneiros.dream.impact.impact_of` has the definition.
-        Two copies of the store exist at a time.
+        The plan is applied to a copy of the store. Each query is searched before and after, with
+        the engine's profile, at the cycle's ``now`` and without reinforcement. If a result changed,
+        the plan is applied once more for each of its rules, without that rule, to find the rules
+        responsible: see :func:`oneiros.dream.impact.impact_of`. Two copies exist at a time.
 
         Args:
-            queries: the questions, as :meth:`oneiros.Engine.search` takes them.
-            k: how many results count as answers, at least 1.
+            queries: texts, as for :meth:`oneiros.Engine.search`.
+            k: number of results to compare, at least 1.
 
         Returns:
-            :class:`oneiros.dream.impact.Impact`: overlap, shifts and lost answers of each question,
-            and the rules that they depend on.
+            :class:`oneiros.dream.impact.Impact`: overlap, shifts and lost results of each query, and
+            the rules responsible.
 
         Raises:
-            TypeError, ValueError: a query that is no text or too large, or another ``k``; or the
+            TypeError, ValueError: a query is no text or too large, ``k`` is out of range, or the
                 plan was applied already.
             EngineClosed: the engine is closed.
             OSError: the copy cannot be written.
@@ -276,30 +284,33 @@ class DreamPlan:
         return self._applier.impact(self, queries, k)
 
     def html(self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()) -> str:
-        """Return the plan as :meth:`DreamReport.html` does, with the texts of removed memories.
+        """Return the report as an HTML page, with the texts of removed memories.
+
+        See :meth:`oneiros.dream.report.DreamReport.html`.
 
         Args:
-            impact: what :meth:`impact` returned, for a section of its own.
-            earlier: reports of cycles before it, the newest first.
+            impact: the result of :meth:`impact`, for its own section.
+            earlier: reports of earlier cycles, the newest first.
 
         Raises:
             ImportError: matplotlib is not installed (``oneiros[plots]``).
-            TypeError: ``impact`` or ``earlier`` is something else.
-            EngineClosed: the engine is closed, and the texts cannot be read.
+            TypeError: ``impact`` or ``earlier`` has another type.
+            EngineClosed: the engine is closed, so the texts cannot be read.
         """
-        from oneiros.dream.page import page, require_plots  # noqa: PLC0415 - few look at it
-
         require_plots()
         return page(self.report, texts=self._texts_of_gone(), impact=impact, earlier=earlier)
 
     def _texts_of_gone(self) -> dict[str, str]:
-        """Return the texts of the memories that the report names as removed, by id."""
+        """Return by id the texts of the memories that the report names as removed."""
         gone = {change.id for change in self.report.named if change.removal}
         ids = self.draft.source.ids
-        held = (
-            change.rows[:_MOST_READ] for change in self.draft.columns if change.field in _STATES
-        )
-        rows = [row for some in held for row in some.tolist() if ids[row] in gone]
+        changes = (change for change in self.draft.columns if change.field in _STATES)
+        rows = [
+            row
+            for change in changes
+            for row in change.rows[:_MOST_READ].tolist()
+            if ids[row] in gone
+        ]
         texts = self.draft.source.texts(np.array(rows, np.uint32))
         return {ids[row]: text for row, text in zip(rows, texts, strict=True)}
 
@@ -311,9 +322,7 @@ class DreamPlan:
 
 
 def _fields(given: Collection[str]) -> set[str]:
-    """Return the fields that were asked for."""
-    from oneiros.model.fields import FIELDS  # noqa: PLC0415 - few ask for some alone
-
+    """Return the fields to yield, validated."""
     known = {*FIELDS, *_MADE}
     wanted = set(texts("fields", given))
     if unknown := sorted(wanted - known):
@@ -323,6 +332,6 @@ def _fields(given: Collection[str]) -> set[str]:
 
 
 def _of_rows(change: ColumnChange, places: slice | npt.NDArray[np.bool_]) -> ColumnChange:
-    """Return a change of some of its rows."""
+    """Return a change restricted to some of its rows."""
     rows, before, after = change.rows[places], change.before[places], change.after[places]
     return change._replace(rows=rows, before=before, after=after)

@@ -1,8 +1,8 @@
-"""The plots of the page, as SVG that stands in it.
+"""The plots of the report page, as inline SVG.
 
-What the store says never goes through matplotlib, which would look for its glyphs and read formulas
-between dollar signs: a word of the same width stands in its place until the SVG is written. Colours
-are the page's own, which are others in the dark.
+Stored text never passes through matplotlib, which would look up its glyphs and parse formulas
+between dollar signs: placeholders of the same width are drawn and replaced in the finished SVG.
+Colours are CSS variables of the page, so that they follow its dark mode.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "before_and_after", "decay", "lines", "require"]
 
 COLOURS: Final = 6
-"""How many lines have a colour of their own: that of the page's ``--kind-0`` and so on."""
+"""Number of line colours: the page's CSS variables ``--kind-0`` and so on."""
 
-_DASH: Final = 4.0  # widths of the line
+_DASH: Final = 4.0  # in line widths
 _LABEL: Final = 24  # characters of a word on an axis
 _INK: Final = "#010203"
 _LINE: Final = "#010204"
@@ -58,7 +58,7 @@ _STYLE: Final = {
 }
 _WORDS: Final = {"age_days": "age in days"}
 _STYLE_SHEET: Final = re.compile(r"<style.*?</style>", re.DOTALL)
-_BEYOND_WIDE: Final = re.compile(r"[\u1100-\U0010ffff]")  # takes the room of two letters, at most
+_WIDE: Final = re.compile(r"[\u1100-\U0010ffff]")  # characters up to two letters wide
 
 
 def require() -> None:
@@ -71,50 +71,53 @@ def require() -> None:
 
 
 class _Drawing:
-    """One figure, and the words that stand in for what the store says.
+    """One figure, and the placeholders for stored text in it.
 
     Args:
-        name: unlike those of the other figures of the page.
+        name: unique on the page.
         width: inches.
         height: inches.
     """
 
     def __init__(self, name: str, width: float, height: float) -> None:
-        # Not pyplot: it keeps figures, and looks for a screen.
+        # Not pyplot: it keeps a list of figures and looks for a display.
         figures = needed("matplotlib.figure", "plots")
         self.figure = figures.Figure(figsize=(width, height), layout="constrained")
         self._name = name
-        self._told: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
-    def stands_for(self, text: str) -> str:
-        """Return a word to draw in the place of a stored text."""
+    def placeholder(self, text: str) -> str:
+        """Return a placeholder to draw for a stored text."""
         shown = shortened(text, _LABEL)
-        width = len(shown) + len(_BEYOND_WIDE.findall(shown))
-        word = f"q{len(self._told):03d}".ljust(width, "n")
-        self._told[word] = shown
+        width = len(shown) + len(_WIDE.findall(shown))
+        word = f"q{len(self._texts):03d}".ljust(width, "n")
+        self._texts[word] = shown
         return word
 
-    def svg(self, said: str) -> Html:
-        """Return the figure.
+    def svg(self, label: str) -> Html:
+        """Return the figure as SVG.
 
         Args:
-            said: what it shows, for those who cannot see it.
+            label: a description for screen readers.
         """
         out = StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         self.figure.savefig(out, format="svg", metadata=nothing)
         drawn = out.getvalue()
-        drawn = _STYLE_SHEET.sub("", drawn[drawn.index("<svg") :])  # it would be the page's
+        # Without its style sheet, which would apply to the whole page.
+        drawn = _STYLE_SHEET.sub("", drawn[drawn.index("<svg") :])
         for colour, variable in _VARIABLES.items():
             drawn = drawn.replace(colour, f"var({variable})")
-        drawn = re.sub(r' id="(?!\w*[0-9a-f]{10}")[^"]*"', "", drawn)  # none but those referred to
+        drawn = re.sub(
+            r' id="(?!\w*[0-9a-f]{10}")[^"]*"', "", drawn
+        )  # keep only ids that are referenced
         drawn = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{self._name}-", drawn)
         drawn = re.sub(r' (width|height)="[\d.]+pt"', "", drawn, count=2)
-        for word, text in self._told.items():  # the last: nothing looks into these
+        for word, text in self._texts.items():  # last, so that no step above changes stored text
             drawn = drawn.replace(word, element("tspan", text))
-        label = element("svg", role="img", aria_label=said).removesuffix("></svg>")
+        start = element("svg", role="img", aria_label=label).removesuffix("></svg>")
         head, _, rest = drawn.partition(">")
-        return Html(f"{head.replace('<svg', label, 1)}>{rest}")
+        return Html(f"{head.replace('<svg', start, 1)}>{rest}")
 
 
 @contextmanager
@@ -124,43 +127,51 @@ def _drawing(name: str, width: float = 5.6, height: float = 2.6) -> Iterator[_Dr
         yield _Drawing(name, width, height)
 
 
-def before_and_after(one: Distribution) -> Html:
-    """Return bars of how many memories lie where, before the cycle beside after it."""
-    is_of_words = one.name == "kind"
-    height = max(2.6, 0.6 + 0.26 * len(one.places)) if is_of_words else 2.6
-    with _drawing(f"d-{one.name}", height=height) as drawing:
+def before_and_after(distribution: Distribution) -> Html:
+    """Return a bar chart of a distribution, with bars before and after the cycle."""
+    name, names = distribution.name, distribution.places
+    before, after = distribution.before, distribution.after
+    is_of_words = name == "kind"
+    height = max(2.6, 0.6 + 0.26 * len(names)) if is_of_words else 2.6
+    with _drawing(f"d-{name}", height=height) as drawing:
         axis = drawing.figure.subplots()
-        places = range(len(one.places))
+        places = range(len(names))
         draw = axis.barh if is_of_words else axis.bar
-        for counts, offset, colour in ((one.before, -0.2, _BEFORE), (one.after, 0.2, _AFTER)):
+        for counts, offset, colour in ((before, -0.2, _BEFORE), (after, 0.2, _AFTER)):
             draw([place + offset for place in places], counts, 0.4, color=colour)
         if is_of_words:
-            axis.set_yticks(places, [drawing.stands_for(place) for place in one.places])
+            axis.set_yticks(places, list(map(drawing.placeholder, names)))
             axis.invert_yaxis()
             axis.set_xlabel("memories")
             axis.grid(axis="x")
         else:
-            axis.set_xticks(places, [*one.places[:-1], f"≥ {one.places[-1]}"])
-            axis.set_xlabel(f"{_WORDS.get(one.name, one.name)}, each from its number to the next")
+            axis.set_xticks(places, [*names[:-1], f"≥ {names[-1]}"])
+            axis.set_xlabel(f"{_WORDS.get(name, name)}, each from its number to the next")
             axis.set_ylabel("memories")
             axis.grid(axis="y")
-        _count_axis(axis.xaxis if is_of_words else axis.yaxis, max((*one.before, *one.after, 1)))
-        return drawing.svg(_said(one))
+        _count_axis(axis.xaxis if is_of_words else axis.yaxis, max((*before, *after, 1)))
+        return drawing.svg(
+            f"memories by {_WORDS.get(name, name)}: {sum(before)} before the cycle, "
+            f"{sum(after)} after it"
+        )
 
 
 def decay(curves: Sequence[DecayCurve]) -> Html:
-    """Return the curves, a colour a kind, and marks where memories stand, as large as they are many."""
+    """Return the decay curves, one colour per kind, with marks for groups of stored memories.
+
+    The size of a mark grows with the number of memories.
+    """
     with _drawing("decay", 9.0, 3.8) as drawing:
         axis = drawing.figure.subplots()
-        most = max((one.memories for curve in curves for one in curve.standing), default=1)
+        most = max((group.memories for curve in curves for group in curve.standing), default=1)
         for place, curve in enumerate(curves):
             colour = _KINDS[place % COLOURS]
-            dashes = _dashes([one.values for one in curves], place)
+            dashes = _dashes([other.values for other in curves], place)
             axis.plot(curve.days, curve.values, color=colour, linestyle=dashes, linewidth=1.6)
             axis.scatter(
-                [one.days for one in curve.standing],
-                [one.value for one in curve.standing],
-                [12.0 + 160.0 * one.memories / most for one in curve.standing],
+                [group.days for group in curve.standing],
+                [group.value for group in curve.standing],
+                [12.0 + 160.0 * group.memories / most for group in curve.standing],
                 color=colour,
                 alpha=0.55,
                 linewidths=0,
@@ -175,19 +186,20 @@ def decay(curves: Sequence[DecayCurve]) -> Html:
         axis.set_xlabel("days since the last use")
         axis.set_ylabel("what the factors make of 1")
         axis.grid()
-        said = f"decay of {len(curves)} kinds over three years, and the memories at their ages"
-        return drawing.svg(said)
+        return drawing.svg(
+            f"decay of {len(curves)} kinds over three years, and the memories at their ages"
+        )
 
 
 def lines(
-    name: str, said: str, series: Mapping[int, Sequence[float | None]], *, is_share: bool
+    name: str, label: str, series: Mapping[int, Sequence[float | None]], *, is_share: bool
 ) -> Html:
-    """Return lines over cycles, the oldest first, a colour a line; gaps where there is no value.
+    """Return a line chart over cycles, the oldest first, with gaps for missing values.
 
     Args:
-        name: unlike those of the other figures of the page.
-        said: what they show.
-        series: by the number of the colour, a value a cycle.
+        name: unique on the page.
+        label: a description for screen readers.
+        series: one value per cycle, by the number of the line's colour.
         is_share: whether the values are shares, 0 to 1.
     """
     with _drawing(name) as drawing:
@@ -202,11 +214,11 @@ def lines(
         axis.set_xlabel("cycle, the oldest first")
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid()
-        return drawing.svg(said)
+        return drawing.svg(label)
 
 
 def _dashes(lines: Sequence[Sequence[float]], place: int) -> Any:
-    """Return dashes between which those of the same line in other colours are seen."""
+    """Return a dash pattern with gaps for the dashes of identical lines in other colours."""
     same = [other for other, line in enumerate(lines) if line == lines[place]]
     if len(same) == 1:
         return "-"
@@ -214,13 +226,7 @@ def _dashes(lines: Sequence[Sequence[float]], place: int) -> Any:
 
 
 def _count_axis(axis: Any, most: int) -> None:
-    """Whole numbers, and room for at least one."""
+    """Show whole numbers, from 0 to at least 1."""
     axis.get_major_locator().set_params(integer=True)
     if most == 1:
         axis.axes.set(**{f"{axis.axis_name}lim": (0, 1)})
-
-
-def _said(one: Distribution) -> str:
-    what = _WORDS.get(one.name, one.name)
-    before, after = sum(one.before), sum(one.after)
-    return f"memories by {what}: {before} before the cycle, {after} after it"

@@ -1,4 +1,4 @@
-"""The report of a cycle: counts, distributions, and memories by name with the reason."""
+"""The report of a cycle: counts, distributions, and named changes with their reasons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RULE_NAMES: Final = {
     "O31": "forgetting",
     "R19": "undoing",
 }
-"""By rule, its name in a list."""
+"""The short name of each rule."""
 
 RULE_WORDS: Final = {
     "R11": "replayed: strength and links grow",
@@ -57,7 +57,7 @@ RULE_WORDS: Final = {
     "O31": "old, not used and of little weight: archived",
     "R19": "a cycle undone",
 }
-"""By rule, what it does."""
+"""A description of each rule."""
 
 HELD_WORDS: Final = {
     "protected": "pinned, core, or tagged explicit or schema_violation",
@@ -66,16 +66,16 @@ HELD_WORDS: Final = {
     "change budget": "the profile's limit for changes is reached",
     "changed since": "changed after the cycle was planned",
 }
-"""By reason of a report, why memories are left as they are."""
+"""By reason, an explanation why memories are left unchanged."""
 
 
 def rule_name(rule: str) -> str:
-    """Return the name of a rule; what has none is returned as it is."""
+    """Return the name of a rule; an unknown rule is returned unchanged."""
     return RULE_NAMES.get(rule, rule)
 
 
 def held_words(reason: str) -> str:
-    """Return why memories are left as they are; a reason without words is returned as it is."""
+    """Return the explanation of a reason; an unknown reason is returned unchanged."""
     return HELD_WORDS.get(reason, reason)
 
 
@@ -84,7 +84,7 @@ REMOVALS: Final = {
     ("status", "archived"): "archived",
     ("tier", "stub"): "cut to a stub",
 }
-"""How a cycle removes memories, by field and new value; None: any."""
+"""The ways of removing a memory, by field and new value; None: any value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,22 +92,22 @@ class FieldChange:
     """One field of one memory, changed by one rule."""
 
     id: str
-    """The memory; of one that the cycle adds, its id once it is applied."""
+    """The memory's id; for an added memory, the id it gets when the cycle is applied."""
     field: str
     before: Any
-    """As a memory holds it: words of enumerations, None for no time, times in seconds."""
+    """The value as in a memory: words of enumerations, times in seconds, None for no time."""
     after: Any
     phase: str
     rule: str
-    """As docs/systems has it, such as "R12"."""
+    """The rule's code in docs/systems, such as "R12"."""
     reason: str | None = None
-    """Of a rule that has several, those that hold, such as "stale, unused"; None: it has one."""
+    """For a rule with several reasons, those that apply, such as "stale, unused"; else None."""
     because: str | None = None
-    """Why the memory is removed, in words, such as "not used for 240 days (limit 180)"; else None."""
+    """Why the memory is removed, such as "not used for 240 days (limit 180)"; else None."""
 
     @property
     def removal(self) -> str | None:
-        """How the change removes its memory: a value of :data:`REMOVALS`; None: it does not."""
+        """The kind of removal, a value of :data:`REMOVALS`; None if the memory is not removed."""
         if self.field == "deleted_at":
             return None if self.after is None else REMOVALS[self.field, None]
         return REMOVALS.get((self.field, self.after)) if isinstance(self.after, str) else None
@@ -115,7 +115,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftAlone:
-    """What safety rails kept a phase from, or another's change."""
+    """Memories left unchanged because of a safety rail or a change after the plan."""
 
     phase: str
     rule: str
@@ -130,18 +130,18 @@ class PhaseReport:
 
     name: str
     seconds: float
-    """How long it took to plan."""
+    """The time it took to plan."""
     changes: Mapping[str, Mapping[str, int]]
-    """How many memories changed, by rule and field; "link" counts links, "memory" what is added."""
+    """Changed memories by rule and field; "link" counts links, "memory" added memories."""
     figures: Mapping[str, float]
-    """What else it counted."""
+    """Other counts of the phase."""
     memories: Mapping[str, int] = field(default_factory=dict)
-    """How many memories changed, by rule: each once, whatever of it changed; links do not count."""
+    """Changed memories by rule, each memory once; links do not count."""
 
     def memory_counts(self) -> dict[str, int]:
-        """Return how many memories each rule changed.
+        """Return the number of memories that each rule changed.
 
-        A report of an earlier version did not count them: then those of the field that changed most.
+        Reports of earlier versions lack it: then the count of the field that changed most often.
         """
         return {
             rule: self.memories.get(
@@ -153,101 +153,111 @@ class PhaseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How many live memories lie where, before and after the cycle."""
+    """Counts of live memories by value, before and after the cycle."""
 
     name: str
     """"strength", "stability", "age_days", "kind", "status", "tier" or "depth"."""
     places: tuple[str, ...]
-    """The words counted, or the bounds of the bins as texts, each from its bound up to the next."""
+    """The words, or the lower bounds of the bins as text; a bin ends at the next bound."""
     before: tuple[int, ...]
     after: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindAgeGroup:
-    """Memories of one kind and about one age."""
+    """Memories of one kind and similar age."""
 
     days: float
-    """The mean of the days since their last access, or creation."""
+    """Mean days since their last access, or since creation if never accessed."""
     value: float
-    """The mean of what the profile's factors make of them."""
+    """Mean value of the profile's factors at a relevance of 1."""
     memories: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayCurve:
-    """How a kind of memory fades under the profile, and where those of the store stand.
+    """The decay of one kind of memory under the profile, and the values of the store's memories.
 
     Source: docs/systems/reverie.md R19 (ours).
     """
 
     kind: str
     days: tuple[float, ...]
-    """Since a memory was added that is never recalled."""
+    """Days since the memory was added; it is never recalled."""
     values: tuple[float, ...]
-    """What the profile's factors make of it by then, of a relevance of 1; one a day."""
+    """Value of the profile's factors at a relevance of 1, one for each of ``days``."""
     standing: tuple[KindAgeGroup, ...]
-    """The live memories of the kind, by age."""
+    """The live memories of this kind, by age."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DreamReport:
-    """One cycle. Source: docs/systems/reverie.md R19."""
+    """The report of one dream cycle, of a dry run, or of an undo.
+
+    Returned by :meth:`oneiros.Engine.dream`, :meth:`~oneiros.Engine.undo_dream` and
+    :meth:`~oneiros.Engine.dreams`. A memory is removed if it is soft-deleted, archived or cut to a
+    stub. Source: docs/systems/reverie.md R19.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     report = engine.dream()
+    >>> report.live_before, report.live_after, report.removals()
+    (0, 0, 'none')
+    """
 
     id: str
-    """By which it can be undone; of a dry run, which it has once it is applied."""
+    """The id to undo the cycle by; for a dry run, the id it gets when it is applied."""
     now: float
-    """Its clock, seconds UTC."""
+    """The cycle's clock, seconds UTC."""
     profile: str
     profile_hash: str
     is_dry_run: bool
     undoes: str | None = None
-    """The cycle that this one undid; None: it is none that undoes."""
+    """The id of the cycle that this one undid; None if it is not an undo."""
     live_before: int = 0
     live_after: int = 0
     taken_away: int = 0
-    """Memories that were soft-deleted, archived or cut to a stub."""
+    """Removed memories."""
     taken_shown: int = 0
-    """Of these, the memories that were neither deleted nor archived before, and are now."""
+    """Removed memories that were neither deleted nor archived before, but are now."""
     shown_before: int | None = None
-    """The memories before the cycle that were neither deleted nor archived; None: an older report."""
+    """Memories that were neither deleted nor archived before the cycle; None in older reports."""
     taken_before: int = 0
-    """Memories that other cycles took away within 24 hours, less those that undoing brought back."""
+    """Memories that other cycles removed within 24 hours, minus those restored by undoing."""
     brought_back: int = 0
-    """Of an undoing, the memories that the cycle took away and that are back: not those that were
-    purged, or changed again."""
+    """For an undo, the removed memories that are restored: without those purged or changed since."""
     brought_back_shown: int = 0
-    """Of these, the memories that are neither deleted nor archived, and were before."""
+    """Restored memories that are neither deleted nor archived now, but were before."""
     day_limit: int | None = None
-    """How many memories the cycles of 24 hours may take away; None: there is no limit."""
+    """Maximum removals by the cycles of 24 hours; None: no limit."""
     phases: tuple[PhaseReport, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     named: tuple[FieldChange, ...] = ()
-    """Changes by name: removed memories first, then what moved between states, then the rest, in
-    order of insertion each; at most a thousand."""
+    """Changes by memory: removals first, then moves between states, then the rest, each in order of
+    insertion; at most 1,000."""
     change_count: int = 0
-    """All changes, those not named too."""
+    """Number of all changes, including those not in ``named``."""
     removed: Mapping[str, int] = field(default_factory=dict)
-    """How many memories are removed, by how: "deleted", "archived", "cut to a stub"."""
+    """Removed memories by kind of removal: "deleted", "archived", "cut to a stub"."""
     changed_since: tuple[str, ...] = ()
-    """Memories left as they are, because they were changed, linked or unlinked after the plan was
-    made, or what they were to give way to, or to be summarised with. Phases and ``change_count`` are
-    without them; figures, distributions, drift and decay are those of the plan."""
+    """Ids of memories left unchanged because they, the memory that supersedes them or one of the
+    same summary was changed, linked or unlinked after the plan was made. Phases and ``change_count``
+    exclude them; figures, distributions, drift and decay are those of the plan."""
     not_restored: tuple[FieldChange, ...] = ()
-    """Of an undoing: what had changed again, and stays. The store keeps a thousand of these and of
-    ``changed_since``; ``left_alone`` counts the memories of all."""
+    """For an undo: fields left unchanged because they changed again. The store keeps 1,000 of these
+    and of ``changed_since``; ``left_alone`` counts all memories."""
     drift: Mapping[str, Any] = field(default_factory=dict)
-    """Figures to follow over cycles: see :func:`oneiros.dream.drift.drift_of`."""
+    """Figures to compare across cycles, see :func:`oneiros.dream.drift.drift_of`."""
     decay: tuple[DecayCurve, ...] = ()
-    """Of the kinds with the most memories: see :func:`oneiros.dream.distributions.decay_curves`."""
+    """Decay of the most frequent kinds, see :func:`oneiros.dream.distributions.decay_curves`."""
     damage: str = ""
-    """What is wrong with the report that the store holds; then nothing but ``id``, ``now`` and
-    ``undoes`` is told, as far as they are known. "": nothing."""
+    """The damage of the stored report; then only ``id``, ``now`` and ``undoes`` are set, as far as
+    known. Empty: no damage."""
 
     def record(self) -> dict[str, Any]:
-        """Return the report as JSON can hold it."""
-        # Copied deep, the thousand changes by name would take longer than many a cycle.
+        """Return the report as a dict for JSON."""
+        # A deep copy of a thousand named changes would take longer than many a cycle.
         rest = asdict(replace(self, named=(), not_restored=()))
         return rest | {
             name: tuple(map(_change_record, getattr(self, name)))
@@ -256,25 +266,25 @@ class DreamReport:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> DreamReport:
-        """Return the report that :meth:`record` made a record of.
+        """Return the report of a record made by :meth:`record`.
 
         Raises:
-            TypeError, KeyError: it is none.
+            TypeError, KeyError: the record is malformed.
         """
         parts: dict[str, Any] = dict(record)
         for name, kind in _PARTS.items():
-            parts[name] = tuple(kind(**one) for one in parts[name])
+            parts[name] = tuple(kind(**part) for part in parts[name])
         parts["distributions"] = tuple(
             Distribution(
-                name=one["name"],
-                places=tuple(one["places"]),
-                before=tuple(one["before"]),
-                after=tuple(one["after"]),
+                name=counts["name"],
+                places=tuple(counts["places"]),
+                before=tuple(counts["before"]),
+                after=tuple(counts["after"]),
             )
-            for one in parts["distributions"]
+            for counts in parts["distributions"]
         )
         parts["changed_since"] = tuple(parts["changed_since"])
-        parts["decay"] = tuple(_curve(one) for one in parts.get("decay", ()))
+        parts["decay"] = tuple(map(_curve, parts.get("decay", ())))
         return cls(**parts)
 
     def html(
@@ -284,33 +294,33 @@ class DreamReport:
         impact: Impact | None = None,
         earlier: Sequence[DreamReport] = (),
     ) -> str:
-        """Return the report as an HTML page that needs nothing else, with plots.
+        """Return the report as a self-contained HTML page with plots.
 
-        Counts by phase and rule; strength, stability, age and kinds before and after; decay; what was
-        taken away, with reasons; what was left alone. Whatever the store holds is shown literally.
+        It shows counts by phase and rule; strength, stability, age and kinds before and after;
+        decay; removed memories with reasons; memories left unchanged. Stored text is escaped.
 
         Args:
-            texts: what memories say, by id, to stand beside their names; None: names alone.
-            impact: of its plan, where it was asked for.
-            earlier: reports of cycles before it, the newest first, as ``Engine.dreams`` returns them,
-                for the drift over them.
+            texts: memory texts by id, shown next to the ids; None: ids only.
+            impact: the result of :meth:`oneiros.dream.plan.DreamPlan.impact`, for its own section.
+            earlier: reports of earlier cycles, the newest first, as returned by ``Engine.dreams``,
+                for the drift section.
 
         Raises:
             ImportError: matplotlib is not installed (``oneiros[plots]``).
-            TypeError: an argument is something else.
+            TypeError: an argument has another type.
 
         Source: docs/systems/reverie.md R19.
         """
-        from oneiros.dream.page import page  # noqa: PLC0415 - few look at it
+        from oneiros.dream.page import page  # noqa: PLC0415 - it imports this module
 
         return page(self, texts=texts, impact=impact, earlier=earlier)
 
     def removals(self) -> str:
-        """Return how many memories are removed, such as "2 deleted, 1 archived", or "none"."""
+        """Return the counts of removed memories, such as "2 deleted, 1 archived", or "none"."""
         return ", ".join(f"{count} {how}" for how, count in self.removed.items()) or "none"
 
     def counts(self) -> dict[str, int]:
-        """Return how many memories each rule changed, in the phase where it changed most."""
+        """Return the number of memories that each rule changed, in the phase with the most."""
         found: dict[str, int] = {}
         for phase in self.phases:
             for rule, count in phase.memory_counts().items():
@@ -318,7 +328,7 @@ class DreamReport:
         return found
 
     def removal_words(self) -> str:
-        """Return the number of removed memories and the day's limit as text; "" without a limit."""
+        """Return the number of removed memories and the 24-hour limit as text; "" if no limit."""
         if self.day_limit is None:
             return ""
         return (
@@ -327,13 +337,13 @@ class DreamReport:
         )
 
     def __repr__(self) -> str:
-        return f"<{str(self).partition(chr(10))[0]}>"  # all of it is pages long
+        return f"<{str(self).partition(chr(10))[0]}>"  # the first line only
 
     def __str__(self) -> str:
         if self.damage:
             return f"dream {self.id}: its report is damaged ({one_line(self.damage)})"
         if self.undoes is not None:
-            left = sum(one.memories for one in self.left_alone)
+            left = sum(group.memories for group in self.left_alone)
             since = f", {left} memories changed since" if left else ""
             return f"dream {self.undoes} undone by {self.id}: {self.change_count} fields restored{since}"
         verb = "would change" if self.is_dry_run else "changed"
@@ -341,16 +351,16 @@ class DreamReport:
         lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
         lines.append(f"  removed: {self.removals()}")
         for rule, count in self.counts().items():
-            links = sum(one.changes.get(rule, {}).get("link", 0) for one in self.phases)
+            links = sum(phase.changes.get(rule, {}).get("link", 0) for phase in self.phases)
             lines.append(f"  {rule_name(rule)}: {count}" + (f", links {links}" if links else ""))
         return "\n".join(lines)
 
 
 def _change_record(change: FieldChange) -> dict[str, Any]:
-    held = {name: getattr(change, name) for name in FieldChange.__slots__}
-    if change.field == "embedding" and change.before is not None:  # no cycle makes a new one
-        held["before"] = list(map(float, change.before))
-    return held
+    record = {name: getattr(change, name) for name in FieldChange.__slots__}
+    if change.field == "embedding" and change.before is not None:  # ``after`` is always None
+        record["before"] = list(map(float, change.before))
+    return record
 
 
 def _curve(record: Mapping[str, Any]) -> DecayCurve:
@@ -358,7 +368,7 @@ def _curve(record: Mapping[str, Any]) -> DecayCurve:
         kind=record["kind"],
         days=tuple(record["days"]),
         values=tuple(record["values"]),
-        standing=tuple(KindAgeGroup(**one) for one in record["standing"]),
+        standing=tuple(KindAgeGroup(**group) for group in record["standing"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""The record of a report in the store, checked when it is read."""
+"""The stored record of a report, validated when it is read."""
 
 from __future__ import annotations
 
@@ -75,38 +75,39 @@ _REPORT: Final = {
     "decay?": [_CURVE],
     "damage?": str,
 }
-"""Shapes: a type (``int``: at least 0; ``float``: any finite number), one or None, a list of a shape,
-a mapping of any names to a shape, or of certain names to a shape each; one with "?" may be absent."""
+"""The shape of a record. A shape is a type (``int``: at least 0; ``float``: any finite number), a
+shape or None as ``(shape, None)``, a list of one shape, a dict of any keys (``{str: shape}``), or a
+dict of named keys, of which those with "?" are optional."""
 
 
 def require_report(record: Any) -> None:
-    """Refuse what is no record of a report.
+    """Check that a value is the record of a report.
 
     Raises:
-        TypeError, ValueError: naming the field.
+        TypeError, ValueError: it is not; the message names the field.
     """
     _require("report", record, _REPORT)
     for phase in record["phases"]:
         if not all(phase["changes"].values()):
             msg = f"phase {phase['name']!r}: a rule that changed no field"
             raise ValueError(msg)
-    for one in record["distributions"]:
-        if not len(one["places"]) == len(one["before"]) == len(one["after"]):
-            msg = f"distribution {one['name']!r}: not one count for each place"
+    for counts in record["distributions"]:
+        if not len(counts["places"]) == len(counts["before"]) == len(counts["after"]):
+            msg = f"distribution {counts['name']!r}: not one count for each place"
             raise ValueError(msg)
-    for one in record.get("decay", ()):
-        if len(one["days"]) != len(one["values"]):
-            msg = f"decay of {one['kind']!r}: not one value for each day"
+    for curve in record.get("decay", ()):
+        if len(curve["days"]) != len(curve["values"]):
+            msg = f"decay of {curve['kind']!r}: not one value for each day"
             raise ValueError(msg)
     if drift := record.get("drift"):
         require_drift(drift)
 
 
 def require_drift(record: Any) -> None:
-    """Refuse what is no record of a report's drift.
+    """Check that a value is the record of a report's drift.
 
     Raises:
-        TypeError, ValueError: naming the field.
+        TypeError, ValueError: it is not; the message names the field.
     """
     _require("drift", record, _DRIFT)
 
@@ -114,16 +115,16 @@ def require_drift(record: Any) -> None:
 def _require(name: str, value: Any, shape: Any) -> None:
     if isinstance(shape, list):
         _require_type(name, value, list)
-        # A report names a thousand changes, and is read by the next cycle: one look at each.
-        is_sound = _is_change if shape[0] is _CHANGE else _never
-        for one in value:
-            if not is_sound(one):
-                _require(name, one, shape[0])
+        # A report names up to a thousand changes: check those in one fast step each.
+        is_change_list = shape[0] is _CHANGE
+        for item in value:
+            if not (is_change_list and _is_change(item)):
+                _require(name, item, shape[0])
     elif isinstance(shape, dict):
         _require_type(name, value, dict)
         if str in shape:
-            for key, one in value.items():
-                _require(key, one, shape[str])
+            for key, item in value.items():
+                _require(key, item, shape[str])
         else:
             _require_named(name, value, shape)
     elif isinstance(shape, tuple):
@@ -134,43 +135,39 @@ def _require(name: str, value: Any, shape: Any) -> None:
 
 
 def _is_change(value: Any) -> bool:
-    """Whether this has the shape of a change; if not, :func:`_require` says what is wrong."""
+    """Whether a value has the shape ``_CHANGE``; if not, :func:`_require` raises the error."""
     return (
         type(value) is dict
         and all(type(value.get(name)) is str for name in ("id", "field", "phase", "rule"))
-        and all(name in value and _is_held(value[name]) for name in ("before", "after"))
+        and all(name in value and _is_finite(value[name]) for name in ("before", "after"))
         and all(type(value.get(name)) in _TEXT_OR_NONE for name in ("reason", "because"))
     )
 
 
-def _is_held(value: Any) -> bool:
-    """Whether a memory can have held this: any JSON, whose numbers are finite."""
+def _is_finite(value: Any) -> bool:
+    """Whether a JSON value is no NaN and no infinity."""
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _never(_: Any) -> bool:
-    return False
-
-
 def _require_named(name: str, value: dict[str, Any], shape: dict[str, Any]) -> None:
-    for asked, one in shape.items():
-        key = asked.removesuffix("?")
+    for shape_key, item_shape in shape.items():
+        key = shape_key.removesuffix("?")
         if key in value:
-            _require(key, value[key], one)
-        elif key == asked:
+            _require(key, value[key], item_shape)
+        elif key == shape_key:
             msg = f"{name}: has no {key}"
             raise ValueError(msg)
 
 
 def _require_type(name: str, value: Any, kind: type) -> None:
-    """Refuse a value of another type; a flag is no number, and an int is at least 0."""
+    """Check the type of a value; a bool is no number, and an int is at least 0."""
     is_flag = isinstance(value, bool)
     if kind is float:
         fits = isinstance(value, (int, float)) and not is_flag and math.isfinite(value)
     elif kind is int:
         fits = isinstance(value, int) and not is_flag and value >= 0
     else:
-        fits = isinstance(value, kind) and _is_held(value)
+        fits = isinstance(value, kind) and _is_finite(value)
     if not fits:
         msg = f"{name}: must be {kind.__name__}, got {value!r:.80}"
         raise TypeError(msg)
@@ -179,8 +176,8 @@ def _require_type(name: str, value: Any, kind: type) -> None:
 def stored_report(cycle: StoredCycle) -> DreamReport:
     """Return the report of a cycle.
 
-    Of one that is damaged, its id, clock and what it undid, as far as the store has these beside it,
-    and in ``damage`` what is wrong.
+    If the record is damaged, the report has id, clock and ``undoes`` from the other columns of the
+    row, as far as they are valid, and ``damage`` describes the error.
     """
     try:
         return _read(cycle)
@@ -197,10 +194,10 @@ def stored_report(cycle: StoredCycle) -> DreamReport:
 
 
 def noted_top(cycle: StoredCycle) -> list[str] | None:
-    """Return the memories recalled most, as a cycle noted them.
+    """Return the ids of the most recalled memories, as noted by a cycle.
 
-    None where it noted none, or its report is damaged. The rest of the report is not looked at: every
-    cycle asks this of the one before, and the changes that it names are a thousand.
+    None if it noted none or its report is damaged. The rest of the report is not validated, to be
+    fast: every cycle reads this from the previous one, which may name a thousand changes.
     """
     if not cycle.is_whole:
         return None
@@ -216,7 +213,7 @@ def noted_top(cycle: StoredCycle) -> list[str] | None:
 
 
 def is_clock(seconds: float) -> bool:
-    """Whether a cycle can have had this clock."""
+    """Whether a time is a valid clock of a cycle."""
     return math.isfinite(seconds) and seconds <= LAST_MOMENT
 
 
@@ -225,8 +222,7 @@ def _read(cycle: StoredCycle) -> DreamReport:
     record = json.loads(cycle.report)
     require_report(record)
     report = DreamReport.from_record(record)
-    held = (cycle.id, cycle.dreamed_at, cycle.undoes)
-    if (report.id, report.now, report.undoes) != held:
+    if (report.id, report.now, report.undoes) != (cycle.id, cycle.dreamed_at, cycle.undoes):
         msg = "it is not of this cycle: id, clock or what it undid are others"
         raise ValueError(msg)
     if not cycle.is_whole:

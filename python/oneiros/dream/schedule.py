@@ -1,4 +1,4 @@
-"""When dream cycles run by themselves. Source: docs/systems/reverie.md R18."""
+"""The schedule of background dream cycles. Source: docs/systems/reverie.md R18."""
 
 from __future__ import annotations
 
@@ -19,24 +19,29 @@ _MOST_NEW: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamSchedule:
-    """When a cycle is due: after some time, some new memories, or the end of a session.
+    """The conditions for a background cycle, see :meth:`oneiros.Engine.keep_dreaming`.
 
-    Durations are seconds, or texts such as "90s", "30min", "4h" and "2d". Each cycle weakens what it
-    weakens by the same share, however little time has passed (docs/systems/reverie.md R12): ``rate``
-    of the profile's ``Downscale`` is per cycle, and a strength halves in 14 cycles at its 0.95.
+    A cycle is due after some time, after some new memories, or at the end of a session. Durations
+    are seconds, or texts such as "90s", "30min", "4h" and "2d". Each cycle weakens strengths by the
+    same share, however little time has passed (docs/systems/reverie.md R12): ``rate`` of the
+    profile's ``Downscale`` is per cycle, and at 0.95 a strength halves in 14 cycles.
 
     Raises:
-        ValueError, TypeError: a field breaks its rule.
+        ValueError, TypeError: a field is out of range or has another type.
+
+    >>> schedule = DreamSchedule(every="4h", min_gap="30min")
+    >>> schedule.is_due(since_cycle=14_400.0, waited=14_400.0, new=0, has_session_ended=False)
+    True
     """
 
     every: str | float | None = "4h"
-    """Since the cycle before, > 0; None: time alone is no reason."""
+    """A cycle is due this long after the previous one, > 0; None: not by time."""
     after_new: int | None = 10
-    """Memories added since the cycle before, >= 1; None: they are no reason."""
+    """A cycle is due after this many new memories, >= 1; None: not by new memories."""
     min_gap: str | float = "30min"
-    """The least time from one cycle to the next, >= 0; what comes earlier waits."""
+    """Minimum time between two cycles, >= 0; a cycle that is due earlier waits."""
     on_session_end: bool = True
-    """Whether ``end_session`` is a reason."""
+    """Whether a cycle is due when a session ends."""
 
     def __post_init__(self) -> None:
         if self.every is not None:
@@ -49,13 +54,13 @@ class DreamSchedule:
     def is_due(
         self, *, since_cycle: float | None, waited: float, new: int, has_session_ended: bool
     ) -> bool:
-        """Return whether a cycle is to run.
+        """Return whether a cycle is due.
 
         Args:
-            since_cycle: seconds since the cycle before; None: there was none.
-            waited: seconds since the cycle before, or since the schedule began.
-            new: memories added in that time.
-            has_session_ended: in that time.
+            since_cycle: seconds since the previous cycle; None: there was none.
+            waited: seconds since the previous cycle, or since the schedule started.
+            new: number of memories added in that time.
+            has_session_ended: whether a session ended in that time.
         """
         gap = duration_seconds("min_gap", self.min_gap)
         if since_cycle is not None and since_cycle < gap:
@@ -66,15 +71,15 @@ class DreamSchedule:
 
 
 def duration_seconds(name: str, given: str | float, *, above_zero: bool = False) -> float:
-    """Return the seconds of a duration, finite and >= 0.
+    """Return a duration in seconds, finite and >= 0.
 
     Args:
-        name: of the argument, for messages.
-        given: seconds, or a number and one of the units s, min, h and d.
-        above_zero: 0 is none.
+        name: the argument's name, for error messages.
+        given: seconds, or a text of a number and a unit: s, min, h or d.
+        above_zero: refuse 0.
 
     Raises:
-        ValueError, TypeError: it is none.
+        ValueError, TypeError: ``given`` is not a valid duration.
     """
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         msg = f"{name}: must be seconds or a text such as '4h', got {given!r}"

@@ -1,4 +1,4 @@
-"""A thread in the background that runs the cycles of a schedule."""
+"""A background thread that runs the dream cycles of a schedule."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from oneiros.engine.scope import Scope
     from oneiros.scoring.profile import Profile
 
-    Told = Callable[[DreamReport | Exception], None]
+    OnCycle = Callable[[DreamReport | Exception], None]
 
 __all__ = ["CycleCounts", "Dreamer"]
 
-_LOOK_SECONDS: Final = 1.0
-"""How often it is looked whether a cycle is due."""
+_CHECK_SECONDS: Final = 1.0
+"""Time between two checks whether a cycle is due."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,53 +35,59 @@ class _Dreams(Protocol):
 
 
 class _Counts(Protocol):
-    """What a dreamer looks at to know whether a cycle is due."""
+    """The figures of a store that decide whether a cycle is due."""
 
     def added(self) -> int:
-        """Count the memories that ever came: never less than before."""
+        """Return the number of memories ever added; it never decreases."""
 
     def dreamed_at(self) -> float | None:
-        """Return the clock of the store's last cycle, whoever ran it; None: there was none."""
+        """Return the clock of the store's last cycle, by any process; None: there was none."""
 
 
 class Dreamer:
-    """Runs the cycles of a schedule until it is stopped; a context manager that stops at its end.
+    """Runs the cycles of a schedule in a thread until it is stopped; also a context manager.
 
-    Made by ``Engine.keep_dreaming``. A cycle that fails is logged, and the next reason tries again.
-    One that another process runs is waited for, and counts as one.
+    Returned by ``Engine.keep_dreaming``. A failed cycle is logged; the next one runs when the
+    schedule is due again. If another process runs a cycle, the dreamer waits for it and counts it.
 
     Args:
-        mind: dreams.
-        schedule: when.
-        clock: the engine's.
-        counts: of the store.
-        profile: whose phases; None: the engine's.
-        told: is called in the thread with every report, and instead of the log with every error;
-            with :class:`~oneiros.errors.DreamBusy` once a wait.
+        engine: runs the cycles.
+        schedule: decides when a cycle is due.
+        clock: the engine's clock.
+        counts: the store's figures.
+        profile: the profile with the phases; None: the engine's.
+        on_cycle: called in the thread with each report, and with each error instead of logging it;
+            with :class:`~oneiros.errors.DreamBusy` once per wait.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     with engine.keep_dreaming(oneiros.DreamSchedule(every="4h")) as dreamer:
+    ...         dreamer.is_running
+    True
     """
 
     def __init__(
         self,
-        mind: _Dreams,
+        engine: _Dreams,
         schedule: DreamSchedule,
         clock: Clock,
         counts: _Counts,
         *,
         profile: Profile | None = None,
-        told: Told | None = None,
+        on_cycle: OnCycle | None = None,
     ) -> None:
         self.schedule = schedule
-        self._mind = mind
+        self._engine = engine
         self._clock = clock
         self._counts = counts
         self._profile = profile
-        self._told = told
+        self._on_cycle = on_cycle
         self._began = clock()
         self._cycle_at = self._seen = _past(counts.dreamed_at(), self._began)
         self._counted = counts.added()
         self._waits = False
-        self._fault = ""
-        self._ended = threading.Event()
+        self._last_error = ""
+        self._session_ended = threading.Event()
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="oneiros-dreamer", daemon=True)
@@ -93,25 +99,25 @@ class Dreamer:
         return self._thread.is_alive()
 
     def end_session(self) -> None:
-        """Say that a session ended."""
-        self._ended.set()
+        """Report the end of a session, after which a cycle may be due."""
+        self._session_ended.set()
         self.look()
 
     def look(self) -> None:
-        """Let the thread look at once whether a cycle is due; returns before it did."""
+        """Make the thread check now whether a cycle is due; does not wait for the check."""
         self._wake.set()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Run no further cycle, and wait for the one that runs. Stopping twice is once.
+        """Start no further cycle, and wait for the running one. May be called twice.
 
         Args:
-            timeout: how many seconds to wait at most, >= 0; None: as long as it takes.
+            timeout: maximum seconds to wait, >= 0; None: no limit.
 
         Returns:
             Whether the thread has ended.
 
         Raises:
-            ValueError, TypeError: ``timeout`` is out of its range, or no number; it goes on.
+            ValueError, TypeError: ``timeout`` is out of range or no number; the thread goes on.
         """
         if timeout is not None:
             require_number("timeout", timeout, low=0.0, high=threading.TIMEOUT_MAX)
@@ -135,27 +141,27 @@ class Dreamer:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._look(self._clock())
-                self._fault = ""
+                self._check(self._clock())
+                self._last_error = ""
             except EngineClosed:
                 self._stopped.set()
-            except Exception as error:  # noqa: BLE001 - whatever it was, the thread goes on
-                if self._fault != repr(error):  # not once a second
-                    self._fault = repr(error)
-                    self._tell_failure(error)
-            self._wake.wait(_LOOK_SECONDS)
+            except Exception as error:  # noqa: BLE001 - the thread survives any error
+                if self._last_error != repr(error):  # report a lasting error only once
+                    self._last_error = repr(error)
+                    self._report_failure(error)
+            self._wake.wait(_CHECK_SECONDS)
             self._wake.clear()
 
-    def _look(self, now: float) -> None:
+    def _check(self, now: float) -> None:
         dreamed = _past(self._counts.dreamed_at(), now)
-        if dreamed != self._seen:  # another process's, or somebody's by hand
+        if dreamed != self._seen:  # a cycle of another process, or a call of Engine.dream
             self._seen = dreamed
             if dreamed is not None and (self._cycle_at is None or dreamed > self._cycle_at):
                 self._cycle_at, self._counted = dreamed, self._counts.added()
         if self._is_due(now):
             self._dream(now)
         else:
-            self._waits = False  # the next wait is another
+            self._waits = False  # the next busy store is reported again
 
     def _is_due(self, now: float) -> bool:
         since = self._began if self._cycle_at is None else self._cycle_at
@@ -163,59 +169,59 @@ class Dreamer:
             since_cycle=None if self._cycle_at is None else now - self._cycle_at,
             waited=now - since,
             new=self._counts.added() - self._counted,
-            has_session_ended=self._ended.is_set(),
+            has_session_ended=self._session_ended.is_set(),
         )
 
     def _dream(self, now: float) -> None:
-        had_ended = self._ended.is_set()
-        self._ended.clear()  # a session that ends while it dreams is a new reason
+        had_ended = self._session_ended.is_set()
+        self._session_ended.clear()  # a session that ends during the cycle counts for the next
         try:
-            report = self._mind.dream(now, profile=self._profile)
+            report = self._engine.dream(now, profile=self._profile)
         except EngineClosed:
             raise
         except DreamBusy as error:
             if had_ended:
-                self._ended.set()
-            self._wait_for_another(error)
+                self._session_ended.set()
+            self._report_busy(error)
             return
         except Exception as error:  # noqa: BLE001 - as above
-            self._tell_failure(error)
+            self._report_failure(error)
         else:
             self._seen = now
-            self._tell(report)
+            self._report(report)
         self._waits = False
         self._cycle_at = now
         self._counted = self._counts.added()
 
-    def _wait_for_another(self, error: DreamBusy) -> None:
+    def _report_busy(self, error: DreamBusy) -> None:
         if not self._waits:
             self._waits = True
-            if self._told is None:
+            if self._on_cycle is None:
                 _log.info("%s; its end is waited for", error)
-            self._tell(error)
+            self._report(error)
 
-    def _tell_failure(self, error: Exception) -> None:
-        if self._told is None:
-            words = "a dream cycle in the background failed; the next reason tries again"
-            _log.error(words, exc_info=error)
-        self._tell(error)
+    def _report_failure(self, error: Exception) -> None:
+        if self._on_cycle is None:
+            message = "a dream cycle in the background failed; the next reason tries again"
+            _log.error(message, exc_info=error)
+        self._report(error)
 
-    def _tell(self, what: DreamReport | Exception) -> None:
-        """Tell who asked to be told; a failure of theirs is not the cycle's."""
+    def _report(self, outcome: DreamReport | Exception) -> None:
+        """Call ``on_cycle``; its own errors are logged."""
         try:
-            if self._told is not None:
-                self._told(what)
+            if self._on_cycle is not None:
+                self._on_cycle(outcome)
         except Exception:  # noqa: BLE001 - as above
-            _log.exception("what is told of dream cycles failed")
+            _log.exception("the callback for dream cycles failed")
 
 
 def _past(moment: float | None, now: float) -> float | None:
-    """Return a moment, unless it is still to come: whoever gave it had another clock."""
+    """Return a moment, or None if it is in the future, by a clock that differs from ours."""
     return None if moment is None or moment > now else moment
 
 
 class CycleCounts:
-    """What a schedule goes by, of one engine."""
+    """The figures of an engine's store that decide whether a cycle is due."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -1,4 +1,4 @@
-"""What a draft reads that lies in no column, from a store and its read model."""
+"""The input of a draft: columns, texts, vectors and links of a store and its read model."""
 
 from __future__ import annotations
 
@@ -19,89 +19,10 @@ if TYPE_CHECKING:
     from oneiros.index.texts import MemoryTexts
     from oneiros.store import Store, StoredMemory
 
-__all__ = ["DraftSource", "StoredSource"]
-
-
-if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Mask = npt.NDArray[np.bool_]
 
-
-class DraftSource(Protocol):
-    """The store as a draft reads it. Rows are numbers of the process's columns."""
-
-    def is_of(self, lifecycle: object) -> bool:
-        """Whether its rows are those of these columns."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The words for the codes of the column ``kind``; that of code 0 is empty."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """By row; "" where a memory was erased."""
-
-    def row_of(self, id: str) -> int | None:
-        """The row of an id; None where there is none."""
-
-    def column(self, name: str) -> Column:
-        """A read-only view of a column, one value a row; an erased one's ``deleted_at`` is NaN."""
-
-    def live_rows(self) -> Rows:
-        """The rows of memories that are not deleted, rising."""
-
-    def texts(self, rows: Rows) -> list[str]:
-        """The texts of rows as they were given."""
-
-    def records(self, rows: Rows) -> list[Mapping[str, object]]:
-        """What else the store holds of rows, as a memory holds it.
-
-        That is title, topic, project, session, tags, metadata, sessions and superseded_by.
-        """
-
-    def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """One number a row, the same where the field is; -1 where a row has none.
-
-        Args:
-            field: "topic", "project" or "session".
-        """
-
-    def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
-        """For each row the largest Jaccard of its words with another row's of its topic, 0 to 1.
-
-        Words are those of docs/systems/omega.md O3; rows without a topic count as of one topic.
-
-        Args:
-            rows: those asked about.
-            among: which rows they are compared with, one value a row.
-        """
-
-    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
-
-    def nearest(
-        self, rows: Rows, count: int, among: Mask
-    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
-        """For each row the rows nearest by cosine, itself left out, the best first, with cosines.
-
-        Args:
-            rows: those asked about; one without a vector has none.
-            count: most a row.
-            among: which rows may be named, one value a row.
-        """
-
-    def repeated(self) -> list[Rows]:
-        """Groups of live rows with one text in one topic and project, each in order of insertion.
-
-        Rows without a topic count as of one topic, those without a project as of one project.
-        """
-
-    def linked(self, row: int) -> Rows:
-        """The rows that a row is linked with."""
-
-    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """When rows were last replayed, seconds; NaN where never, or before they last changed."""
-
+__all__ = ["DraftSource", "StoredSource"]
 
 _FIELDS = (
     *("title", "kind", "topic", "project", "session"),
@@ -109,14 +30,93 @@ _FIELDS = (
 )
 
 
+class DraftSource(Protocol):
+    """The input of a draft. Rows are row numbers of the process's columns."""
+
+    def is_of(self, lifecycle: object) -> bool:
+        """Whether the row numbers are those of these columns."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words of the codes of the column ``kind``; code 0 is ""."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The id of each row; "" for an erased memory."""
+
+    def row_of(self, id: str) -> int | None:
+        """Return the row of an id, or None."""
+
+    def column(self, name: str) -> Column:
+        """Return a read-only view of a column; ``deleted_at`` of an erased memory is NaN."""
+
+    def live_rows(self) -> Rows:
+        """Return the rows that are not deleted, ascending."""
+
+    def texts(self, rows: Rows) -> list[str]:
+        """Return the original texts of rows."""
+
+    def records(self, rows: Rows) -> list[Mapping[str, object]]:
+        """Return the fields of rows that are not in columns, as in a memory.
+
+        These are title, kind, topic, project, session, tags, metadata, sessions and superseded_by.
+        """
+
+    def grouped(self, field: str) -> npt.NDArray[np.int64]:
+        """Return a number for each row, equal where the field is equal; -1 for no value.
+
+        Args:
+            field: "topic", "project" or "session".
+        """
+
+    def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
+        """Return each row's largest word Jaccard with another row of its topic, 0 to 1.
+
+        Words are those of docs/systems/omega.md O3; rows without a topic share one topic.
+
+        Args:
+            rows: the rows to compare.
+            among: mask of the rows to compare with.
+        """
+
+    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
+        """Return unit vectors, shape (n, dimension).
+
+        A row without a vector gets zeros; the shape is (n, 0) if no row of the store has one.
+        """
+
+    def nearest(
+        self, rows: Rows, count: int, among: Mask
+    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
+        """Return for each row the nearest other rows by cosine, the best first, with cosines.
+
+        Args:
+            rows: the rows to compare; one without a vector has no neighbours.
+            count: maximum number of neighbours per row.
+            among: mask of the rows that may be neighbours.
+        """
+
+    def repeated(self) -> list[Rows]:
+        """Return groups of live rows with equal text, topic and project, in order of insertion.
+
+        Rows without a topic share one topic, rows without a project one project.
+        """
+
+    def linked(self, row: int) -> Rows:
+        """Return the rows that a row is linked with."""
+
+    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Return the time of the last replay, seconds; NaN for none since the last change."""
+
+
 class StoredSource:
-    """The memories of a store. See :class:`oneiros.dream.draft.Source`.
+    """A :class:`DraftSource` over a store.
 
     Args:
-        store: for what lies in no column.
-        projections: hold what the store held when the cycle began.
-        associations: the links, which have been read; None where they are damaged.
-        texts: returns the texts that the core holds; asked when the first phase wants them.
+        store: read for fields that are not in columns.
+        projections: hold the store's state at the start of the cycle.
+        associations: the links, already read; None if they are damaged.
+        texts: returns the texts that the core holds; called when a phase first needs them.
     """
 
     def __init__(
@@ -136,67 +136,67 @@ class StoredSource:
         self._live = self._live[self._live < self._count]
 
     def is_of(self, lifecycle: object) -> bool:
-        """Whether its rows are those of these columns."""
+        """Whether the row numbers are those of these columns."""
         return self._lifecycle is lifecycle
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The words for the codes of the column ``kind``; that of code 0 is empty."""
+        """The words of the codes of the column ``kind``; code 0 is ""."""
         return self._lifecycle.kinds
 
     @property
     def ids(self) -> Sequence[str]:
-        """By row; "" where a memory was erased."""
+        """The id of each row; "" for an erased memory."""
         return cast("Sequence[str]", self._lifecycle.ids)
 
     def row_of(self, id: str) -> int | None:
-        """The row of an id; None where there is none, or it came later."""
+        """Return the row of an id; None if it is unknown or was added after the cycle began."""
         row = self._lifecycle.row_of.get(id)
         return row if row is not None and row < self._count else None
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """A read-only view of a column, one value a row."""
+        """Return a read-only view of a column, one value per row."""
         return self._lifecycle.column(name)[: self._count]
 
     def live_rows(self) -> Rows:
-        """The rows of memories that are not deleted, rising."""
+        """Return the rows that are not deleted, ascending."""
         return self._live
 
     def texts(self, rows: Rows) -> list[str]:
-        """The texts of rows as they were given; of one erased meanwhile, an empty one."""
-        return ["" if held is None else held.text for held in self._stored(rows)]
+        """Return the original texts of rows; "" for a memory erased since the cycle began."""
+        return ["" if memory is None else memory.text for memory in self._stored(rows)]
 
     def records(self, rows: Rows) -> list[Mapping[str, object]]:
-        """What else the store holds of rows; of one erased meanwhile, nothing."""
+        """Return the fields that are not in columns; {} for a memory erased since."""
         return [
-            {} if held is None else {name: getattr(held, name) for name in _FIELDS}
-            for held in self._stored(rows)
+            {} if memory is None else {name: getattr(memory, name) for name in _FIELDS}
+            for memory in self._stored(rows)
         ]
 
     def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """One number a row, the same where a topic, project or session is; -1 for none."""
+        """Return a number for each row, equal where the field is equal; -1 for no value."""
         return self.column(f"{field}_code").astype(np.int64) - 1
 
-    def overlaps(self, rows: Rows, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """For each row the largest Jaccard of its words with another row's of its topic, 0 to 1."""
+    def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
+        """Return each row's largest word Jaccard with another row of its topic, 0 to 1."""
         return word_overlaps(self._texts().column, rows, among, self.grouped("topic"))
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (n, dimension); zeros where a row has none; (n, 0) where no row has."""
+        """Return unit vectors, shape (n, dimension), with zeros for a row without one."""
         if not self._vectors:
             return np.zeros((len(rows), 0), np.float32)
         return self._vectors.reconstruct(rows)
 
     def nearest(
-        self, rows: Rows, count: int, among: npt.NDArray[np.bool_]
+        self, rows: Rows, count: int, among: Mask
     ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
-        """For each row the rows nearest by cosine, itself left out, the best first, with cosines."""
+        """Return for each row the nearest other rows by cosine, the best first, with cosines."""
         nothing = np.empty(0, np.uint32), np.empty(0)
         index = self._vectors
-        named = np.flatnonzero(among).astype(np.uint32)
-        if not index or not len(rows) or not count or not len(named):
+        candidates = np.flatnonzero(among).astype(np.uint32)
+        if not index or not len(rows) or not count or not len(candidates):
             return [nothing for _ in rows]
-        allowed = None if among.all() else allowed_bits(set_of(named), self._count)
+        allowed = None if among.all() else allowed_bits(set_of(candidates), self._count)
         vectors = index.reconstruct(rows)
         if index.has_graph:
             lists = [index.search(vector, count + 1, allowed) for vector in vectors]
@@ -211,38 +211,34 @@ class StoredSource:
         return found
 
     def repeated(self) -> list[Rows]:
-        """Groups of live rows with one text in one topic and project, each in order of insertion."""
+        """Return groups of live rows with equal text, topic and project, in order of insertion."""
         with self._store.read() as reading:
             groups = reading.cycles.repeated_texts()
         found = []
         for sequences in groups:
-            rows = self._rows_of(sequences)
+            known = self._lifecycle.rows_of_sequences(np.array(sequences, np.int64))
+            rows = known[(known >= 0) & (known < self._count)].astype(np.uint32)
             if len(rows) > 1:
                 found.append(rows)
         return found
 
     def linked(self, row: int) -> Rows:
-        """The rows that a row is linked with."""
+        """Return the rows that a row is linked with."""
         others = () if self._associations is None else self._associations.linked(row)
         return np.array(sorted(others), np.uint32)
 
     def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """When rows were last replayed, seconds; NaN where never, or before they last changed."""
+        """Return the time of the last replay, seconds; NaN for none since the last change."""
         with self._store.read() as reading:
-            held = reading.cycles.replayed_at()
-        every = np.full(self._count, np.nan)
-        if held:
-            own = self._lifecycle.rows_of_sequences(np.array(list(held), np.int64))
-            is_here = (own >= 0) & (own < self._count)
-            every[own[is_here]] = np.array(list(held.values()), np.float64)[is_here]
-        found = every[rows]
+            replays = reading.cycles.replayed_at()
+        times = np.full(self._count, np.nan)
+        if replays:
+            replayed = self._lifecycle.rows_of_sequences(np.array(list(replays), np.int64))
+            is_known = (replayed >= 0) & (replayed < self._count)
+            times[replayed[is_known]] = np.array(list(replays.values()), np.float64)[is_known]
+        found = times[rows]
         found[found < self.column("updated_at")[rows]] = np.nan
         return found
-
-    def _rows_of(self, sequences: Sequence[int]) -> Rows:
-        """The rows of memories, in their order, without those that are not known."""
-        rows = self._lifecycle.rows_of_sequences(np.array(sequences, np.int64))
-        return rows[(rows >= 0) & (rows < self._count)].astype(np.uint32)
 
     def _stored(self, rows: Rows) -> list[StoredMemory | None]:
         ids = self._lifecycle.ids

@@ -1,4 +1,4 @@
-"""Copies of a store on which a dream plan is tried."""
+"""Copies of a store to try a dream plan on."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _COPY: Final = "copy.db"
 
 
 class StoreTrials:
-    """Copies of an engine's store, as :class:`oneiros.dream.impact.Trials`; a context manager.
+    """Implements :class:`oneiros.dream.impact.StoreCopies` for an engine; a context manager.
 
-    Every plan is tried on a copy of one copy, so that all begin with the same bytes. Vectors are
-    compared exactly, since an approximate index may answer otherwise each time it is built. Each
-    text is embedded once, and each question reworded once.
+    Every plan is tried on a copy of one copy, so that all start from the same bytes. Vector search
+    is exact, since an approximate index may give other results each time it is built. Each text is
+    embedded once, and each query expanded once.
 
     Args:
-        open_engine: opens the copies: the class of the engine.
+        open_engine: the class of the engine, to open the copies.
         services: of the engine.
-        now: what the clock of the copies shows.
+        now: the time that the clock of the copies shows.
     """
 
     def __init__(self, open_engine: type[Engine], services: EngineServices, now: float) -> None:
@@ -42,7 +42,7 @@ class StoreTrials:
         self._services = services
         self._now = now
         embedder = services.sync.vectors.embedder
-        self._embedder = None if embedder is None else _Once(embedder)
+        self._embedder = None if embedder is None else _CachingEmbedder(embedder)
         self._expander = None if services.expander is None else cache(services.expander)
         self._folder = TemporaryDirectory(prefix="oneiros-impact-")
         self._copy = Path(self._folder.name) / _COPY
@@ -61,14 +61,14 @@ class StoreTrials:
     def answers(
         self, queries: Sequence[str], count: int, plan: DreamPlan | None = None
     ) -> list[list[str]]:
-        """Return the ids of the best answers, as :class:`oneiros.dream.impact.Trials` says."""
+        """Return the ids of the top results, see :class:`oneiros.dream.impact.StoreCopies`."""
         if plan is None:
             return self._searched(self._copy, queries, count, None)
         with TemporaryDirectory(dir=self._folder.name) as folder:
             path = Path(folder) / _COPY
             copyfile(self._copy, path)
             snapshot = Path(f"{self._copy}-snapshot")
-            if snapshot.exists():  # else a small store, which is read as fast without
+            if snapshot.exists():  # small stores have none
                 copyfile(snapshot, f"{path}-snapshot")
             return self._searched(path, queries, count, plan)
 
@@ -90,7 +90,7 @@ class StoreTrials:
             return [engine.search(query, count, reinforce=False).ids for query in queries]
 
 
-class _Once:
+class _CachingEmbedder:
     """An embedder that embeds each text once."""
 
     def __init__(self, embedder: Embedder) -> None:

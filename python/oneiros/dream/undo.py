@@ -1,4 +1,4 @@
-"""A dream cycle taken back, as part of one transaction: all that nobody changed since."""
+"""Undo a dream cycle within one transaction: restore all values that did not change since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from oneiros._lazy import np
 from oneiros.dream import undo_log
 from oneiros.dream.apply import kept_report, link_state
 from oneiros.dream.counting import removals
-from oneiros.dream.kept_contents import require_sense
+from oneiros.dream.kept_contents import require_valid
 from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
@@ -41,31 +41,31 @@ _RULE = "R19"
 _ARCHIVED = ENUMS["status"].index("archived")
 
 
-def _moved(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
-    """Return long numbers by where their places are now.
+def _selected(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
+    """Return the long numbers of a selection of places, renumbered by position in it.
 
     Args:
         long: the numbers.
-        places: that are left, each once.
+        places: the selected places, each once.
     """
-    to = np.flatnonzero(np.isin(places, long.places))
-    return LongNumbers(to, long.values[np.searchsorted(long.places, places[to])])
+    positions = np.flatnonzero(np.isin(places, long.places))
+    return LongNumbers(positions, long.values[np.searchsorted(long.places, places[positions])])
 
 
 def _are_shown(
     states: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """Return which rows are neither deleted nor archived."""
+    """Return the mask of rows that are neither deleted nor archived."""
     shown: npt.NDArray[np.bool_] = np.isnan(states["deleted_at"][rows])
     shown &= states["status"][rows] != _ARCHIVED
     return shown
 
 
 def undoable(reading: Reading, id: str) -> StoredCycle:
-    """Return the cycle of an id.
+    """Return the cycle with an id.
 
     Raises:
-        ValueError: there is none, it was undone, it is an undoing, or what it changed is no longer
+        ValueError: there is none, it was undone, it is itself an undo, or its undo log is no longer
             kept.
     """
     cycle = reading.cycles.dream_cycle(id)
@@ -83,14 +83,14 @@ def undoable(reading: Reading, id: str) -> StoredCycle:
 
 
 class Undoing:
-    """One cycle on its way back.
+    """The undo of one cycle.
 
     Args:
-        cycle: of :func:`undoable`.
+        cycle: returned by :func:`undoable`.
         transaction: open; the projections hold what it sees.
         lifecycle: rows and columns.
-        associations: the links; None: they are damaged, and stay as they are.
-        report: of this undoing, to be completed.
+        associations: the links; None: damaged, and left unchanged.
+        report: of this undo, to be completed.
     """
 
     def __init__(
@@ -108,35 +108,38 @@ class Undoing:
         self._report = report
         self._not_restored: list[FieldChange] = []
         self._restored = 0
-        self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle took away, by column
-        self._stuck: list[npt.NDArray[np.int64]] = []  # those of them that stay so
+        self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle removed, by column
+        self._stuck: list[npt.NDArray[np.int64]] = []  # removed rows that changed since
         self._kept: list[undo_log.KeptColumn] = []
         self.has_erased = False
-        """Whether a memory that the cycle added is gone for good."""
+        """Whether a memory that the cycle added was erased."""
 
-    def run(self, own: OwnWrites) -> DreamReport:
-        """Restore what can be, note it as a cycle of its own, and tell ``own`` of it.
+    def run(self, own_writes: OwnWrites) -> DreamReport:
+        """Restore all values that did not change since, and note the undo as a cycle.
+
+        Args:
+            own_writes: collects the changes.
 
         Raises:
-            StoreCorrupt: what the cycle changed is damaged; nothing was written.
+            StoreCorrupt: the undo log is damaged; nothing was written.
         """
         columns, links = undo_log.decoded(self._cycle.changes or b"")
         contents = self._transaction.cycles.dream_contents(self._cycle.number)
-        require_sense(contents)
-        self._restore_columns(columns, own)
+        require_valid(contents)
+        self._restore_columns(columns, own_writes)
         self._restore_links(links)
         for content in reversed(contents):
             self._restore_content(content)
-        own.sequences += changed_by_contents(contents) + self._transaction.relinked
-        stays = len({one.id for one in self._not_restored})
-        told = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=stays)
+        own_writes.sequences += changed_by_contents(contents) + self._transaction.relinked
+        count = len({change.id for change in self._not_restored})
+        left_alone = LeftAlone(phase=_PHASE, rule=_RULE, reason="changed since", memories=count)
         report = replace(
             self._report,
             undoes=self._cycle.id,
             brought_back=self._brought_back,
             brought_back_shown=self._brought_back_shown,
             change_count=self._restored,
-            left_alone=(told,) if stays else (),
+            left_alone=(left_alone,) if count else (),
             not_restored=tuple(self._not_restored),
         )
         self._transaction.cycles.add_dream_cycle(
@@ -153,7 +156,9 @@ class Undoing:
         )
         return report
 
-    def _restore_columns(self, columns: Sequence[undo_log.KeptColumn], own: OwnWrites) -> None:
+    def _restore_columns(
+        self, columns: Sequence[undo_log.KeptColumn], own_writes: OwnWrites
+    ) -> None:
         sequence_of = np.zeros(len(self._lifecycle.ids), np.int64)
         writes = []
         for column in columns:
@@ -161,29 +166,35 @@ class Undoing:
             known = np.flatnonzero(rows >= 0)
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
-            held = self._lifecycle.column(column.field)[rows]
-            stands = held == after
-            if held.dtype.kind == "f":
-                stands |= np.isnan(held) & np.isnan(after)
+            current = self._lifecycle.column(column.field)[rows]
+            same = current == after
+            if current.dtype.kind == "f":
+                same |= np.isnan(current) & np.isnan(after)
             removed = removals(column.field, after)
             self._removed.append(rows[removed])
-            self._stuck.append(rows[removed & ~stands])
-            self._tell(column.field, rows[~stands], held[~stands], before[~stands])
-            if stands.any():
-                order = np.flatnonzero(stands)[np.argsort(rows[stands], kind="stable")]
-                restored, was = rows[order].astype(np.uint32), before[order]
-                long = None if column.long is None else _moved(column.long, known[order])
-                writes.append(ColumnWrite(column.field, restored, was, long))
+            self._stuck.append(rows[removed & ~same])
+            for row, value, old in zip(
+                rows[~same].tolist(),
+                said(column.field, current[~same]),
+                said(column.field, before[~same]),
+                strict=True,
+            ):
+                self._leave(self._lifecycle.ids[row], column.field, value, old)
+            if same.any():
+                order = np.flatnonzero(same)[np.argsort(rows[same], kind="stable")]
+                restored, values = rows[order].astype(np.uint32), before[order]
+                long = None if column.long is None else _selected(column.long, known[order])
+                writes.append(ColumnWrite(column.field, restored, values, long))
                 self._kept.append(
-                    undo_log.KeptColumn(column.field, sequence_of[restored], after[order], was)
+                    undo_log.KeptColumn(column.field, sequence_of[restored], after[order], values)
                 )
                 self._restored += len(restored)
         self._count_brought_back(writes)
         write_columns(self._transaction, writes, sequence_of)
-        own.columns += writes
+        own_writes.columns += writes
 
     def _count_brought_back(self, writes: Sequence[ColumnWrite]) -> None:
-        """Count the memories that the cycle took away and that are back after these writes."""
+        """Count the memories that the cycle removed and that these writes restore."""
         nothing = np.empty(0, np.int64)
         rows = np.unique(np.concatenate([nothing, *self._removed]))
         rows = np.setdiff1d(rows, np.concatenate([nothing, *self._stuck]))
@@ -195,18 +206,10 @@ class Undoing:
         self._brought_back = len(rows)
         self._brought_back_shown = int(np.count_nonzero(_are_shown(states, rows) & ~was_shown))
 
-    def _tell(
-        self, field: str, rows: npt.NDArray[Any], held: npt.NDArray[Any], before: npt.NDArray[Any]
-    ) -> None:
-        ids = self._lifecycle.ids
-        for row, stays, was in zip(
-            rows.tolist(), said(field, held), said(field, before), strict=True
-        ):
-            self._leave(ids[row], field, stays, was)
-
-    def _leave(self, id: str, field: str, held: object, before: object) -> None:
+    def _leave(self, id: str, field: str, current: object, before: object) -> None:
+        """Note a field that is not restored, because it changed after the cycle."""
         self._not_restored.append(
-            FieldChange(id=id, field=field, before=held, after=before, phase=_PHASE, rule=_RULE)
+            FieldChange(id=id, field=field, before=current, after=before, phase=_PHASE, rule=_RULE)
         )
 
     def _restore_links(self, links: Sequence[undo_log.KeptLink]) -> None:
@@ -219,8 +222,8 @@ class Undoing:
             one, other = id_of[link.first], id_of[link.second]
             if one is None or other is None:
                 continue
-            (held,) = self._associations.of_pairs([(row_of[one], row_of[other])])
-            if link_state(held) != link.after:
+            (current,) = self._associations.of_pairs([(row_of[one], row_of[other])])
+            if link_state(current) != link.after:
                 self._leave(one, "link", other, None)
             elif link.before is None:
                 self._transaction.remove_link(one, other)
@@ -237,31 +240,30 @@ class Undoing:
             self._restore_replay(content)
             return
         try:
-            (held,) = self._transaction.load_stored([id])
-        except StoreCorrupt:  # what is damaged stays as it is
+            (stored,) = self._transaction.load_stored([id])
+        except StoreCorrupt:  # damaged memories are left unchanged
             self._leave(id, content.field, None, None)
             return
-        if held is None:
+        if stored is None:
             return
         if content.field == "memory":
-            self._take_back(held)
+            self._remove_added(stored)
             return
-        names = {"metadata": "metadata_json"}
-        now = getattr(held, names.get(content.field, content.field))
-        if now != content.after or not self._fits(content):
-            self._leave(held.id, content.field, None, None)
+        attribute = "metadata_json" if content.field == "metadata" else content.field
+        if getattr(stored, attribute) != content.after or not self._fits(content):
+            self._leave(id, content.field, None, None)
             return
         before: Any = content.before
         if content.field == "text":
-            self._transaction.set_text(held.id, before)
+            self._transaction.set_text(id, before)
         else:
             if content.field == "metadata":
                 before = {} if before is None else metadata_of(before)
-            self._transaction.update_columns([(held.id, {content.field: before})])
+            self._transaction.update_columns([(id, {content.field: before})])
         self._restored += 1
 
     def _fits(self, content: StoredContent) -> bool:
-        """Whether a vector is of the store's embedder: no reembed came after the cycle."""
+        """Whether a content that is a vector is of the store's current embedder."""
         if content.field != "embedding" or content.before is None:
             return True
         settings = self._transaction.settings()
@@ -272,22 +274,22 @@ class Undoing:
         return settings.get(DIMENSION_SETTING) == str(width)
 
     def _restore_replay(self, content: StoredContent) -> None:
-        """Bring back when a memory was replayed, unless another cycle replayed it since."""
+        """Restore the time of a memory's replay, unless another cycle replayed it since."""
         if self._transaction.cycles.replays([content.sequence]) == [content.after]:
             if content.before is None:
                 self._transaction.cycles.forget_replay(content.sequence)
             else:
                 self._transaction.cycles.keep_replays([content.sequence], content.before)
 
-    def _take_back(self, held: StoredMemory) -> None:
-        """Drop a memory that the cycle added; one that was used or changed since is soft-deleted."""
-        if not held.id.startswith(f"{self._cycle.id}+"):  # as ``DreamPlan.name`` has it
-            msg = f"the store holds damaged changes of a dream cycle ({held.id!r} is not of it)"
+    def _remove_added(self, stored: StoredMemory) -> None:
+        """Erase a memory that the cycle added, or soft-delete it if it was used or changed since."""
+        if not stored.id.startswith(f"{self._cycle.id}+"):  # see ``DreamPlan.name``
+            msg = f"the store holds damaged changes of a dream cycle ({stored.id!r} is not of it)"
             raise StoreCorrupt(msg)
-        if held.revision == self._cycle.revision:
-            self._transaction.erase(held.id)
+        if stored.revision == self._cycle.revision:
+            self._transaction.erase(stored.id)
             self.has_erased = True
         else:
-            self._transaction.update_columns([(held.id, {"deleted_at": self._report.now})])
-            self._leave(held.id, "memory", None, None)
+            self._transaction.update_columns([(stored.id, {"deleted_at": self._report.now})])
+            self._leave(stored.id, "memory", None, None)
         self._restored += 1

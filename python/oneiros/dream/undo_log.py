@@ -1,7 +1,7 @@
-"""What a cycle changed in columns and links, as bytes: what an undo goes by.
+"""The undo log of a cycle: its changes of columns and links, as bytes.
 
-A checksum, a header, then blocks: the header is JSON, each block a compressed array. A memory is its
-sequence number, so that nothing of what it says lies here.
+A checksum, a header, then blocks: the header is JSON, each block a compressed array. Memories appear
+as sequence numbers, so the log holds none of their text.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["KeptColumn", "KeptLink", "decoded", "encoded", "revision_of"]
 
 _MAGIC: Final = b"oneiros-dream-1\n"
-_LENGTHS: Final = struct.Struct("<II")  # CRC-32 of all that follows it; the header's length
+_LENGTHS: Final = struct.Struct("<II")  # CRC-32 of everything after it; length of the header
 _CHECKED_FROM: Final = len(_MAGIC) + 4
-_LEVEL: Final = 1  # most values repeat: more effort gains little
+_LEVEL: Final = 1  # most values repeat, so higher levels gain little
 _MOST_ROWS: Final = 2**28
-_NUMBERS_END: Final = 2**63  # of memories: SQLite's
+_NUMBERS_END: Final = 2**63  # SQLite's limit of sequence numbers
 
 
 class KeptColumn(NamedTuple):
@@ -41,16 +41,19 @@ class KeptColumn(NamedTuple):
 
     field: str
     sequences: npt.NDArray[np.int64]
-    """Rising."""
+    """In ascending order."""
     before: Array
     """In the column's dtype."""
     after: Array
     long: LongNumbers | None = None
-    """What the store held before in place of some of ``before``; None: nothing else."""
+    """Exact stored numbers for some of ``before``, which float32 rounds; None: none."""
 
 
 class KeptLink(NamedTuple):
-    """One link, as a cycle changed it: (kind, weight, created_at, co_retrieved_at), or None for none."""
+    """One link, as a cycle changed it.
+
+    A state is (kind, weight, created_at, co_retrieved_at), or None for no link.
+    """
 
     first: int
     second: int
@@ -59,40 +62,40 @@ class KeptLink(NamedTuple):
 
 
 def encoded(columns: Sequence[KeptColumn], links: Sequence[KeptLink], *, revision: int) -> bytes:
-    """Return the bytes of what a cycle changed.
+    """Encode the changes of a cycle.
 
     Args:
         columns: each field once.
-        links: each once.
-        revision: of the commit that applies it.
+        links: each link once.
+        revision: of the commit that applies the cycle.
     """
     blocks: list[bytes] = []
-    head: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for column in columns:
         steps = np.diff(column.sequences, prepend=0).astype("<i8")
         parts = _packed(steps, column.before, column.after)
-        told = {"field": column.field, "rows": len(steps), "bytes": list(map(len, parts))}
+        entry = {"field": column.field, "rows": len(steps), "bytes": list(map(len, parts))}
         if column.long is not None:
             more = _packed(
                 np.diff(column.long.places, prepend=-1).astype("<i8"), column.long.values
             )
-            told["long"] = [len(column.long.places), *map(len, more)]
+            entry["long"] = [len(column.long.places), *map(len, more)]
             parts += more
-        head.append(told)
+        entries.append(entry)
         blocks += parts
-    record = {"revision": revision, "columns": head, "links": links}
+    record = {"revision": revision, "columns": entries, "links": links}
     header = json.dumps(record, separators=(",", ":")).encode()
-    made = b"".join((_MAGIC, _LENGTHS.pack(0, len(header)), header, *blocks))
-    checksum = zlib.crc32(memoryview(made)[_CHECKED_FROM:])
-    return b"".join((_MAGIC, checksum.to_bytes(4, "little"), memoryview(made)[_CHECKED_FROM:]))
+    blob = b"".join((_MAGIC, _LENGTHS.pack(0, len(header)), header, *blocks))
+    checksum = zlib.crc32(memoryview(blob)[_CHECKED_FROM:])
+    return b"".join((_MAGIC, checksum.to_bytes(4, "little"), memoryview(blob)[_CHECKED_FROM:]))
 
 
 def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
-    """Return what :func:`encoded` made bytes of.
+    """Decode the bytes of :func:`encoded`.
 
     Raises:
-        StoreCorrupt: it made no such bytes, or they say what no cycle does: numbers of memories that
-            do not rise, values that a field cannot hold.
+        StoreCorrupt: the bytes are damaged, or no cycle makes such changes: sequence numbers that
+            are not ascending, values out of a field's range.
     """
     try:
         return _decoded(blob)
@@ -105,10 +108,10 @@ def decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
 
 
 def revision_of(blob: bytes) -> int:
-    """Return the commit whose changes these are; 0 where they do not tell.
+    """Return the revision of the commit that made these changes; 0 if it is missing.
 
     Args:
-        blob: that :func:`decoded` can read.
+        blob: bytes that :func:`decoded` can read.
     """
     header, _ = _header(blob)
     revision = header.get("revision")
@@ -119,43 +122,36 @@ def _decoded(blob: bytes) -> tuple[list[KeptColumn], list[KeptLink]]:
     header, place = _header(blob)
     dtypes: Mapping[str, str] = _core.Columns.schema()
     columns = []
-    for one in header["columns"]:
-        rows = _count(one["rows"])
-        arrays = []
-        sizes = [int(size) for size in one["bytes"]]
-        dtype = dtypes[one["field"]]
-        for size, kind in zip(sizes, ("<i8", dtype, dtype), strict=True):
-            arrays.append(_array(blob, place, size, rows, kind))
-            place += size
+    for entry in header["columns"]:
+        dtype = dtypes[entry["field"]]
+        sizes = [int(size) for size in entry["bytes"]]
+        arrays, place = _arrays(blob, place, sizes, _count(entry["rows"]), ("<i8", dtype, dtype))
         steps, before, after = arrays
-        column = KeptColumn(one["field"], _rising(steps), before, after)
-        if "long" in one:
-            count, *sizes = map(_count, one["long"])
-            arrays = []
-            for size, kind in zip(sizes, ("<i8", "<f8"), strict=True):
-                arrays.append(_array(blob, place, size, count, kind))
-                place += size
-            column = column._replace(long=LongNumbers(np.cumsum(arrays[0]) - 1, arrays[1]))
-        _require_sense(column)
+        column = KeptColumn(entry["field"], _ascending(steps), before, after)
+        if "long" in entry:
+            count, *sizes = map(_count, entry["long"])
+            (steps, values), place = _arrays(blob, place, sizes, count, ("<i8", "<f8"))
+            column = column._replace(long=LongNumbers(np.cumsum(steps) - 1, values))
+        _require_valid(column)
         columns.append(column)
     if len({column.field for column in columns}) < len(columns):
         msg = "a field twice"
         raise ValueError(msg)
     if place != len(blob):
-        msg = f"{len(blob)} bytes, {place} told of"
+        msg = f"{len(blob)} bytes, {place} expected"
         raise ValueError(msg)
     return columns, [_link(*link) for link in header["links"]]
 
 
-def _count(told: Any) -> int:
-    if not (isinstance(told, int) and 0 <= told <= _MOST_ROWS):
-        msg = f"{told!r} rows or bytes"
+def _count(value: Any) -> int:
+    if not (isinstance(value, int) and 0 <= value <= _MOST_ROWS):
+        msg = f"{value!r} rows or bytes"
         raise ValueError(msg)
-    return told
+    return value
 
 
 def _header(blob: bytes) -> tuple[Any, int]:
-    """What the header says, and where the blocks begin."""
+    """Return the header, and the offset of the first block."""
     if blob[: len(_MAGIC)] != _MAGIC:
         msg = "another beginning"
         raise ValueError(msg)
@@ -167,33 +163,33 @@ def _header(blob: bytes) -> tuple[Any, int]:
     return json.loads(blob[start : start + length]), start + length
 
 
-def _rising(steps: Array) -> Array:
-    """The numbers of memories that are so far from each other."""
+def _ascending(steps: Array) -> Array:
+    """Return sequence numbers from their differences."""
     sequences = np.cumsum(steps)
-    if (steps < 1).any() or (sequences < 1).any():  # past the last number they begin below 0
+    if (steps < 1).any() or (sequences < 1).any():  # negative after an overflow
         msg = "numbers of memories that do not rise"
         raise ValueError(msg)
     return sequences
 
 
-def _require_sense(column: KeptColumn) -> None:
-    """Refuse values that no memory holds: they must not come into the store by an undoing."""
+def _require_valid(column: KeptColumn) -> None:
+    """Refuse values that no memory can hold: an undo must not write them to the store."""
     field = FIELDS.get(column.field)
     if field is None or field.range is None:
         msg = f"changes of {column.field!r}"
         raise ValueError(msg)
     long = () if column.long is None else (column.long.values,)
     for values in (column.before, column.after, *long):
-        makes_sense = (values >= field.range.low) & (values <= field.most_stored)
+        is_valid = (values >= field.range.low) & (values <= field.most_stored)
         if field.nullable:
-            makes_sense |= np.isnan(values)
-        if not makes_sense.all():
-            msg = f"{field.name}: must be {field.range.rule}, got {values[~makes_sense][0]!r}"
+            is_valid |= np.isnan(values)
+        if not is_valid.all():
+            msg = f"{field.name}: must be {field.range.rule}, got {values[~is_valid][0]!r}"
             raise ValueError(msg)
     if column.long is not None:
         places, numbers = column.long
-        is_rising = (np.diff(places, prepend=-1) > 0).all() and (places < len(column.before)).all()
-        if column.before.dtype != np.float32 or not is_rising:
+        is_sorted = (np.diff(places, prepend=-1) > 0).all() and (places < len(column.before)).all()
+        if column.before.dtype != np.float32 or not is_sorted:
             msg = f"{field.name}: long numbers of no memory"
             raise ValueError(msg)
         if (numbers.astype(np.float32) != column.before[places]).any():
@@ -216,10 +212,10 @@ def _link(first: Any, second: Any, before: Any, after: Any) -> KeptLink:
     return link
 
 
-def _state(held: Any) -> State | None:
-    if held is None:
+def _state(value: Any) -> State | None:
+    if value is None:
         return None
-    kind, weight, created, last = held
+    kind, weight, created, last = value
     if type(kind) is not int:
         msg = f"a link of the kind {kind!r}"
         raise TypeError(msg)
@@ -234,22 +230,32 @@ def _number(value: Any) -> float:
 
 
 def _packed(*arrays: Array) -> list[bytes]:
-    return [zlib.compress(_plain(values), _LEVEL) for values in arrays]
+    return [
+        zlib.compress(values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes(), _LEVEL)
+        for values in arrays
+    ]
 
 
-def _plain(values: Array) -> bytes:
-    return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+def _arrays(
+    blob: bytes, place: int, sizes: Sequence[int], count: int, dtypes: Sequence[str]
+) -> tuple[list[Array], int]:
+    """Return one array of ``count`` values per block, and the offset behind the last block."""
+    arrays = []
+    for size, dtype in zip(sizes, dtypes, strict=True):
+        arrays.append(_array(blob, place, size, count, dtype))
+        place += size
+    return arrays, place
 
 
-def _array(blob: bytes, place: int, size: int, rows: int, kind: str) -> Array:
+def _array(blob: bytes, place: int, size: int, count: int, kind: str) -> Array:
     dtype = np.dtype(kind).newbyteorder("<")
-    wanted = rows * dtype.itemsize
+    byte_count = count * dtype.itemsize
     if not 0 <= size <= len(blob) - place:
         msg = f"a block of {size} bytes"
         raise ValueError(msg)
     inflater = zlib.decompressobj()
-    found = inflater.decompress(blob[place : place + size], wanted + 1)
-    if len(found) != wanted or not inflater.eof:
-        msg = f"{len(found)} bytes for {rows} values"
+    found = inflater.decompress(blob[place : place + size], byte_count + 1)
+    if len(found) != byte_count or not inflater.eof:
+        msg = f"{len(found)} bytes for {count} values"
         raise ValueError(msg)
     return np.frombuffer(found, dtype).astype(np.dtype(kind))

@@ -1,4 +1,4 @@
-"""Columns as memories hold them: words of enumerations, None for no time, Python's own numbers."""
+"""Conversion of column values to the values of memories: words, Python numbers, None for no time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["coded", "said", "shortest"]
 
 
 def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
-    """Return values of a column as a memory holds the field's.
+    """Return values of a column as values of the field in a memory.
 
     Args:
-        field: which.
-        values: of the column, shape (n,).
+        field: the field's name.
+        values: values of its column, shape (n,).
     """
     if field in ENUMS:
         words = ENUMS[field]
@@ -31,7 +31,7 @@ def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
 def coded(values: npt.NDArray[Any]) -> list[Any]:
     """Return values of a column as the store's table holds them: numbers, None for NaN.
 
-    A float32 becomes its shortest number.
+    A float32 becomes the shortest number that rounds to it.
     """
     if values.dtype == np.float32:
         values = shortest(values)
@@ -43,9 +43,9 @@ def coded(values: npt.NDArray[Any]) -> list[Any]:
 
 
 def shortest(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return of each value the shortest number that reads back as it.
+    """Return for each value the shortest decimal number that rounds to it.
 
-    So 0.3, which somebody gave, and not 0.30000001192092896, which is what it is.
+    For example 0.3, as given by the user, not the exact 0.30000001192092896.
     """
     distinct, which = np.unique(values, return_inverse=True)
     return np.array([float(str(value)) for value in distinct], np.float64)[which]

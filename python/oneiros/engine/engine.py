@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import DreamSchedule
-    from oneiros.dream.scheduler import Dreamer, Told
+    from oneiros.dream.scheduler import Dreamer, OnCycle
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
@@ -640,7 +640,7 @@ class Engine(Memories):
         schedule: DreamSchedule | None = None,
         *,
         profile: Profile | str | None = None,
-        on_cycle: Told | None = None,
+        on_cycle: OnCycle | None = None,
     ) -> Dreamer:
         """Run dream cycles in the background until stopped, at the latest by :meth:`close`.
 
@@ -681,7 +681,7 @@ class Engine(Memories):
         self._stop_dreaming()
         counts = dream.scheduler.CycleCounts(self._scope)
         self._dreamer = dream.scheduler.Dreamer(
-            self, chosen, clock, counts, profile=cycle_profile, told=on_cycle
+            self, chosen, clock, counts, profile=cycle_profile, on_cycle=on_cycle
         )
         return self._dreamer
 

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from oneiros import dream
 from oneiros.clock import VirtualClock
+from oneiros.display.escaping import visible
+from oneiros.display.html import element
 from oneiros.dream.distributions import MOST_KINDS
 from oneiros.dream.report import RULE_NAMES, RULE_WORDS, Distribution, DreamReport, FieldChange
 from oneiros.engine import Engine
@@ -152,7 +154,7 @@ def test_colours_follow_light_and_dark(html: str) -> None:
 
 
 def shown(text: str) -> str:
-    return html.visible(text).replace("\n", "␊").replace("\t", "␉")
+    return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
 @pytest.fixture(scope="module")
@@ -190,12 +192,12 @@ def test_what_the_store_holds_is_shown_as_it_is(hostile_html: str, text: str) ->
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_text_opens_an_element(one: str, other: str) -> None:
-    made = read(html.element("p", one, html.element("b", other), title=other, class_="x"))
+    made = read(element("p", one, element("b", other), title=other, class_="x"))
     assert made.is_closed
     assert [name for name, _ in made.elements] == ["p", "b"]
-    assert made.elements[0][1] == {"title": html.visible(other), "class": "x"}
+    assert made.elements[0][1] == {"title": visible(other), "class": "x"}
     # A parser takes \r\n for one line's end; visible() leaves no \r.
-    assert made.texts.get("", "") == html.visible(one) + html.visible(other)
+    assert made.texts.get("", "") == visible(one) + visible(other)
 
 
 def test_every_rule_of_a_phase_has_words() -> None:

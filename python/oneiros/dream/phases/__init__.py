@@ -1,4 +1,4 @@
-"""The phases by name: what a profile declares, and the function that does it."""
+"""The phases of a dream cycle, one file each, and the table of their functions by name."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _RUN: Final[Mapping[str, Run]] = {
 
 
 def run_phase(draft: Draft, phase: Phase) -> None:
-    """Let one phase draft its changes.
+    """Run one phase over a draft.
 
     Args:
-        draft: as the phases before left it.
-        phase: what the profile declares.
+        draft: with the changes of the previous phases.
+        phase: the phase's declaration in the profile.
     """
     draft.begin(phase.name)
     _RUN[phase.name](draft, phase)

@@ -1,4 +1,4 @@
-"""The candidates are replayed together. Source: docs/systems/reverie.md R11, R17."""
+"""Consolidation: replay the candidates together. Source: docs/systems/reverie.md R11, R17."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
 
 
 def consolidate(draft: Draft, phase: Consolidate) -> None:
-    """Strengthen the candidates by their peers, and the links of what was replayed together.
+    """Strengthen the candidates by their peers, and the links between memories replayed together.
 
-    Reads session, topic, created_at, strength and the vectors nearest; writes strength and links,
-    and leaves in the draft the candidates that were replayed and how many peers each had.
+    Reads session, topic, created_at, strength and the nearest vectors. Writes strength and links,
+    and keeps in the draft the replayed candidates and the number of peers of each.
     """
     rows = draft.candidates
     groups = [draft.source.grouped(field)[rows] for field in ("session", "topic")]
@@ -58,9 +58,9 @@ def _nearest(draft: Draft, phase: Consolidate, rows: Rows) -> Sequence[Rows]:
 
 
 def _sharing(groups: Sequence[Codes]) -> Codes:
-    """Return how many others each candidate shares a session or a topic with.
+    """Count for each candidate the others of its session or topic.
 
-    Counted by group: those of its session, and of its topic, less those of both.
+    The sum of both groups minus the others that are in both.
     """
     session, topic = groups
     both = np.where((session < 0) | (topic < 0), -1, session * (topic.max(initial=0) + 1) + topic)
@@ -68,7 +68,7 @@ def _sharing(groups: Sequence[Codes]) -> Codes:
 
 
 def _others(codes: Codes) -> Codes:
-    """Return how many others have the same code; 0 for a code below 0."""
+    """Count for each code the others that are equal; 0 for a negative code."""
     _, which, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     others: Codes = np.where(codes < 0, 0, sizes[which] - 1)
     return others
@@ -77,7 +77,7 @@ def _others(codes: Codes) -> Codes:
 def _strengthen(
     draft: Draft, phase: Consolidate, rows: Rows, peers: Codes
 ) -> npt.NDArray[np.bool_]:
-    """Add what the replay gives; returns which rows hold their strength now."""
+    """Add the gain of the replay; returns the mask of rows with their new strength."""
     strength = draft.column("strength")[rows].astype(np.float64)
     gain = strict_values(
         "replay_delta",
@@ -87,17 +87,17 @@ def _strengthen(
     )
     wanted = np.minimum(strength + gain, 1.0).astype(np.float32)
     draft.change("R11", "strength", rows, wanted)
-    held: npt.NDArray[np.bool_] = draft.column("strength")[rows] == wanted
-    return held
+    is_replayed: npt.NDArray[np.bool_] = draft.column("strength")[rows] == wanted
+    return is_replayed
 
 
 def _pairs(rows: Rows, codes: Codes, places: Places, most: int) -> Pairs:
-    """Return each two of a group, its ``most`` most urgent, the more urgent first."""
+    """Return all pairs of each group's ``most`` most urgent rows, the more urgent row first."""
     places = places[codes[places] >= 0]
     order = places[np.argsort(codes[places], kind="stable")]
     _, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
     rank = np.arange(len(order)) - np.repeat(starts, sizes)
-    after = np.minimum(np.repeat(sizes, sizes), most) - 1 - rank  # so many come after it
+    after = np.minimum(np.repeat(sizes, sizes), most) - 1 - rank  # number of later rows to pair
     order, after = order[rank < most], after[rank < most]
     first = np.repeat(np.arange(len(order)), after)
     nth = np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
@@ -105,17 +105,17 @@ def _pairs(rows: Rows, codes: Codes, places: Places, most: int) -> Pairs:
 
 
 def _pairs_with(rows: Rows, near: Sequence[Rows], places: Places) -> Pairs:
-    """Return each row with each of those near it."""
+    """Return pairs of each row with each of its nearest rows."""
     found = [near[place] for place in places.tolist()]
     return np.repeat(rows[places], list(map(len, found))), np.concatenate([rows[:0], *found])
 
 
 def _each_once(pairs: Sequence[Pairs], end: int) -> Pairs:
-    """Return pairs, each where it stands first.
+    """Return all pairs without duplicates, in order of first occurrence.
 
     Args:
-        pairs: of rows.
-        end: past the last row.
+        pairs: arrays of pairs of rows.
+        end: the number of rows.
     """
     ones, others = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     _, first = np.unique(ones.astype(np.int64) * end + others, return_index=True)

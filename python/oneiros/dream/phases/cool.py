@@ -1,4 +1,7 @@
-"""Memories at the floor of their retention go cold. Source: docs/systems/cognitive.md C19."""
+"""Cooling: move memories at their retention floor to the cold tier.
+
+Source: docs/systems/cognitive.md C19.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,15 @@ _DAY: Final = 86_400.0
 
 
 def cool(draft: Draft, phase: Cooling) -> None:
-    """Note since when memories are at their floor, and send to the cold tier those that stay there.
+    """Note when memories reach their retention floor, and cool those that stay there.
 
-    Superseded ones go first, then those that have been at the floor for longest.
+    Superseded memories go first, then those longest at the floor.
     """
     hot = draft.live & (draft.column("tier") == HOT)
     superseded = hot & (draft.column("superseded") != 0)
     at_floor = hot & ~superseded & _at_floor(draft, phase)
     since = draft.column("at_floor_since")
-    # An access since then has lifted it off the floor.
+    # An access after ``since`` lifted the memory off the floor, so it arrived again.
     arrived = at_floor & (np.isnan(since) | (since < draft.column("last_accessed_at")))
     left = hot & ~superseded & ~at_floor & ~np.isnan(since)
     counted = np.where(arrived, draft.now, since)
@@ -49,13 +52,13 @@ def cool(draft: Draft, phase: Cooling) -> None:
 
 
 def to_cold(draft: Draft, rule: str, rows: Rows) -> None:
-    """Move rows to the cold tier as of now, the first first; those that are cold stay as they are."""
+    """Move rows to the cold tier as of now, in order of priority; cold rows are unchanged."""
     moved = draft.change(rule, "tier", rows, COLD)
     draft.change(rule, "cold_since", moved, draft.now)
 
 
 def _at_floor(draft: Draft, phase: Cooling) -> Mask:
-    """Return which rows are at the floor of their category; no core memory is."""
+    """Return the mask of rows at the floor of their category, without core memories."""
     floors = np.array(draft.factor(Retention).floors)[draft.column("category")]
     near: Mask = retained(draft) - floors <= phase.within
     near &= draft.column("core") == 0
@@ -63,7 +66,7 @@ def _at_floor(draft: Draft, phase: Cooling) -> Mask:
 
 
 def _date_tiers(draft: Draft) -> None:
-    """Let what is cold have a date since when, and what a search has warmed none."""
+    """Set ``cold_since`` of cold rows that lack it, and clear it of rows that a search warmed."""
     tier, dated = draft.column("tier"), ~np.isnan(draft.column("cold_since"))
     undated = draft.live & (tier == COLD) & ~dated
     warmed = draft.live & (tier == HOT) & dated

@@ -1,4 +1,4 @@
-"""All memories weaken. Source: docs/systems/reverie.md R12."""
+"""Downscaling: weaken all memories. Source: docs/systems/reverie.md R12."""
 
 from __future__ import annotations
 

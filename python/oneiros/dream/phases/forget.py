@@ -1,4 +1,4 @@
-"""What is old, unused and weak is archived. Source: docs/systems/omega.md O31."""
+"""Forgetting: archive old, unused memories of little weight. Source: docs/systems/omega.md O31."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 
 
 def forget(draft: Draft, phase: Forgetting) -> None:
-    """Archive what is old, was never accessed or is disliked, and weighs next to nothing.
+    """Archive old memories of little weight that were never accessed or are disliked.
 
-    The weakest goes first, of equal ones the earlier.
+    The lightest goes first; among equals, the earlier.
     """
     weights = product(draft, KindWeight, Feedback, FlooredDecay)
     unused = never_accessed(draft)
     unused |= draft.column("feedback") <= phase.disliked_at
     kinds = draft.source.kinds
     exempt = kinds_of(phase, "exempt")
-    stays = np.array([kind in exempt for kind in kinds], np.bool_)
+    is_exempt = np.array([kind in exempt for kind in kinds], np.bool_)
     forgotten = draft.live & unused & (weights < phase.below)
     forgotten &= draft.settled_days() >= phase.age_days
-    forgotten &= ~stays[draft.column("kind")]
+    forgotten &= ~is_exempt[draft.column("kind")]
     forgotten &= draft.column("status") != _ARCHIVED
     forgotten = draft.without_kept("O31", forgotten)
     rows = np.flatnonzero(forgotten).astype(np.uint32)
@@ -45,7 +45,7 @@ def forget(draft: Draft, phase: Forgetting) -> None:
 
 
 def _because(draft: Draft, weights: npt.NDArray[np.float64], rows: Rows) -> list[str]:
-    """Return in words why each row is archived."""
+    """Return the reason for each archived row as text."""
     unused, feedback = never_accessed(draft)[rows], draft.column("feedback")[rows]
     ages = draft.age_days("created_at")[rows]
     found = []

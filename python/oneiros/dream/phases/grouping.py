@@ -1,4 +1,7 @@
-"""Groups of similar memories, and calls of the functions that write or judge texts. Source: docs/systems/cognitive.md C21."""
+"""Grouping of similar memories, and calls of user functions that write or judge texts.
+
+Source: docs/systems/cognitive.md C21.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,32 @@ if TYPE_CHECKING:
 
     from oneiros.scoring.phases.cognitive import Summarising
 
+    Matrix = npt.NDArray[np.float32]
+    Places = npt.NDArray[np.intp]
+
 __all__ = ["answer_of", "groups_of", "rounded"]
 
+_SEEDS_AT_ONCE: Final = 64
+_STEPS: Final = 1e5
+"""Cosines are rounded to five decimals, so that equal vectors have equal cosines: the rounding of a
+matrix product depends on a vector's position."""
 
-def answer_of(name: str, function: Callable[..., str], *asked: object) -> str:
-    """Return what a callable says.
+
+def answer_of(name: str, function: Callable[..., str], *args: object) -> str:
+    """Call a user function and return its text.
 
     Args:
-        name: the argument that it was given as, for the errors.
+        name: the name of the argument that holds it, for error messages.
         function: the callable.
-        *asked: its arguments.
+        *args: its arguments.
 
     Raises:
-        TypeError: it gave something that is no str.
-        TextEncodingError: it gave lone surrogates.
-        Exception: whatever it raised, with a note that names it.
+        TypeError: it returned something other than a str.
+        TextEncodingError: it returned lone surrogates.
+        Exception: any error that it raised, with a note that names it.
     """
     try:
-        answer = function(*asked)
+        answer = function(*args)
     except Exception as error:
         error.add_note(f"raised by {name}, which the dream cycle asked")
         raise
@@ -39,36 +50,24 @@ def answer_of(name: str, function: Callable[..., str], *asked: object) -> str:
     return answer
 
 
-if TYPE_CHECKING:
-    Matrix = npt.NDArray[np.float32]
-    Places = npt.NDArray[np.intp]
-
-
-_SEEDS_AT_ONCE: Final = 64
-_STEPS: Final = 1e5
-"""Cosines count to five decimals: a matrix product rounds by where a vector stands in it, and equal
-vectors must have equal cosines."""
-
-
 def rounded(cosines: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return cosines as whole numbers of hundred-thousandths."""
+    """Return cosines as whole multiples of 1e-5."""
     return np.rint(np.asarray(cosines, np.float64) * _STEPS).astype(np.int64)
 
 
 def groups_of(vectors: Matrix, sections: npt.NDArray[Any], phase: Summarising) -> list[Places]:
-    """Return groups of ``phase.group_size`` places whose vectors are near that of one of them.
+    """Return groups of ``phase.group_size`` vectors, all near the seed of their group.
 
-    In their order, each place that is in no group takes the first others of its section, earlier ones
-    too, that are in none and near enough to it. With too few it makes no group and may join a later
-    one.
+    Each ungrouped vector in turn is a seed: it takes the first ungrouped vectors of its section,
+    earlier ones too, that are near enough. With too few, it forms no group and may join a later one.
 
     Args:
         vectors: unit vectors, shape (n, d).
-        sections: one a vector; groups hold vectors of one.
-        phase: how near and how many.
+        sections: the section of each vector; a group holds vectors of one section.
+        phase: sets the minimum cosine and the size of a group.
 
     Returns:
-        Each rising; in the order of the places that they began with.
+        The indexes of each group, ascending; the groups in the order of their seeds.
     """
     order = np.argsort(sections, kind="stable")
     bounds = np.flatnonzero(np.diff(sections[order])) + 1
@@ -80,7 +79,7 @@ def groups_of(vectors: Matrix, sections: npt.NDArray[Any], phase: Summarising) -
 
 
 def _groups(vectors: Matrix, phase: Summarising) -> list[Places]:
-    """Return groups of one section, the place that each began with first."""
+    """Return the groups of one section, each with its seed first."""
     free = np.ones(len(vectors), np.bool_)
     least = rounded(phase.least_cosine)
     found = []

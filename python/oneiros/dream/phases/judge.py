@@ -1,4 +1,4 @@
-"""New memories and those most like them, before a judge. Source: docs/systems/cognitive.md C22."""
+"""Conflict judging: compare new memories with similar ones. Source: docs/systems/cognitive.md C22."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["VERDICTS", "judge_conflicts"]
 
 VERDICTS: Final = ("contradiction", "update", "duplicate", "distinct")
-"""What a judge may say of an older and a newer text."""
+"""The allowed results of a judge for an older and a newer text."""
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
-_MOST: Final = 2**32 - 1  # of duplicates, that the field holds
+_MOST: Final = 2**32 - 1  # the field's maximum duplicate count
 
 
 def judge_conflicts(draft: Draft, phase: Conflicts) -> None:
-    """Let the judge say of pairs whether the newer takes the place of the older, the likest first.
+    """Retire the older memory of each pair that the judge finds conflicting, most similar first.
 
-    Without a judge the pairs are counted, and nothing else happens.
+    Without a judge, the pairs are only counted.
     """
     pairs = _pairs(draft, phase)
     judged = retired = 0
     if draft.judge is not None:
-        asked = pairs[: phase.most_pairs]
-        rows = np.array(asked, np.uint32).reshape(-1)
+        chosen = pairs[: phase.most_pairs]
+        rows = np.array(chosen, np.uint32).reshape(-1)
         texts = dict(zip(rows.tolist(), draft.source.texts(rows), strict=True))
-        for older, newer in asked:
+        for older, newer in chosen:
             if draft.column("superseded")[[older, newer]].any():
                 continue
             verdict = answer_of("judge", draft.judge, texts[older], texts[newer])
@@ -51,7 +51,7 @@ def judge_conflicts(draft: Draft, phase: Conflicts) -> None:
 
 
 def _settle(draft: Draft, verdict: str, older: int, newer: int) -> bool:
-    """Do what the judge says; returns whether the older was retired."""
+    """Apply a verdict; returns whether the older memory was retired."""
     if verdict == "distinct":
         return False
     is_duplicate = verdict == "duplicate"
@@ -59,35 +59,35 @@ def _settle(draft: Draft, verdict: str, older: int, newer: int) -> bool:
     if not len(draft.changeable("C22", rows, whole=True)):
         return False
     draft.supersede("C22", older, newer)
-    to_cold(draft, "C19", rows[:1])  # what is superseded is cold at once
+    to_cold(draft, "C19", rows[:1])  # superseded memories are cooled at once
     if is_duplicate:
         count = int(draft.column("duplicate_count")[newer])
         draft.change("C22", "duplicate_count", rows[1:], min(count + 1, _MOST))
-        draft.rest(rows[1:], rows[:1])  # no duplicate was found where the older is kept
+        draft.rest(rows[1:], rows[:1])  # counts as a duplicate only if the older one is retired
     return True
 
 
 def _pairs(draft: Draft, phase: Conflicts) -> list[Pair]:
-    """Return pairs of an older and a newer row that are alike, each once, the likest first."""
+    """Return pairs of a similar older and newer row, each once, the most similar first."""
     current = draft.live & (draft.column("superseded") == 0)
     current &= (draft.column("status") != _ARCHIVED) & (draft.column("tier") != STUB)
     rows = _new_rows(draft, current)[: phase.most_asked]
     projects = draft.source.grouped("project")
-    likeness: dict[Pair, int] = {}
+    similarity: dict[Pair, int] = {}
     least = rounded(phase.above_cosine)
     for project in np.unique(projects[rows]).tolist():
-        asked = rows[projects[rows] == project]
-        found = draft.source.nearest(asked, phase.nearest, current & (projects == project))
-        for row, (others, cosines) in zip(asked.tolist(), found, strict=True):
+        members = rows[projects[rows] == project]
+        found = draft.source.nearest(members, phase.nearest, current & (projects == project))
+        for row, (others, cosines) in zip(members.tolist(), found, strict=True):
             for other, cosine in zip(others.tolist(), rounded(cosines).tolist(), strict=True):
                 if cosine > least:
                     pair = _by_age(draft, row, other)
-                    likeness[pair] = max(cosine, likeness.get(pair, cosine))
-    return sorted(likeness, key=lambda pair: (-likeness[pair], pair))
+                    similarity[pair] = max(cosine, similarity.get(pair, cosine))
+    return sorted(similarity, key=lambda pair: (-similarity[pair], pair))
 
 
 def _new_rows(draft: Draft, current: Mask) -> Rows:
-    """Return the rows that came or changed since the last cycle, the latest first."""
+    """Return the rows added or changed since the last cycle, the latest first."""
     updated = draft.column("updated_at")
     if draft.previous is not None:
         created = draft.column("created_at")
@@ -96,10 +96,10 @@ def _new_rows(draft: Draft, current: Mask) -> Rows:
     return rows[np.argsort(-updated[rows], kind="stable")]
 
 
-def _by_age(draft: Draft, one: int, other: int) -> Pair:
+def _by_age(draft: Draft, first: int, second: int) -> Pair:
     """Return two rows, the one with the older text first."""
 
-    def age(row: int) -> tuple[float, float, int]:
+    def times(row: int) -> tuple[float, float, int]:
         return draft.column("updated_at")[row], draft.column("created_at")[row], row
 
-    return (one, other) if age(one) < age(other) else (other, one)
+    return (first, second) if times(first) < times(second) else (second, first)

@@ -1,4 +1,4 @@
-"""How stale rows are by their kind, and which nobody used. Source: docs/systems/reverie.md R13."""
+"""Staleness of rows by kind, and rows that were never used. Source: docs/systems/reverie.md R13."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class _Limited(Protocol):
 
 
 def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals:
-    """Return a table's number for the kind of every row, shape (n,).
+    """Return a table's number for the kind of each row, shape (n,).
 
     Args:
-        draft: whose rows.
-        table: numbers by kind, read literally; :func:`oneiros.model.fields.table_of` adds other words.
-        otherwise: of a kind that it does not list.
+        draft: the rows.
+        table: numbers by kind, without aliases; :func:`oneiros.model.fields.table_of` adds them.
+        otherwise: the number of kinds that are not in the table.
     """
     numbers = np.array([table.get(kind, otherwise) for kind in draft.source.kinds] or [otherwise])
     found: Reals = numbers[draft.column("kind")]
@@ -42,18 +42,21 @@ def by_kind(draft: Draft, table: Mapping[str, float], otherwise: float) -> Reals
 
 
 def never_accessed(draft: Draft) -> Mask:
-    """Return which rows nobody recalled, nor restored, which counts no access and dates one."""
+    """Return the mask of rows that were never recalled or restored.
+
+    Restoring sets the time of the last access, but does not raise the count.
+    """
     never: Mask = (draft.column("access_count") == 0) & np.isnan(draft.column("last_accessed_at"))
     return never
 
 
 def staleness(draft: Draft, phase: _Limited, now: float | None = None) -> Reals:
-    """Return how stale every row is, shape (n,): 1 at the limit of its kind.
+    """Return the staleness of each row, shape (n,): 1 at the limit of its kind.
 
     Args:
-        draft: whose rows.
-        phase: the limits.
-        now: as of then, seconds; None: the cycle's clock.
+        draft: the rows.
+        phase: sets the limits in days by kind.
+        now: reference time, seconds; None: the cycle's clock.
     """
     limits = by_kind(draft, table_of(phase, "limits_days"), phase.other_limit_days)
     return strict_values("staleness", {}, idle_days=draft.staleness_days(now), limit_days=limits)

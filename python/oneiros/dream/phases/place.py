@@ -1,4 +1,4 @@
-"""What is staged is consolidated, what fades archived. Source: docs/systems/reverie.md R14."""
+"""Placing: consolidate staged memories, archive fading ones. Source: docs/systems/reverie.md R14."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
 
 
 def place(draft: Draft, phase: Place) -> None:
-    """Consolidate staged memories that are used or old, then archive consolidated ones that fade.
+    """Consolidate staged memories that are used or old, then archive weak, stale ones.
 
-    Reads status, accesses, revisions, the peers of this cycle, times, kind, strength; writes status.
+    Reads status, accesses, revisions, peers in this cycle, times, kind and strength; writes status.
     """
     activity = draft.column("access_count").astype(np.int64)
     activity += draft.column("revision_count")
@@ -35,19 +35,20 @@ def place(draft: Draft, phase: Place) -> None:
     rows = np.flatnonzero(is_ready).astype(np.uint32)
     consolidated = draft.change("R14", "status", rows, _CONSOLIDATED)
     stale = staleness(draft, phase)
-    fades = draft.live & (draft.column("status") == _CONSOLIDATED)
-    fades &= (stale >= phase.least_staleness) & (
+    is_fading = draft.live & (draft.column("status") == _CONSOLIDATED)
+    is_fading &= (stale >= phase.least_staleness) & (
         draft.column("strength") < np.float32(phase.below_strength)
     )
-    rows = np.flatnonzero(draft.without_kept("R14", fades)).astype(np.uint32)
+    rows = np.flatnonzero(draft.without_kept("R14", is_fading)).astype(np.uint32)
     draft.because["R14"] = partial(_because, draft)
     archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
     draft.count(consolidated=len(consolidated), archived=len(archived))
 
 
 def _because(draft: Draft, rows: Rows) -> list[str]:
-    """Return in words why each row is archived."""
+    """Return the reason for each archived row as text."""
     values = zip(draft.idle_days()[rows], draft.column("strength")[rows], strict=True)
     return [
-        f"not used for {idle:.0f} days, and weak (strength {held:.2f})" for idle, held in values
+        f"not used for {idle:.0f} days, and weak (strength {strength:.2f})"
+        for idle, strength in values
     ]

@@ -1,4 +1,7 @@
-"""Memories rise with use and fall without it. Source: docs/systems/reverie.md R15, R16."""
+"""Promotion: raise depth and layer with use, lower them without.
+
+Source: docs/systems/reverie.md R15, R16.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _FIRST_LAYER: Final = LAYERS.index(LAYER_BY_DEPTH[_LOWEST])
 
 
 def promote(draft: Draft, phase: Promote) -> None:
-    """Move each memory by one depth at most, and set its layer by its depth and signal.
+    """Move each memory by at most one depth, and set its layer from its depth and signal.
 
     Reads depth, session_spread, access_count, revision_count, times and kind; writes depth and
     canonical_layer.
@@ -43,7 +46,7 @@ def promote(draft: Draft, phase: Promote) -> None:
 
 
 def _is_used(draft: Draft, phase: Promote, depth: npt.NDArray[np.int64]) -> Mask:
-    """Which rows were used in enough sessions for the depth above their own."""
+    """Return the mask of rows used in enough sessions for the next depth."""
     spread = draft.column("session_spread")
     accesses = draft.column("access_count")
     second = (depth == 1) & (spread >= phase.second_spread) & (accesses >= phase.second_accesses)
@@ -52,7 +55,7 @@ def _is_used(draft: Draft, phase: Promote, depth: npt.NDArray[np.int64]) -> Mask
 
 
 def _missed(draft: Draft, phase: Promote, stale: npt.NDArray[np.float64]) -> Mask:
-    """Which rows missed their limits once more than at the cycle before."""
+    """Return the mask of rows that exceeded their limit again since the previous cycle."""
     missed = np.floor(stale / phase.missed_limits)
     if draft.previous is None:
         found: Mask = missed > 0
@@ -63,7 +66,7 @@ def _missed(draft: Draft, phase: Promote, stale: npt.NDArray[np.float64]) -> Mas
 
 
 def _signals(draft: Draft, phase: Promote) -> npt.NDArray[np.float64]:
-    """Return R16's signal of every row, shape (n,)."""
+    """Return the signal of each row, by R16, shape (n,)."""
     return strict_values(
         "signal",
         {},

@@ -1,4 +1,7 @@
-"""What is stale, superseded, unused or said twice goes. Source: docs/systems/reverie.md R13."""
+"""Pruning: remove stale, superseded, unused and duplicate memories.
+
+Source: docs/systems/reverie.md R13.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ __all__ = ["prune"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _ID: Final = 60  # characters of an id that are shown
-_ANOTHER: Final = "another memory"  # whose id is not known any more
+_ANOTHER: Final = "another memory"  # shown if the id is unknown
 
 
 def prune(draft: Draft, phase: Prune) -> None:
     """Soft-delete memories, or archive those of some kinds, the stalest first.
 
-    Reads the times of use, importance and priority, kind, superseded, access_count, strength,
-    revision_count, status, and which memories say the same; writes deleted_at and status.
+    Reads the times of use, importance, priority, kind, superseded, access_count, strength,
+    revision_count, status and equal texts; writes deleted_at and status.
     """
     stale = staleness(draft, phase)
     limits = by_kind(draft, table_of(phase, "limits_days"), phase.other_limit_days)
@@ -69,7 +72,7 @@ def prune(draft: Draft, phase: Prune) -> None:
 
 
 def _unused(draft: Draft, phase: Prune) -> Mask:
-    """Which rows were never accessed, are old, and as weak as can be."""
+    """Return the mask of old rows that were never accessed and have the lowest strength."""
     is_old = draft.settled_days() > phase.unused_days
     is_weak = draft.column("strength") <= np.float32(phase.strength_floor)
     unused: Mask = is_old & is_weak & never_accessed(draft)
@@ -77,14 +80,14 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 
 
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
-    """Return for every row the newest that says the same in its topic and project; -1 if itself.
+    """Return for each row the newest row with the same text, topic and project; -1 if itself.
 
-    Each rests on the one that is kept, and no chain on the next: where that one changes meanwhile,
-    all of a long list stay at once.
+    All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
+    after the plan was made, all of them are kept.
 
     Args:
-        draft: whose rows.
-        counted: which rows count.
+        draft: the rows.
+        counted: mask of the rows to compare.
     """
     newest = np.full(len(draft), -1, np.int64)
     groups = draft.source.repeated()
@@ -109,7 +112,7 @@ def _because(
     by: Mapping[int, str],
     rows: Rows,
 ) -> list[str]:
-    """Return in words why each row is removed."""
+    """Return the reasons for each removed row as text."""
     idle, age = draft.idle_days()[rows], draft.age_days("created_at")[rows]
     found = []
     for place, row in enumerate(rows.tolist()):
@@ -124,9 +127,9 @@ def _because(
 
 
 def _superseded_by(draft: Draft, rows: Rows) -> dict[int, str]:
-    """Return by row the id of the memory in its place, as far as it is known."""
-    stored = zip(rows.tolist(), draft.source.records(rows), strict=True)
-    found = {row: held.get("superseded_by") for row, held in stored}
+    """Return the id of the memory that supersedes each row, as far as known."""
+    records = zip(rows.tolist(), draft.source.records(rows), strict=True)
+    found = {row: record.get("superseded_by") for row, record in records}
     for content in draft.contents:
         if content.field == "superseded_by" and content.row in found:
             by = content.after

@@ -1,4 +1,4 @@
-"""Which memories the cycle replays. Source: docs/systems/reverie.md R10."""
+"""Scan: select the memories to replay. Source: docs/systems/reverie.md R10."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _STAGED: Final = ENUMS["status"].index("staged")
 
 
 def scan(draft: Draft, phase: Scan) -> None:
-    """Find the candidates, the most urgent first.
+    """Select the candidates for replay, the most urgent first.
 
-    Reads status, updated_at, revision_count, duplicate_count, importance, and the words of those
-    that may be the most urgent; writes nothing.
+    Reads status, updated_at, revision_count, duplicate_count, importance, and the words of the most
+    urgent rows; writes nothing.
     """
     rows = _eligible(draft, phase)
     bounds = _priorities(draft, phase, rows, np.zeros(len(rows)))
@@ -39,7 +39,7 @@ def scan(draft: Draft, phase: Scan) -> None:
 
 
 def _eligible(draft: Draft, phase: Scan) -> Rows:
-    """Return live staged rows that are old enough and were not replayed since they changed."""
+    """Return live staged rows that are old enough and not replayed since their last change."""
     age_hours = (draft.now - draft.column("updated_at")) / _HOUR
     is_staged = draft.live & (draft.column("status") == _STAGED)
     rows = np.flatnonzero(is_staged & (age_hours > phase.min_age_hours)).astype(np.uint32)
@@ -49,7 +49,7 @@ def _eligible(draft: Draft, phase: Scan) -> Rows:
 def _priorities(
     draft: Draft, phase: Scan, rows: Rows, overlap: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the priority of rows, shape (n,), by the words they share with others."""
+    """Return the priority of rows, shape (n,), given their word overlap with other rows."""
     uses = draft.column("revision_count")[rows].astype(np.float64)
     uses += draft.column("duplicate_count")[rows]
     return strict_values(

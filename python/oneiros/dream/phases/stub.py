@@ -1,4 +1,4 @@
-"""What has been cold for long is cut to a stub. Source: docs/systems/cognitive.md C20."""
+"""Stubbing: cut memories that were cold for long. Source: docs/systems/cognitive.md C20."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LONGEST_CLUSTER: Final = 32
 
 
 def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
-    """Leave of memories that have been cold for long the beginning of the text.
+    """Cut memories that were cold for long to the beginning of their text, the longest cold first.
 
-    Those that have been cold for longest go first.
+    Their vectors and links are removed.
     """
     since = draft.activity("cold_since")
     long_cold = (draft.now - since) / _DAY >= phase.days
@@ -41,11 +41,11 @@ def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
 
 
 def beginning(text: str, length: int) -> str:
-    """Return the first characters of a text, and none that a mark behind the cut belongs to.
+    """Return the beginning of a text, without cutting a character from its combining marks.
 
     Args:
-        text: any.
-        length: most of them, in code points.
+        text: any text.
+        length: maximum length in code points.
     """
     for end in range(min(length, len(text)), max(length - _LONGEST_CLUSTER, 0), -1):
         if end == len(text) or not _joins(text, end):
@@ -54,7 +54,7 @@ def beginning(text: str, length: int) -> str:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether the characters before and at a place make one to the eye."""
+    """Whether the code points before and at a place form one visible character."""
     return _JOINER in text[place - 1 : place + 1] or unicodedata.category(text[place])[0] == "M"
 
 
@@ -72,12 +72,12 @@ def _cut_links(draft: Draft, rows: Rows) -> None:
     cut: set[int] = set()
     for row in rows.tolist():
         for other in draft.source.linked(row).tolist():
-            if other not in cut:  # else its link went with it
+            if other not in cut:  # else the link is removed already
                 draft.link("C20", row, other, weight=0.0)
         cut.add(row)
 
 
 def _because(draft: Draft, rows: Rows) -> list[str]:
-    """Return in words why each row is cut."""
+    """Return the reason for each cut row as text."""
     days = (draft.now - draft.activity("cold_since")[rows]) / _DAY
-    return [f"cold for {one:.0f} days" for one in days.tolist()]
+    return [f"cold for {count:.0f} days" for count in days.tolist()]

@@ -1,4 +1,4 @@
-"""Memories that fade and are alike get one summary. Source: docs/systems/cognitive.md C21."""
+"""Summarising: replace similar fading memories by one. Source: docs/systems/cognitive.md C21."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _LARGEST: Final = (
     *("importance", "access_count", "created_at", "updated_at", "last_accessed_at"),
     *("learned_at", "strength", "depth", "certainty", "impact", "priority"),
 )
-"""Fields of which a summary has the largest of its sources': its times are not its own."""
+"""Fields for which a summary gets the maximum of its sources, including times."""
 
 _SHARED: Final = ("topic", "project", "session")
 
 
 def summarise(draft: Draft, phase: Summarising) -> None:
-    """Put one summary in the place of each group of memories that fade and are alike."""
+    """Supersede each group of similar fading memories by one summary."""
     rows, vectors = _compared(draft, phase)
     sections = draft.column("category")[rows] + 3 * (draft.source.grouped("project")[rows] + 1)
     groups = groups_of(vectors, sections, phase)
@@ -47,10 +47,10 @@ def summarise(draft: Draft, phase: Summarising) -> None:
 
 
 def _compared(draft: Draft, phase: Summarising) -> tuple[Rows, Matrix]:
-    """Return the rows that are compared with each other, rising, and their vectors.
+    """Return the rows to compare, ascending, and their vectors.
 
-    Where there are more than a cycle compares, these are the rows of the least retention; of equal
-    ones the earlier.
+    If there are more than a cycle compares, those with the lowest retention; among equals, the
+    earlier.
     """
     retention = retained(draft)
     rows = np.flatnonzero(_may_be_summarised(draft) & (retention < phase.below)).astype(np.uint32)
@@ -60,22 +60,22 @@ def _compared(draft: Draft, phase: Summarising) -> tuple[Rows, Matrix]:
     for start in range(0, len(rows), most):
         portion = rows[order[start : start + most]]
         vectors = draft.source.vectors(portion)
-        held = np.flatnonzero(vectors.any(axis=1))[:left]
-        chosen.append(portion[held])
-        found.append(vectors[held])
-        left -= len(held)
+        with_vector = np.flatnonzero(vectors.any(axis=1))[:left]
+        chosen.append(portion[with_vector])
+        found.append(vectors[with_vector])
+        left -= len(with_vector)
         if not left or not vectors.shape[1]:
             break
-    taken = np.concatenate(chosen)
-    rising = np.argsort(taken)
-    return taken[rising], np.concatenate(found)[rising]
+    compared = np.concatenate(chosen)
+    order = np.argsort(compared)
+    return compared[order], np.concatenate(found)[order]
 
 
 def _may_be_summarised(draft: Draft) -> Mask:
-    """Return which rows C21 speaks of, retention and vectors apart.
+    """Return the mask of rows that C21 applies to, apart from retention and vectors.
 
-    A summary is not summarised again. What begins or expires is not summarised either: its summary
-    would do neither.
+    Summaries are not summarised again. Memories with a start or an end of validity are excluded,
+    since their summary would have neither.
     """
     mask: Mask = draft.live & ~draft.protected & (draft.column("superseded") == 0)
     mask &= (draft.column("status") != _ARCHIVED) & (draft.column("tier") == HOT)
@@ -85,7 +85,7 @@ def _may_be_summarised(draft: Draft) -> Mask:
 
 
 def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) -> None:
-    """Put one summary in the place of rows, where all of them may be changed."""
+    """Supersede rows by one summary, if all of them may be changed."""
     if not len(draft.changeable("C21", rows, whole=True)):
         return
     records = draft.source.records(rows)
@@ -105,11 +105,11 @@ def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) ->
 
 
 def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
-    """Return text and vector of a summary: those of the member nearest the centre, if none writes."""
+    """Return text and vector of a summary, without a summariser those of the most central row."""
     texts = draft.source.texts(rows)
     centre = vectors.mean(axis=0, dtype=np.float64)
     if draft.summarise is None:
-        nearest = int(np.argmax(rounded(vectors @ centre)))  # of equal ones the first
+        nearest = int(np.argmax(rounded(vectors @ centre)))  # the first of equals
         return {"text": texts[nearest], "embedding": vectors[nearest].copy()}
     text = answer_of("summarise", draft.summarise, texts)
     if not text.strip():
@@ -121,11 +121,11 @@ def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
 
 
 def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
-    """Return what a summary has of its sources, but for words and vector."""
-    held = {name: np.fmax.reduce(draft.column(name)[rows], keepdims=True) for name in _LARGEST}
-    held["stability"] = draft.column("stability")[rows].mean(keepdims=True, dtype=np.float64)
+    """Return the fields of a summary that come from the columns of its sources."""
+    values = {name: np.fmax.reduce(draft.column(name)[rows], keepdims=True) for name in _LARGEST}
+    values["stability"] = draft.column("stability")[rows].mean(keepdims=True, dtype=np.float64)
     numbers = {
-        name: coded(value.astype(draft.column(name).dtype))[0] for name, value in held.items()
+        name: coded(value.astype(draft.column(name).dtype))[0] for name, value in values.items()
     }
     kinds = Counter(draft.column("kind")[rows].tolist())
     fields: dict[str, Any] = {
@@ -140,11 +140,13 @@ def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
 
 
 def _shared(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return the words and tags that all of a summary's sources have."""
+    """Return topic, project, session and tags as far as all sources share them."""
     first = records[0]
-    alike = {
-        name: first[name] for name in _SHARED if all(one[name] == first[name] for one in records)
+    words = {
+        name: first[name]
+        for name in _SHARED
+        if first[name] is not None and all(record[name] == first[name] for record in records)
     }
     tags: Any = [record["tags"] for record in records]
-    shared = [tag for tag in dict.fromkeys(tags[0]) if all(tag in one for one in tags)]
-    return {name: word for name, word in alike.items() if word is not None} | {"tags": shared}
+    shared = [tag for tag in dict.fromkeys(tags[0]) if all(tag in other for other in tags)]
+    return {**words, "tags": shared}
