@@ -73,7 +73,7 @@ def measure_add(folder: Path, durability: str, held: int, adds: int) -> None:
         for number, text in enumerate(texts(adds)):
             own = f"{text} {number}"
             ours.append(seconds(partial(engine.add, own)))
-            behind.append(seconds(take_up))  # so that it is nobody else's time
+            behind.append(seconds(take_up))  # so that it counts for no other add
             theirs.append(seconds(partial(bare.execute, INSERT, (own,))))
         in_row = [f"row {text}" for text in texts(adds)]
 

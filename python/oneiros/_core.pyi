@@ -11,7 +11,7 @@ Rows: TypeAlias = npt.NDArray[np.uint32]
 _Made = TypeVar("_Made")
 
 unicode_version: str
-"""Of the character tables: the Unicode version of the Python that built the core."""
+"""The Unicode version of the character tables: that of the Python that built the core."""
 
 class Analyzer:
     def __init__(
