@@ -11,7 +11,7 @@ constexpr std::size_t kSmallestPage = std::size_t{1} << 10;  // values
 constexpr std::size_t kLargestPage = std::size_t{1} << 16;   // 256 KiB
 }  // namespace
 
-// Size before place, as in MutableArray: whatever place is found then has that many.
+// The size is copied before the address, as in MutableArray: any address then found has that many.
 MutablePostings::List& MutablePostings::List::operator=(const List& other) {
   const std::uint32_t size = other.size_.load(std::memory_order_acquire);
   values_.store(other.values_.load(std::memory_order_acquire), std::memory_order_release);
@@ -87,7 +87,8 @@ std::uint32_t MutablePostings::slot_of(TermId term) {
   lists_.reserve_ahead(lists_.size() + 1);
   terms_.push_back(term);
   lists_.push_back({});
-  return slots_.find_or_insert(term);  // last: whoever finds the slot, finds the list
+  // Inserted last: a reader that finds the slot then also finds the list.
+  return slots_.find_or_insert(term);
 }
 
 std::uint32_t* MutablePostings::allocate(std::size_t count) {
